@@ -165,6 +165,8 @@ def _turn_faults(place: TurnPlace, sight: Sight) -> Found:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
     if not words_of(turn.text):
         yield "schema", "the text is empty."
+    if place.turn > 1 and sight.turns[TurnPlace(place.session, place.turn - 1)].speaker == turn.speaker:
+        yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
     if place != TurnPlace(1, 1):
         if bracketed:
@@ -275,7 +277,7 @@ def _derivation_faults(question: GeneratedQuestion, sight: Sight) -> Iterator[st
     if question.derivation is None:
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
-    days: list[date] = []
+    days, shown = list[date](), {place for _, _, place in sight.shown_by(question)}
     for event in filter(None, (question.derivation.event, question.derivation.since)):
         said_on, name = sight.day(event.place), sight.turn_name(event.place)
         if said_on is None or event.place not in sight.turns:
@@ -286,6 +288,8 @@ def _derivation_faults(question: GeneratedQuestion, sight: Sight) -> Iterator[st
             return
         if event.place not in question.evidence:
             yield f"its date follows from {name}, not in its evidence."
+        if event.expression and event.place in shown and _SAYING.search(question.text) and question.photos == ():
+            yield f"what is shared in {name} is shared on its own day, not {event.expression!r}."
         told = {expression: day for expression, day in sight.dates_told(event.place) if day <= said_on and expression}
         if not event.expression and told and said_on not in told.values() and not _SAYING.search(question.text):
             yield f"{name} says {next(iter(told))!r}; of its own day is only what is said or shown in it."

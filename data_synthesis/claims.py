@@ -6,12 +6,23 @@ from what is stated is no fault.
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from contextlib import suppress
+from datetime import date, timedelta
 
-from data_synthesis.dates import MONTHS, WEEKDAYS, resolve, written
+from data_synthesis.classes import PETS, class_words, known_class
+from data_synthesis.dates import (
+    MONTHS,
+    NUMBERS,
+    ORDINALS,
+    WEEKDAYS,
+    expressions_in,
+    resolve,
+    said_at_odds,
+    written,
+)
 from data_synthesis.group import PersonalConcept, TurnPlace
 from data_synthesis.seen import Sight, facts_of
-from data_synthesis.wording import content_of, holds, sentences_of
+from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
 
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
 _HAPPENED = (
@@ -19,9 +30,18 @@ _HAPPENED = (
     r"lost|won|left|stayed|walked|played)"
 )
 _WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
-_PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?)\b"
-_SENT = r"(?:sent|showed|shared|posted)"
-_GOT = r"(?:bought|adopted|own|owned|inherited|raised|picked out)"
+_PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
+_SENT = (
+    r"(?<!have )(?<!did )\b(I|you)(?:'ve| have|'d| had)?( never)?(?: just| already| once| only)? "
+    r"(?:sent|send you|showed|shown|shared|posted)\b"
+)
+# What who does not own a thing does with it: they see, feel and speak.
+_OUTSIDE = re.compile(
+    r"(?:lov|lik|ador|miss|s[ae][ew]|know|knew|m[ei]?et|remember|forg[eo]t|mention|want|need|hop|wish|th[io]|believ|bet|hear|"
+    r"imagin|pictur|recogni|ask|t[eo]l[dl]|show|call|find|found|prefer|env[iy]|spot|notic|watch|mean|sa[iy]|wonder|look|guess|"
+    r"swear|suppos|feel|felt|was|were|am|can|could)\w*",
+    re.I,
+)
 _PLACE = r"(?:at|in|on|by|under|near|beside) (?:the|a|an|my|our|your|his|her) ([a-z][\w-]*(?: [a-z][\w-]*)?)"
 # Places of which a photo says nothing: where it is kept, seen or told of, and when it was taken.
 _NOT_THERE = content_of(
@@ -33,9 +53,26 @@ _COLOURS = (
     "black white red green blue yellow orange pink purple brown grey gray golden silver beige teal turquoise maroon "
     "violet lavender khaki navy crimson scarlet magenta cream tan"
 )
+# What photos of people's things and pets often show besides.
+_SEEN_OFTEN = content_of(
+    "snow beach sea lake river mountain forest kitchen sofa couch bath garden balcony roof bridge tree flower grass sand rain "
+    "sunset hat scarf collar leash bow ribbon sweater shirt jacket boots umbrella ball bone pillow blanket plate cake balloon "
+    "wheels wings tail paws ears nose eyes teeth tongue fur stripes button zip strap laces handle fence window waves leaves"
+)
+# What photos of people's things and pets often show besides.
+_SEEN_OFTEN = content_of(
+    "snow beach sea lake river mountain forest kitchen sofa couch bath garden balcony roof bridge tree flower grass sand rain "
+    "sunset hat scarf collar leash bow ribbon sweater shirt jacket boots umbrella ball bone pillow blanket plate cake balloon "
+    "wheels wings tail paws ears nose eyes teeth tongue fur stripes button zip strap laces handle fence window waves leaves"
+)
 _COLOURED = re.compile(rf"\b(?:that|those|its|his|her) (?:\w+ )?((?:{'|'.join(_COLOURS.split())}) [a-z]+)", re.I)
 _IS_COLOURED = re.compile(
     rf"(\w+)(?:'s| is| are| was| were| looks?)(?: so| very| really| all| quite)? ({'|'.join(_COLOURS.split())})\b", re.I
+)
+_BESIDE = re.compile(
+    r"\b(?:(?:all )?(?:that|those)|its|his|her|the little|(?:in|on) (?:the|your)) ((?:[a-z-]+ )?[a-z-]+)\b"
+    r"|\bthe ([a-z-]+) (?:behind|around|beside|next to|in front)\b",
+    re.I,
 )
 _OF_OTHERS = re.compile(
     r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
@@ -48,25 +85,36 @@ _KIN = (
 _RELATED = re.compile(
     rf"\b(my|your) ((?:[a-z-]+ ){{0,3}}(?:{'|'.join(_KIN.split())})) (?:from \w+ )?([A-Z][a-z]+)\b", re.I
 )
+_ENDEARING = re.compile(
+    r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
+)
+_GENDERS = ("he", r"\b(?:he|him|his|himself)\b"), ("she", r"\b(?:she|hers?|herself)\b")
 _DAY_MONTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?)"
 _DATED = re.compile(rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})")
+_WEEKDAY_DATE = re.compile(rf"\b({'|'.join(WEEKDAYS)}),? (?:the )?({_DAY_MONTH})\b", re.I)
+_NOW = rf"({'|'.join((*WEEKDAYS, *MONTHS))})\b"
 _TODAY = re.compile(
-    rf"\b(?:it's|it is|today is|today's) (?:already |just |finally |only )?({'|'.join((*WEEKDAYS, *MONTHS))})\b"
-    r"(?! (?:that|when|for|we|I|\d+)\b)",
+    rf"\b(?:it's|it is|today is|today's) (?:already |just |finally |only |the \w+ \w+ of )?{_NOW}"
+    r"(?! (?:that|when|for|we|I|\d+)\b)"
+    rf"|{_NOW} already\b",
     re.I,
 )
-# What people say at some time of the year or the day alone; north of the equator, where LoCoMo's people live.
+# What people say at some time of the year alone; north of the equator, where LoCoMo's people live.
 _SOON = r"(?:next week|tomorrow|tonight|today|coming up|around the corner)"
 _SEASONS = (
     (r"(?:it's|it is|it was) snowing|the snow outside|first snow\b", (11, 12, 1, 2, 3, 4)),
-    (rf"christmas is {_SOON}|christmas eve is|merry christmas", (11, 12)),
+    (
+        rf"christmas is {_SOON}|christmas eve is|merry christmas|(?:put up|decorat\w+|get|buy) (?:the|a|our|my) christmas tree",
+        (11, 12),
+    ),
     (r"happy new year", (12, 1)),
-    (rf"happy halloween|halloween is {_SOON}", (10,)),
+    (rf"happy halloween|halloween is {_SOON}|carv\w+ pumpkins", (9, 10)),
     (rf"happy valentine's|valentine's day is {_SOON}", (2,)),
     (rf"happy easter|easter is {_SOON}", (3, 4)),
     (rf"happy thanksgiving|thanksgiving is {_SOON}", (10, 11)),
+    (r"the leaves are (?:turning|falling)|(?:fall|autumn) is here", (9, 10, 11)),
+    (r"summer is (?:finally )?here|what a hot summer", (5, 6, 7, 8)),
 )
-_HOURS = (("good morning", range(3, 13)), ("good afternoon", range(11, 20)), ("good evening", range(15, 24)))
 _GREETED = (
     r"(?:hey|hi|hello|thanks|thank you|sorry|okay|aw+|wow|haha|yeah|yep|yes|no|sure|oh)(?: there| wow| man| yeah)?,?"
 )
@@ -82,18 +130,19 @@ def claim_faults(place: TurnPlace, sight: Sight) -> Iterator[str]:
 
 
 def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Nobody speaks to themselves, calls their own the other's, shows one and names another, or renames a relation."""
-    turn = sight.turns[place]
+    """Nobody speaks to themselves or to strangers, shows one and names another, or renames a relation."""
+    turn, others = sight.turns[place], {name for name in sight.request.speakers if name != sight.turns[place].speaker}
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
+    ours = {word for one in sight.concepts for word in one.name.split()} | {turn.speaker}
+    for match in re.finditer(
+        r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([A-Z][a-z]{2,})(?=[!?.])", turn.text
+    ):
+        if match[1] not in ours | {"There"} and not any(other.startswith(match[1]) for other in others):
+            yield f"it speaks to {match[1]}, who is not there."
     named = [one for one in sight.concepts if holds(turn.text, one.name)]
     for one in sight.concepts:
-        places = sight.showing(one)
-        showing = {sight.turns[at].speaker for at in places}
-        match = re.search(rf"\b(my|your) (?:{re.escape(one.class_name)} )?<?{re.escape(one.name)}\b", turn.text, re.I)
-        if match and len(showing) == 1 and (match[1].lower() == "my") != (turn.speaker in showing):
-            yield f"it says {match[0]!r}, but {showing.pop()} alone shows it."
-        if named and one not in named and place in places:
+        if named and one not in named and place in sight.showing(one):
             yield f"it shows a photo of {one.name}, but names {named[0].name}."
     for whose, name, kin in _relations(place, sight):
         earlier = (one for at in sight.turns if at < place for one in _relations(at, sight))
@@ -110,6 +159,61 @@ def _relations(place: TurnPlace, sight: Sight) -> Iterator[tuple[bool, str, str]
             yield (turn.speaker == sight.request.speakers[0]) == (match[1].lower() == "my"), match[3], match[2]
 
 
+def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """Nobody calls their own what the other alone shows, nor the other's what they show alone."""
+    turn = sight.turns[place]
+    for one in (concept for concept in sight.concepts if holds(turn.text, concept.name)):
+        showing, name = {sight.turns[at].speaker for at in sight.showing(one)}, re.escape(one.name)
+        match = re.search(rf"\b(my|your) (?:{re.escape(one.class_name)} )?<?{name}\b", turn.text, re.I)
+        if len(showing) != 1:
+            continue
+        if match and (match[1].lower() == "my") != (turn.speaker in showing):
+            yield f"it says {match[0]!r}, but {min(showing)} alone shows it."
+        acts = re.search(
+            rf"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)* (\w+) {name}\b(?!')", turn.text
+        )
+        stays = re.search(
+            rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b", turn.text
+        )
+        if turn.speaker not in showing and (stays or (acts and not _OUTSIDE.fullmatch(acts[1]))):
+            yield f"{turn.speaker} calls {one.name} their own, but {min(showing)} shows it."
+
+
+def _kinds(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """A concept is called what it is, and an animal is a he or a she throughout."""
+    turn, ours = sight.turns[place], {word for one in sight.concepts for word in one.name.split()}
+    for one in sight.concepts if not any(concept.name.startswith("the ") for concept in sight.concepts) else ():
+        known = content_of(" ".join((one.class_name, one.short_description, *class_words(one))))
+        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(one.name)}\b", turn.text):
+            if (
+                one.class_name
+                and " of " not in match[0]
+                and not content_of(match[1]) & known
+                and not _ENDEARING.match(match[1])
+            ):
+                yield f"it says {match[0]!r}, but {one.name} is a {one.class_name}."
+    shown = [one for one in sight.concepts if place in sight.showing(one)]
+    for one in shown if len(shown) == 1 else ():
+        kinds = PETS
+        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(kinds)})\b", turn.text, re.I):
+            if one.class_name and kinds[match[1].lower()] != known_class(one):
+                yield f"it says {match[0]!r} of {one.name}, which is a {one.class_name}."
+        ours |= set(sight.request.speakers)
+        now = _gender(turn.text, ours)
+        earlier = [
+            (at, gender) for at in sight.showing(one) if at < place and (gender := _gender(sight.turns[at].text, ours))
+        ]
+        if now and earlier and earlier[0][1] != now:
+            yield f"{one.name} is {now!r} here, and {earlier[0][1]!r} in {sight.turn_name(earlier[0][0])}."
+
+
+def _gender(text: str, ours: set[str]) -> str:
+    """ "he" or "she" where a text speaks of one of them, and of no person by name or relation."""
+    found = [gender for gender, words in _GENDERS if re.search(words, text, re.I)]
+    people = names_of(text) - ours or re.search(rf"\b(?:{'|'.join(_KIN.split())})s?\b", text, re.I)
+    return found[0] if len(found) == 1 and not people else ""
+
+
 # When
 
 
@@ -121,15 +225,18 @@ def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
     for words, months in _SEASONS:
         if (match := re.search(rf"\b(?:{words})", turn.text, re.I)) and day.month not in months:
             yield f"it says {match[0]!r} on {written(day)}."
-    for words, hours in _HOURS:
-        if hour not in hours and re.search(rf"(?:^|[.!?] ){words}\b", turn.text, re.I):
-            yield f"it says {words!r} at {hour} o'clock."
+    if said := said_at_odds(turn.text, hour, certain=True):
+        yield f"it says {said!r} at {hour} o'clock."
     now = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    if (match := _TODAY.search(turn.text)) and match[1].title() not in now:
+    if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in now:
         yield f"it says {match[0]!r} on a {now[0]} in {now[1]}."
+    for weekday, date_told in _WEEKDAY_DATE.findall(turn.text):
+        with suppress(ValueError):
+            if WEEKDAYS[resolve(f"on {date_told}", day).weekday()] != weekday.title():
+                yield f"{date_told} is no {weekday}."
     for expression, then in sight.dates_told(place):
         words = rf"\b{re.escape(expression)}\b"
-        past = rf"{words},? {_WHO} {_HAPPENED}\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
+        past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
         to_come = rf"{_WHO}{_WILL}\b [^.,;!?]{{0,40}}?{words}"
         if then > day and re.search(past, turn.text, re.I):
             yield f"it tells of {written(then)} as past, on {written(day)}."
@@ -173,32 +280,101 @@ def _pictured(place: TurnPlace, sight: Sight) -> Iterator[str]:
         found = [(match[0], match[1]) for match in _COLOURED.finditer(sentence)]
         if content_of(sentence) & stated:
             found += [(match[0], match[2]) for match in _IS_COLOURED.finditer(sentence)]
+        for match in _BESIDE.finditer(sentence):
+            found += [
+                (match[0], noun)
+                for noun in (match[1] or match[2]).split()
+                if content_of(noun) <= _SEEN_OFTEN | sight.visible
+            ]
         for phrase, colour in found if not _OF_OTHERS.search(sentence) else ():
             if not content_of(colour) <= stated:
                 yield f"nothing that is stated of the photo {'before ' * (at != place)}says {phrase!r}."
 
 
-def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A picture that a turn says the other has sent was shown by the other before; and nobody has bought the other's."""
-    turn = sight.turns[place]
-    for sentence in sentences_of(turn.text):
+def _looks(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """What a turn says that a concept has or is to look at is stated of it."""
+    for sentence in sentences_of(sight.turns[place].text):
         for one in (concept for concept in sight.concepts if holds(sentence, concept.name)):
-            places = sight.showing(one)
-            given = [at for at in places if at < place and sight.turns[at].speaker != turn.speaker]
-            given = [at for at in given if at.session == place.session or not re.search(r"\bjust\b", sentence)]
-            sent = re.search(rf"\b(?:thank|you (?:just )?{_SENT})", sentence, re.I) and re.search(
-                _PICTURE, sentence, re.I
+            facts = [fact for photo in (*one.photos, *one.unseen) for fact in facts_of(one, photo)]
+            stated = content_of(f"{one.name} {one.class_name}").union(*(fact.words for fact in facts))
+            at = re.search(rf"{_PICTURE} of {re.escape(one.name)} ({_PLACE})", sentence, re.I)
+            if at and facts and not content_of(at[2]) & (stated | _NOT_THERE):
+                yield f"no photo of {one.name} is {at[1]!r}."
+            match = re.search(
+                rf"\b{re.escape(one.name)}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence
             )
-            if sent and not given:
-                yield f"no picture of {one.name} was shown to {turn.speaker} before."
-            others = all(sight.turns[at].speaker != turn.speaker for at in places)
-            if places and others and re.search(rf"\bI (?:\w+ )?{_GOT} {re.escape(one.name)}\b", sentence):
-                yield f"{turn.speaker} calls {one.name} their own, but {sight.turns[places[0]].speaker} shows it."
+            words = content_of(match[1]) & (_SEEN_OFTEN | content_of(_COLOURS)) - stated if match and facts else ()
+            if match and words and not _OF_OTHERS.search(sentence):
+                yield f"nothing that is stated of {one.name} says {' '.join(sorted(words))!r}."
+
+
+def _nicknames(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """What somebody is also called is said of nobody else."""
+    text = sight.turns[place].text
+    named = [one for one in sight.concepts if holds(text, one.name)]
+    for nickname in (name for name in QUOTED.findall(text) if name[0].isupper()):
+        earlier = (at for at in sight.turns if at < place and holds(sight.turns[at].text, nickname))
+        of = next(
+            (own for at in earlier if (own := [o for o in sight.concepts if holds(sight.turns[at].text, o.name)])), []
+        )
+        if named and of and not any(one in of for one in named):
+            yield f"it calls {named[0].name} {nickname!r}, which is {of[0].name} before."
+
+
+def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """A picture that somebody is said to have sent was shown by them before, then, and so often; or never, if it says so."""
+    turn, day = sight.turns[place], sight.day(place)
+    for sentence in sentences_of(turn.text):
+        sent = re.search(_SENT, sentence, re.I)
+        thanks = re.search(r"\bthank", sentence, re.I)
+        if (
+            not re.search(_PICTURE, sentence, re.I)
+            or not (sent or thanks)
+            or (sent and sent[1] == "I" and not re.search(r"\byou\b", sentence))
+        ):
+            continue
+        mine = bool(sent and sent[1] == "I")
+        for one in (concept for concept in sight.concepts if holds(sentence, concept.name)):
+            shown = [
+                at for at in sight.showing(one) if at <= place and (sight.turns[at].speaker == turn.speaker) == mine
+            ]
+            shown = [at for at in shown if at.session == place.session or not re.search(r"\bjust\b", sentence)]
+            if sent and sent[2]:
+                if shown and shown != [place]:
+                    yield f"{sight.turn_name(shown[0])} shows a picture of {one.name}."
+            elif not shown:
+                yield f"no picture of {one.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
+            elif day and not any(_within(sentence, day, then) for at in shown if (then := sight.day(at))):
+                yield f"no picture of {one.name} was shown then."
+
+
+def _counted(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """Where a turn counts the pictures of a concept, so many were shown, or this is the first, or the second."""
+    for one in sight.concepts:
+        shown = [at for at in sight.showing(one) if at <= place]
+        words = rf"({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {re.escape(one.name)}\b[^.!?]*"
+        match = re.search(rf"[^.!?]*\b{words}", sight.turns[place].text, re.I)
+        if match is None or not re.search(
+            rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", match[0], re.I
+        ):
+            continue
+        word, own = match[1].lower(), place in shown
+        said = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
+        if said > len(shown) or (own and word in ORDINALS and said < len(shown)):
+            yield f"it speaks of {word!r} of the pictures of {one.name}, of which {len(shown)} were shown."
+
+
+def _within(sentence: str, day: date, then: date) -> bool:
+    """Whether a day is of the time that a sentence names, as it is said on `day`; any is where it names none."""
+    spans = {"last week": 14, "last month": 62, "last year": 730}
+    if span := next((spans[words] for words in spans if holds(sentence, words)), 0):
+        return 0 < (day - then).days <= span and (span < 60 or day.month != then.month)
+    if month := re.search(rf"\bin ({'|'.join(MONTHS)})\b", sentence):
+        return MONTHS[then.month - 1] == month[1]
+    days = [resolve(words, day) for words in expressions_in(sentence)]
+    return not days or then in days
 
 
 _CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (
-    _people,
-    _calendar,
-    _pictured,
-    _recalled,
+    *(_people, _owned, _kinds, _nicknames, _calendar, _pictured, _looks, _recalled, _counted),
 )

@@ -4,19 +4,39 @@ A temporal question carries the turns and expressions that its answer follows fr
 again. What is not in the list ("last week", "the other day", "in spring") has no single date and is refused.
 """
 
+import json
 import re
 from collections.abc import Callable
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-_NUMBERS = (
+NUMBERS = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
     *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
+
+ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+)
+
+_HOURS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("said_at_hours.json").read_text(encoding="utf-8"))
 
 EXPRESSIONS = (
     "today, this morning, this afternoon, this evening, tonight, earlier today: the day itself",
@@ -62,6 +82,16 @@ def stands_in(expression: str, text: str) -> bool:
     return not expression.strip() or _plain(expression) in expressions_in(text)
 
 
+def said_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
+    """The first words of a text that hardly anybody says at this hour of the day, or with `certain` nobody; or None."""
+    for rule in (rule for rule in _HOURS if rule.get("certain") or not certain):
+        start, end = rule["from"], rule["to"]
+        within = start <= hour < end if start < end else hour >= start or hour < end
+        if not within and (match := re.search(rf"\b(?:{rule['words']})\b", text, re.IGNORECASE)):
+            return match[0]
+    return None
+
+
 def written(day: date) -> str:
     """A date as an answer: "7 May 2023"."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
@@ -84,8 +114,8 @@ def written_days(count: int) -> str:
 def accepted_days(count: int) -> tuple[str, ...]:
     """Other ways to write the same number of days that count as right."""
     forms = []
-    if count <= len(_NUMBERS):
-        forms.append(f"{_NUMBERS[count - 1]} day{'' if count == 1 else 's'}")
+    if count <= len(NUMBERS):
+        forms.append(f"{NUMBERS[count - 1]} day{'' if count == 1 else 's'}")
     if count % 7 == 0:
         weeks = count // 7
         forms += ["1 week", "one week", "a week"] if weeks == 1 else [f"{weeks} weeks"]
@@ -148,7 +178,7 @@ def answers_the_same(answer: str, event: date, since: date | None) -> bool:
     return read_answer(answer) == (event if since is None else (event - since).days)
 
 
-_COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(_NUMBERS))})"
+_COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(NUMBERS))})"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS).lower()})"
 _MONTH = rf"(?P<month>{'|'.join(MONTHS).lower()})"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -177,7 +207,7 @@ def _count(match: re.Match[str]) -> int:
     words = match["count"]
     if words.isdigit():
         return int(words)
-    return {"a": 1, "an": 1, "a couple of": 2}.get(words) or _NUMBERS.index(words) + 1
+    return {"a": 1, "an": 1, "a couple of": 2}.get(words) or NUMBERS.index(words) + 1
 
 
 def _shift(days: int) -> Callable[[re.Match[str], date], date]:

@@ -5,15 +5,16 @@ for any dataset: none knows who wrote it.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from data_synthesis.dates import MONTHS, written
+from data_synthesis.classes import class_facts
+from data_synthesis.dates import MONTHS, NUMBERS, written
 from data_synthesis.group import VISUAL_RETRIEVAL, ConceptPhoto, GeneratedQuestion, PersonalConcept, TurnPlace
 from data_synthesis.seen import OPEN_DOMAIN, POSES, Fact, Sight, facts_of, plain_look
-from data_synthesis.wording import content_of, holds, names_of, sentences_of
+from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
 
-MULTI_HOP = 6
+MULTI_HOP, SINGLE_HOP = 6, 9
 Found = Iterator[tuple[str, str]]
 _DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 _SHOWS = r"(?:first |last |also )?(?:share|shared|sent|send|showed|shown?)"
@@ -24,7 +25,9 @@ _CORRECTS = re.compile(
     r"\b(?:wrong|turns out|mix(?:ed|ing|-up)|take (?:something|it|that) back|my fault|correct(?:ion)?|mistake|told you it was)\b",
     re.I,
 )
-_ENOUGH_ALIKE = 4  # content words that two sentences share besides the concept: they tell the same thing
+_ENOUGH_ALIKE = 3  # content words that two sentences share besides names: they tell the same thing
+_ADDRESSED = re.compile(r"(?:(?:^|[.!?] )(?:\w+ ){0,2}|, )[A-Z]\w+(?=[,!?.]|$)")
+_COUNTED = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
 _ASKING = content_of("who what which where when how did does do was has have one for about many day days ago that then")
 
 
@@ -110,20 +113,41 @@ def _own_photo(question: GeneratedQuestion, sight: Sight) -> Found:
 
 def _false_forms(question: GeneratedQuestion, sight: Sight) -> Found:
     """Accepted answers that say something else than what the answer follows from, or too little of it."""
-    facts = [fact for *_, fact in sight.answered(question)]
-    answer = Fact("asked", question.answer, content_of(question.answer))
-    right = answer.words.union(*(fact.words for fact in facts))
+    answered, answer = sight.answered(question), Fact("asked", question.answer, content_of(question.answer))
+    facts = [fact for *_, fact in answered]
+    right = answer.words.union(content_of(question.text), *(fact.words for fact in facts))
+    right = right.union(*(content_of(f"{one.class_name} {one.name}") for one, *_ in answered))
     heads = answer.heads.union(*(fact.heads for fact in facts))
     stated = {content_of(form) for fact in facts for form in fact.short}
-    names = [*(one.name for one in sight.everyone), *sight.request.speakers]
+    names = {*(word for one in sight.everyone for word in one.name.split()), *sight.request.speakers}
     for form in question.accepted:
         words = content_of(form)
-        if not words <= right and any(holds(form, name) and not holds(question.answer, name) for name in names):
+        others = (names | names_of(f"it was {form}")) & set(re.findall(r"\w+", form)) - _words_in(question.answer)
+        if (
+            others
+            and not words <= right
+            and (facts or (question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}")))
+        ):
             yield "truth", f"{form!r} is accepted, but is the name of another."
-        elif facts and not words & right:
-            yield "truth", f"{form!r} is accepted, but nothing that is stated of its photos says so."
+        elif facts and not words <= right:
+            told = " ".join(sorted(words - right))
+            yield "truth", f"{form!r} is accepted, but nothing that is stated of its photos says {told!r}."
         elif facts and words not in stated and not words & heads and not answer.words <= words:
             yield "truth", f"{form!r} is accepted, but says too little of {question.answer!r}."
+
+
+def _general_knowledge(question: GeneratedQuestion, sight: Sight) -> Found:
+    """What is asked of a class of which the facts are known is answered by them."""
+    for one in sight.named(question) if question.category == OPEN_DOMAIN else ():
+        for fact in class_facts(one):
+            same = content_of(fact.ask.replace("{N}", one.name)) == content_of(question.text)
+            for form in (question.answer, *question.accepted) if same else ():
+                if words_of(form) not in [words_of(right) for right in (fact.answer, *fact.accepted)]:
+                    yield "truth", f"by what is known of a {one.class_name} it must be {fact.answer!r}, not {form!r}."
+
+
+def _words_in(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 # Which photo is meant
@@ -156,16 +180,6 @@ def _points_to(question: GeneratedQuestion, sight: Sight, concept: PersonalConce
         return True
     distinct = frozenset().union(*map(sight.words, own)) - frozenset().union(*map(sight.words, others))
     return len(asked & (distinct - content_of(concept.name))) >= 2
-
-
-def _settings(question: GeneratedQuestion, sight: Sight) -> Found:
-    """A setting that it gives to a concept is one of that concept's own."""
-    for one in sight.named(question):
-        own = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in (*one.photos, *one.unseen)))
-        for other, photo in sight.owners.values():
-            elsewhere = other is not one and not content_of(photo.setting) <= own
-            if elsewhere and holds(question.text, f"{one.name} {photo.setting}"):
-                yield "truth", f"it speaks of {one.name} {photo.setting!r}, where {other.name} is."
 
 
 def _order(question: GeneratedQuestion, sight: Sight) -> Found:
@@ -204,28 +218,56 @@ def _foreign_dates(question: GeneratedQuestion, sight: Sight) -> Found:
             yield "truth", f"its date follows from {sight.turn_name(place)}, which shows another photo."
 
 
-def _strangers(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Whom it describes by their looks, its evidence shows."""
-    shown = [one for one, *_ in sight.shown_by(question)]
-    for one in sight.concepts if not question.photos else ():
-        look = plain_look(one.short_description)
-        if look and one not in shown and holds(question.text, look):
-            yield "truth", f"it speaks of {look!r}, which nothing in its evidence shows."
-
-
-def _misplaced(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Days and people in the question that its evidence does not have, and what nobody did that it asks of as done."""
-    places, derived = sight.places(question), question.derivation
+def _mentions(question: GeneratedQuestion, sight: Sight) -> Found:
+    """Whatever the question mentions is in its evidence: days, people, nicknames, looks, and settings of whom they are."""
+    places, text = sight.places(question), NAMED_OPTIONS.sub("", question.text)
+    turns = [sight.turns[place] for place in places]
     days = {written(day) for place in places for _, day in sight.dates_told(place)}
-    for day in _DAY.findall(question.text):
+    for day in _DAY.findall(text):
         if day not in days:
             yield "truth", f"nothing in its evidence is of {day}."
-    showing = {sight.turns[place].speaker for place in places if sight.turns[place].photos}
-    for name in set(re.findall(rf"\b([A-Z]\w+) {_SHOWS}\b", question.text)) - _names(sight, speakers=False):
+    showing = {turn.speaker for turn in turns if turn.photos}
+    for name in set(re.findall(rf"\b([A-Z]\w+) {_SHOWS}\b", text)) - _names(sight, speakers=False):
         if name not in sight.request.speakers:
             yield "truth", f"nobody called {name} talks."
         elif showing and name not in showing:
             yield "truth", f"{name} shows no photo in its evidence."
+    said = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in turns)
+    for speaker in sight.request.speakers:
+        if (
+            turns
+            and holds(text, speaker)
+            and not holds(said, speaker)
+            and speaker not in {one.speaker for one in turns}
+        ):
+            yield "truth", f"{speaker} says nothing in its evidence, nor does it speak of {speaker}."
+    shown, given = {one.name: one for one, *_ in sight.shown_by(question)}, " ".join(_stated_of(question, sight))
+    if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL):
+        for name in sorted({*names_of(text), *QUOTED.findall(text)} - _names(sight)):
+            if turns and not holds(f"{said} {given}", name):
+                yield "truth", f"nothing in its evidence says {name!r}."
+            elif re.search(rf"\b(?:not|wasn't|it was) {re.escape(name)}\b", said) and _CORRECTS.search(said):
+                yield "truth", f"its evidence takes back that it was {name}."
+    for one in sight.concepts if not question.photos else ():
+        look = plain_look(one.short_description)
+        if look and one.name not in shown and holds(text, look):
+            yield "truth", f"it speaks of {look!r}, which nothing in its evidence shows."
+    for one in sight.named(question):
+        own = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in (*one.photos, *one.unseen)))
+        for other, photo in sight.owners.values():
+            elsewhere = other is not one and not content_of(photo.setting) <= own
+            if elsewhere and holds(text, f"{one.name} {photo.setting}"):
+                yield "truth", f"it speaks of {one.name} {photo.setting!r}, where {other.name} is."
+
+
+def _stated_of(question: GeneratedQuestion, sight: Sight) -> Iterator[str]:
+    for one, photo, _ in sight.shown_by(question):
+        yield from (text for fact in facts_of(one, photo) for text in (fact.text, *fact.short))
+
+
+def _undone(question: GeneratedQuestion, sight: Sight) -> Found:
+    """It does not ask of something as done that was only wanted."""
+    derived = question.derivation
     if derived is None or derived.event.place not in sight.turns or re.search(_WISH, question.text, re.I):
         return
     text = sight.turns[derived.event.place].text
@@ -240,70 +282,97 @@ def _names(sight: Sight, *, speakers: bool = True) -> set[str]:
     return names | set(sight.request.speakers if speakers else ())
 
 
-def _other_names(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Its answer, a name, is not taken back by a later turn of its evidence, nor told otherwise by another turn."""
-    if question.derivation is not None or sight.answered(question) or not names_of(f"It was {question.answer}."):
+def _told_otherwise(question: GeneratedQuestion, sight: Sight) -> Found:
+    """Its answer, a name, a number or a day, is neither taken back by a later turn nor told otherwise by another one."""
+    evidence, answer, ours = sorted(sight.places(question)), question.answer, _names(sight)
+    concepts = list(dict.fromkeys((*(one for one, *_ in sight.shown_by(question)), *sight.named(question))))
+    about = sorted({*evidence, *(place for one in concepts for place in sight.about[one.name])})
+    if event := question.derivation and question.derivation.event:
+        for place in (at for at in about if at > event.place and event.expression):
+            dated = [at for at in about if at < place and sight.tells_a_day(at)]
+            if _CORRECTS.search(sight.turns[place].text) and sight.tells_a_day(place) and dated[-1:] == [event.place]:
+                yield (
+                    "truth",
+                    f"the day that {sight.turn_name(event.place)} tells is taken back in {sight.turn_name(place)}.",
+                )
         return
-    ours, answer, evidence = _names(sight), question.answer, sorted(sight.places(question))
-    known, told = set[str](), False
-    for place in evidence:
+    if answer in ours or sight.answered(question) or not (names_of(f"It was {answer}.") or _COUNTED.fullmatch(answer)):
+        return
+    known, told = set[str](), 0
+    for place in about if names_of(f"It was {answer}.") else ():
         text = sight.turns[place].text
         new = names_of(text) - ours - known
-        if told and new and answer not in new and _CORRECTS.search(text):
+        if told and new and answer not in new and _CORRECTS.search(text) and (place in evidence or told == 2):
             yield "truth", f"{answer!r} is taken back in {sight.turn_name(place)}."
-        known, told = known | new, told or holds(text, answer)
+        known |= new
+        told = 2 if holds(text, answer) else min(told, 1)  # 2: it was the last thing said
     telling = [one for at in evidence for one in sentences_of(sight.turns[at].text) if holds(one, answer)]
-    for concept in dict.fromkeys(one for one, _, _ in sight.shown_by(question)):
-        for place in (at for at in sight.about[concept.name] if at not in evidence):
-            for one in sentences_of(sight.turns[place].text):
-                shared = (content_of(one) & content_of(own) - content_of(concept.name) for own in telling)
-                others = names_of(one) - ours
-                alike = max(map(len, shared), default=0) >= _ENOUGH_ALIKE
-                if alike and others and holds(one, concept.name) and not holds(one, answer):
-                    yield "truth", f"{sight.turn_name(place)} says so of {min(others)}, not of {answer}."
+    for place in (at for at in about if at not in evidence):
+        for one in sentences_of(sight.turns[place].text):
+            others = names_of(one) - ours if names_of(f"It was {answer}.") else _counts(one, answer)
+            shared = (
+                content_of(one) & content_of(own) - content_of(" ".join(ours)) for own in (*telling, question.text)
+            )
+            if others and max(map(len, shared), default=0) >= _ENOUGH_ALIKE and not holds(one, answer):
+                yield "truth", f"{sight.turn_name(place)} says so of {min(others)}, not of {answer}."
+
+
+def _counts(text: str, answer: str) -> set[str]:
+    """The other numbers that a text gives of what an answer counts."""
+    unit = answer.partition(" ")[2]
+    return (
+        {match[0] for match in _COUNTED.finditer(text) if not unit or match[1] == unit}
+        if not holds(text, answer)
+        else set()
+    )
 
 
 # Evidence
 
 
-def _idle(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Every turn of its evidence shows a photo, dates it, says the answer, or speaks of what is asked."""
-    derived = question.derivation
+def _evidence(question: GeneratedQuestion, sight: Sight) -> Found:
+    """Every turn of its evidence shows who is meant, dates it, says the answer, or speaks of what is asked; of nobody else."""
+    derived, seen = question.derivation, sight.seen_for(question)
     events = {event.place for event in (derived.event, derived.since) if event} if derived else set()
     asked = content_of(f"{question.text} {question.answer}") - content_of(" ".join(sight.request.speakers)) - _ASKING
+    owners = {own.path: one for one in sight.concepts for own in (*one.photos, *one.unseen)}
+    words = content_of(question.text)
+    quoted = {
+        path
+        for path, (one, photo) in sight.owners.items()
+        if holds(question.text, one.name) and sight.quoted(words, one, photo)
+    }
+    quoted = quoted if question.category == SINGLE_HOP and len(quoted) == 1 else set()
+    meant = [*sight.named(question), *(owners[one.photo] for one in seen)]
+    meant += [one for one, photo, _ in sight.shown_by(question) if sight.look(words, one, photo)]
     for place in sight.places(question):
         turn, before = sight.turns[place], sight.turns.get(TurnPlace(place.session, place.turn - 1))
-        if turn.photos or place in events or sight.words(place) & asked or _answers(question, turn.text):
-            continue
         texts = (turn.text, before.text if before else "")
-        if not any(holds(text, one.name) for text in texts for one in sight.concepts):
+        says = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
+        of = [one for one in sight.concepts if holds(turn.text, one.name)]
+        shows = [owners[photo] for photo in turn.photos if photo in owners]
+        if quoted and turn.photos and not says and place not in events and not quoted & set(turn.photos):
+            yield "evidence", f"{sight.turn_name(place)} does not show the photo that it asks of."
+        elif meant and shows and not says and place not in events and not any(one in meant for one in shows):
+            yield "evidence", f"{sight.turn_name(place)} shows {shows[0].name}, whom it does not ask of."
+        elif meant and of and not shows and place not in events and not any(one in meant for one in of):
+            yield "truth", f"{sight.turn_name(place)} says so of {of[0].name}, not of {meant[0].name}."
+        elif not (turn.photos or says or place in events or sight.words(place) & asked or _names_any(texts, sight)):
             yield "evidence", f"{sight.turn_name(place)} tells nothing of what is asked."
-
-
-def _answers(question: GeneratedQuestion, text: str) -> bool:
-    return any(holds(text, form) for form in (question.answer, *question.accepted))
-
-
-def _steps(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Of several steps the answer in words is told apart from the photo that says who is meant, by a turn about the same."""
     if question.category != MULTI_HOP:
         return
     if len(question.evidence) < 2:
         yield "evidence", "of several steps it names one turn; a question of category 6 needs two."
-    if sight.answered(question):
-        return
-    shown_in = {one.place for one in sight.seen_for(question)}
-    says = [place for place in sight.places(question) if _answers(question, sight.turns[place].text)]
-    if says and shown_in.issuperset(says):
+    says_so = {at for at in sight.places(question) if holds(sight.turns[at].text, question.answer)}
+    if says_so and not sight.answered(question) and says_so <= {one.place for one in seen}:
         told = f"{question.answer!r} stands only beside its photos; the turn that tells it of them is missing."
         yield "evidence", told
-    concepts = list(dict.fromkeys(one for one, _, _ in sight.shown_by(question)))
-    for place in (place for place in says if place not in shown_in):
-        spoken_of = [one for one in sight.concepts if holds(sight.turns[place].text, one.name)]
-        if concepts and spoken_of and not set(spoken_of) & set(concepts):
-            yield "truth", f"{sight.turn_name(place)} says so of {spoken_of[0].name}, not of {concepts[0].name}."
+
+
+def _names_any(texts: Iterable[str], sight: Sight) -> bool:
+    return any(holds(text, one.name) for text in texts for one in sight.concepts)
 
 
 _CHECKS: tuple[Callable[[GeneratedQuestion, Sight], Found], ...] = (
-    *(_false_forms, _settings, _order, _strangers, _misplaced, _other_names, _idle, _steps),
+    *(_false_forms, _general_knowledge, _order, _mentions, _undone, _told_otherwise, _evidence),
 )

@@ -168,6 +168,13 @@ class Sight:
         return about
 
     @cached_property
+    def visible(self) -> frozenset[str]:
+        """The words for what can be seen, as far as something of the dialogue's photos is stated in them."""
+        shown = [(one, photo) for one in self.everyone for photo in (*one.photos, *one.unseen)]
+        stated = (fact.words for one, photo in shown for fact in facts_of(one, photo))
+        return frozenset().union(*stated) - POSES
+
+    @cached_property
     def said_elsewhere(self) -> frozenset[str]:
         """The long sentences of the dialogue's other turns."""
         return frozenset(sentence for text in self._elsewhere for sentence in long_sentences(text))
@@ -191,6 +198,10 @@ class Sight:
                 with suppress(ValueError):
                     found.append((expression, resolve(expression, day)))
         return found
+
+    def tells_a_day(self, place: TurnPlace) -> bool:
+        """Whether a turn without a photo says when something happened, other than on its own day."""
+        return not self.turns[place].photos and any(expression for expression, _ in self.dates_told(place))
 
     def places(self, question: GeneratedQuestion) -> list[TurnPlace]:
         """Its evidence, as far as that exists."""

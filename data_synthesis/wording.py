@@ -8,6 +8,7 @@ NAMED_OPTIONS = re.compile(r"\(\s*(?P<first>[^()]+?)\s+or\s+(?P<second>[^()]+?)\
 SHORT_SENTENCE = 4  # "That sounds great!" may be said twice; a sentence of this many words may not
 LONG_SENTENCE = 7  # a shorter one may be said again in another group; this many words are no coincidence
 
+QUOTED = re.compile(r"(?<!\w)['‘\"“]([^'‘’\"“”]{2,40})['’\"”](?!\w)")  # a name or a saying
 _BRACKETED = re.compile(r"<\s*([^<>\n]*[^\W\d_][^<>\n]*?)\s*>")
 _PLACEHOLDER = re.compile(
     r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b"
@@ -44,12 +45,14 @@ def _whole_words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def content_of(text: str) -> frozenset[str]:
-    """Its words that say something, singular and plural alike; all of its words where there are none but little ones."""
+    """Its words that say something, "sits" and "sitting" alike; all of its words where there are none but little ones."""
     words = {_singular(word) for word in words_of(text)}
     return frozenset(words - _LITTLE or words)
 
 
 def _singular(word: str) -> str:
+    if len(word) > 5 and word.endswith("ing") and set(word[:-3]) & set("aeiouy"):
+        return word[:-4] if word[-4] == word[-5] and word[-4] not in "ls" else word[:-3]
     return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] not in "su" else word
 
 

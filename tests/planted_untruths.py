@@ -222,7 +222,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
     ),
     "snow in May": (say("D3:3", "+It's snowing here."), "it says \"It's snowing\" on 5 May 2023"),
     "another weekday": (say("D3:3", "+It's Monday again."), "on a Friday"),
-    "another time of the day": (say("D3:1", "Good evening! How is your cat?"), "'good evening' at 13 o'clock"),
+    "another time of the day": (say("D3:1", "Good evening! How is your cat?"), "'Good evening' at 13 o'clock"),
     "a day to come told as past": (say("D3:4", "+On May 20, I took it to be mended."), "20 May 2023 as past"),
     "another day for a photo": (
         say("D6:3", "+That picture of Mochi is from May 1."),
@@ -282,6 +282,84 @@ FURTHER: dict[str, tuple[Plant, str]] = {
     "the turn that tells it is missing": (
         both(say("D4:1", "Granny says hello from here."), ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D6:1"])),
         "'Granny' stands only beside its photos",
+    ),
+}  # fmt: skip
+
+
+LATER: dict[str, tuple[Plant, str]] = {
+    "a turn of the other speaker": (lambda folder: at(folder, "D3:3").update(speaker="Ann"), "Ann speaks twice in a row"),
+    "a stranger is greeted": (say("D3:1", "Hey Joanna! How is your cat?"), "it speaks to Joanna, who is not there"),
+    "the other's thing is used": (say("D3:3", "+I take Rosso to work."), "Ben calls Rosso their own, but Ann shows it"),
+    "the other's thing lives here": (say("D3:3", "+Rosso now lives with me."), "Ben calls Rosso their own"),
+    "another class": (say("D3:4", "+So my suitcase Rosso was safe."), "it says 'my suitcase Rosso', but Rosso is a backpack"),
+    "another animal": (say("D3:2", "+That dog!"), "it says 'That dog' of Mochi, which is a cat"),
+    "a he who was a she": (
+        both(say("D2:5", "+She is quick."), say("D3:2", "+He was sorry.")),
+        "Mochi is 'he' here, and 'she' in D2:5",
+    ),
+    "the nickname of another": (
+        both(say("D3:3", "+I call Mochi 'General Fluff'."), say("D5:3", "+Rosso or 'General Fluff', as we say.")),
+        "it calls Rosso 'General Fluff', which is Mochi before",
+    ),
+    "shown, and said to be never shown": (
+        say("D6:3", "+I have never shown you a picture of Rosso."),
+        "D2:1 shows a picture of Rosso",
+    ),
+    "thanks for what is still to come": (say("D2:4", "+Thanks for the picture of Mochi."), "of Mochi was shown to Ben before"),
+    "a picture of last month": (
+        say("D6:2", "+I liked the picture of Rosso you sent last month."),
+        "no picture of Rosso was shown then",
+    ),
+    "more pictures than were shown": (say("D6:2", "+That makes four pictures of Rosso."), "it speaks of 'four'"),
+    "the weekday of another date": (say("D3:3", "+We meet on Monday, May 9."), "May 9 is no Monday"),
+    "what a concept has not": (say("D3:3", "+Mochi has green fur."), "nothing that is stated of Mochi says 'fur green'"),
+    "a picture of elsewhere": (say("D6:2", "+That picture of Rosso on the beach!"), "no photo of Rosso is 'on the beach'"),
+    "what is not around it": (say("D5:3", "+All that snow!"), "says 'All that snow'"),
+    "breakfast in the afternoon": (say("D3:3", "+I'm having breakfast."), "it says 'having breakfast' at 13 o'clock"),
+    "the contrary accepted": (
+        ask(f"{G1}/8", accepted_answers=["not a silver key"]),
+        "'not a silver key' is accepted, but nothing that is stated of its photos says 'not'",
+    ),
+    "false knowledge of a class": (
+        ask(
+            f"{G1}/6", question="How many permanent teeth does a healthy adult of Mochi's species normally have?",
+            answer="42", evidence=["D3:2"],
+        ),
+        "it must be '30'",
+    ),
+    "a name from nowhere": (
+        ask(f"{G1}/8", question="What hangs from the zip of Rosso, who came through Beth?"),
+        "nothing in its evidence says 'Beth'",
+    ),
+    "the other speaker's deed": (
+        ask(f"{G1}/3", question="On which day did Ben buy the quilted backpack?", **dated("D2:3", "last saturday")),
+        "Ben says nothing in its evidence",
+    ),
+    "the photo of another among the evidence": (
+        ask(f"{G1}/8", evidence=["D2:1", "D3:2"]),
+        "D3:2 shows Mochi, whom it does not ask of",
+    ),
+    "a day that was taken back": (
+        say("D5:4", "+I told you the wrong day, I bought Rosso on April 28."),
+        "the day that D2:3 tells is taken back in D5:4",
+    ),
+    "a number told otherwise": (
+        both(
+            say("D4:3", "Granny sewed the waistcoat for him in three weeks."),
+            say("D6:3", "Granny sewed the waistcoat of Doctor Marmalade in five weeks."),
+            ask(
+                f"{G1}/1", question="How many weeks did Granny sew for the plush bear?", answer="three weeks",
+                evidence=["D4:1", "D4:3"],
+            ),
+        ),
+        "D6:3 says so of five weeks, not of three weeks",
+    ),
+    "shared on the day it was taken": (
+        ask(
+            f"{G1}/4", question="When did Ann share the picture of Mochi beside a brass lamp?", answer="4 May 2023",
+            evidence=["D3:2"], **dated("D3:2", "yesterday"),
+        ),
+        "what is shared in D3:2 is shared on its own day",
     ),
 }  # fmt: skip
 

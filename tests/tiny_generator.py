@@ -44,7 +44,7 @@ def _session(request: GroupRequest, number: int) -> tuple[GeneratedTurn, ...]:
     turns = []
     for turn in range(1, _TURNS + 1):
         about = concepts[(number + turn) % len(concepts)].name
-        if turn == 3:
+        if turn in (2, 3):
             about = " and ".join(dict.fromkeys(concept.name for concept, _ in share))
         text = f"Part {number}-{turn} of group {request.group.number} of {request.dialogue_id} is about {about}"
         if number == turn == 1:

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from data_synthesis.grammar.known import class_words, is_place, tells_apart
+from data_synthesis.classes import class_words
+from data_synthesis.grammar.known import is_place, tells_apart
 from data_synthesis.grammar.plan import Member
 from data_synthesis.group import ConceptPhoto, TurnPlace
 from data_synthesis.wording import whole_words
@@ -14,7 +15,7 @@ from data_synthesis.wording import whole_words
 class Line:
     """What one speaker says in one go. `opening`, `extras` and `tail` are those of its template.
 
-    `place` is known once the turns are laid out.
+    `place` is known once the turns are laid out. `led` is whether something that is no part of it leads to it.
     """
 
     speaker: int
@@ -24,6 +25,7 @@ class Line:
     opening: str = ""
     extras: list[str] = field(default_factory=list)
     tail: str = ""
+    led: bool = False
     secret: frozenset[str] = frozenset()
 
     @property

@@ -25,7 +25,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "9"
+    version = "10"
 
     def __init__(self) -> None:
         self._said: dict[str, set[str]] = {}

@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from data_synthesis.attributes import ATTRIBUTE_QUESTIONS
+from data_synthesis.dates import said_at_odds
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
 from data_synthesis.seen import POSES, short_setting
 from data_synthesis.wording import content_of, whole_words
 
-UNKNOWN = "unknown"
 THINGS = ("worn", "keepsake", "household")  # kinds of which nobody speaks as of somebody
 _PLACED = re.compile(
     r"((on|in|by|under|at|among|beside|window sill|forest floor)\b"
@@ -30,47 +28,6 @@ _COMMON = frozenset(
     "a an and are as at be behind by for from front has in into is it its left like next of on one or other out over right"
     " small some that the their to two up very view with you top hand head back close full side seen".split()
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ClassFact:
-    """A question about a class by way of a concept, with its answer and where that is written."""
-
-    ask: str
-    answer: str
-    accepted: tuple[str, ...]
-    source: str
-
-
-def known_class(concept: PersonalConcept) -> str:
-    """The entry of the class in the table of facts, or UNKNOWN."""
-    table = data("class_facts.json")
-    name = " ".join(whole_words(concept.class_name.replace("_", " ")))
-    for form in (name, name.removesuffix("s"), name.split(" ")[-1] if name else ""):
-        form = table["synonyms"].get(form, form)
-        if form in table["classes"]:
-            return str(form)
-    return UNKNOWN
-
-
-def kind_of(concept: PersonalConcept) -> str:
-    """pet, worn, keepsake, household, drawing, building, person, or UNKNOWN."""
-    entry = data("class_facts.json")["classes"].get(known_class(concept))
-    return str(entry["kind"]) if entry else "pet" if concept.live else UNKNOWN
-
-
-def class_facts(concept: PersonalConcept) -> list[ClassFact]:
-    entry: dict[str, Any] = data("class_facts.json")["classes"].get(known_class(concept), {"facts": []})
-    return [ClassFact(one["ask"], one["answer"], tuple(one["accepted"]), one["source"]) for one in entry["facts"]]
-
-
-def class_words(concept: PersonalConcept) -> set[str]:
-    """Words that name the class. "can" is too common a verb to be one of them."""
-    table = data("class_facts.json")
-    known = known_class(concept)
-    forms = {concept.class_name, known, *(word for word, form in table["synonyms"].items() if form == known)}
-    words = {form.lower() for form in forms if form and " " not in form}
-    return (words | {f"{word}s" for word in words}) - {"can", "cans", UNKNOWN, f"{UNKNOWN}s", "character", "man"}
 
 
 def secret_words(concept: PersonalConcept) -> set[str]:
@@ -102,13 +59,7 @@ def odd_hour(hour: int) -> str:
 
 def suits_hour(texts: Iterable[str], hour: int) -> bool:
     """Whether lines can be said at this hour, apart from what they may leave out."""
-    said = " ".join(text.split(" ~")[0] for text in texts)
-    for rule in data("text/fitting.json"):
-        start, end = rule["from"], rule["to"]
-        within = start <= hour < end if start < end else hour >= start or hour < end
-        if not within and re.search(rf"\b({rule['words']})\b", said, re.IGNORECASE):
-            return False
-    return True
+    return said_at_odds(" ".join(text.split(" ~")[0] for text in texts), hour) is None
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:

@@ -71,7 +71,7 @@ def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
         return True
 
     speaker = lines[0].speaker
-    parts = [Template(line.opening, line.text, line.extras, line.tail) for line in lines]
+    parts = [Template(line.opening, line.text, line.extras, line.tail, line.led) for line in lines]
     text = script.plan.speech[speaker].turn(parts, may_say)
     photos = tuple(line.photo for line in lines if line.photo is not None)
     return GeneratedTurn(script.plan.request.speakers[speaker], text, photos)
@@ -97,7 +97,7 @@ def _answer(script: Script, line: Line, mood: str) -> None:
         answer = script.plan.decks.chance(f"acks {mood}", answers)
         if not script.said.repeats(answer):
             script.said.add(answer)
-            line.text = f"{answer} {line.text}"
+            line.text, line.led = f"{answer} {line.text}", True
             return
 
 
@@ -110,6 +110,7 @@ def _lead_in(script: Script, line: Line, *, sad: bool = False, after_sad: bool =
         deck += "_after_sad"
     elif sad:
         deck = "bridges_to_sad"
+    line.led = True
     line.text = script.within(script.plan.decks.draw(deck, data("text/talk.json")[deck]), line.text)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from data_synthesis.classes import UNKNOWN, class_facts, kind_of, known_class
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.known import THINGS, UNKNOWN, class_facts, kind_of, known_class, looks_of, suits_hour
+from data_synthesis.grammar.known import THINGS, looks_of, suits_hour
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
@@ -237,7 +238,8 @@ def _chains(plan: Plan) -> list[list[Passage]]:
     distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *THINGS)]
     for member in distracting[:1]:
         chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
-    chains.insert(5, [Passage("place distractor", 0, plan.drawn.randrange(2))])
+    last = [[Passage("place distractor", 0, plan.drawn.randrange(2))], *chains[5:]]
+    chains[5:] = plan.drawn.sample(last, len(last))  # there is rarely room for all of them
     return chains
 
 

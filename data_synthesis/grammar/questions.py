@@ -9,13 +9,13 @@ from functools import partial
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
+from data_synthesis.classes import TABLE, ClassFact, class_facts
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.grammar.facts import Happened
-from data_synthesis.grammar.known import ClassFact, asked_of, class_facts
+from data_synthesis.grammar.known import asked_of
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import by_looks, multi_hop, photo_places, pictures, single_hop
 from data_synthesis.grammar.visual_retrieval import PER_CONCEPT, PER_CONCEPT_ALONE, told_of
-from data_synthesis.grammar.words import data
 from data_synthesis.group import (
     LEAST_DELIVERED,
     DatedEvent,
@@ -220,7 +220,7 @@ def _open_domain(script: Script) -> Iterator[Candidate]:
                 OPEN_DOMAIN, fact.ask.replace("{N}", member.name), fact.answer, tuple(shown), fact.accepted
             )
             yield Candidate(" ".join(fact.ask.split()[:4]), member.name, question)
-    calendar = data("class_facts.json")["calendar"]
+    calendar = TABLE["calendar"]
     for picture in pictures(script):
         for form, entry in calendar.items():
             answers = _calendar_answers(form, entry, picture.shown.day)

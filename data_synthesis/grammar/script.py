@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterator
 from datetime import timedelta
 from itertools import pairwise
 
+from data_synthesis.classes import UNKNOWN
 from data_synthesis.grammar.dates_said import day_before
 from data_synthesis.grammar.facts import Happened, Line, Shown, Told
-from data_synthesis.grammar.known import THINGS, UNKNOWN, odd_hour, seasonal, secret_words, suits_hour
+from data_synthesis.grammar.known import THINGS, odd_hour, seasonal, secret_words, suits_hour
 from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, chat_for, load
 from data_synthesis.grammar.speech import Template
 from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of

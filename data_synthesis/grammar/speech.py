@@ -12,7 +12,7 @@ from data_synthesis.voices import Voice, first_word
 _LIKELY = 0.004  # of an opening that the speaker never used
 _ALWAYS = ("hey", "sorry", "sure")
 _ABOUT_SOMEBODY = "kin1}"  # who is spoken of again must have been introduced, and what is answered must have been asked
-_STRETCH = 1.5  # makes up for the longest turns, for which there is never enough to say
+_STRETCH = 2.2  # makes up for the longest turns, for which there is never enough to say
 _SHORT = 6  # words; a sentence that may end with a name
 _SHORT_OF = 4  # words; a turn that lacks no more is long enough
 
@@ -21,13 +21,15 @@ _SHORT_OF = 4  # words; a turn that lacks no more is long enough
 class Template:
     """A line to be filled: its opening's kind ("" for none), what must be said, and what may be said besides.
 
-    `tail` is the kind of sentences that may follow though they add nothing, "" for none.
+    `tail` is the kind of sentences that may follow though they add nothing, "" for none. What is `led` to by other words keeps
+    its own together.
     """
 
     opening: str
     core: str
     extras: list[str] = field(default_factory=list)
     tail: str = ""
+    led: bool = False
 
     @classmethod
     def of(cls, text: str, drawn: random.Random) -> "Template":
@@ -70,7 +72,8 @@ class Speech:
         for part, spoken in zip(parts, texts, strict=True):
             for extra in part.extras:
                 if length < wanted - _SHORT_OF and may_say(extra):
-                    spoken.append(extra)
+                    text = " ".join(spoken)
+                    spoken[:] = [text, extra] if part.led else _before_question(text, extra)
                     length += len(extra.split())
         for part, spoken in zip(parts, texts, strict=True):
             if length < wanted - _SHORT_OF and (tail := self._tail(part, may_say)):
@@ -124,13 +127,10 @@ class Speech:
 
 
 def _before_question(text: str, sentence: str) -> list[str]:
-    """The text with a sentence at its end, or before the question that it ends with."""
-    head, last = "", text
+    """The text with a sentence at its end, or between what it says first and the question that it ends with."""
     if match := re.match(r"(.*[.!?]) (?=[^.!?]*\?$)", text):
-        head, last = match[1], text[match.end() :]
-    if not last.endswith("?"):
-        return [text, sentence]
-    return [part for part in (head, sentence, last) if part]
+        return [match[1], sentence, text[match.end() :]]
+    return [text, sentence]
 
 
 @cache
