@@ -19,7 +19,7 @@ from m2a.memory.schema import setting
     ],
 )
 def test_a_wrong_address_is_one_sentence_without_its_password(url, reason):
-    with pytest.raises(DatabaseError, match=rf"{reason}.*; write postgresql\+psycopg://") as refused:
+    with pytest.raises(DatabaseError, match=rf"{reason}.*; write it as postgresql\+psycopg://") as refused:
         Database(url)
     assert "geheim" not in f"{refused.value!r} {refused.value.__cause__!r} {refused.value.__context__!r}"
 
