@@ -101,7 +101,7 @@ def test_a_statement_repeated_becomes_the_newest(database, owner, messages, sema
     )
     with database.write(owner) as unit:
         assert [row.change for row in semantic.history(unit, 1)] == ["added", "added"]
-        semantic.take_renewal_back(unit, first, BY)
+        semantic.undo_renewal(unit, first, BY)
         assert semantic.get(unit, [1]) == {1: replace(first, version=3)}
 
 
