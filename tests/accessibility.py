@@ -16,6 +16,17 @@ class Look(NamedTuple):
 EVERY_LOOK = (Look(1280, "light"), Look(1280, "dark"), Look(390, "light"), Look(390, "dark"))
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _GRAVE = ("serious", "critical")
+# Everything that scrolls stands at its top, but the messages at their end, where the page itself brings them: axe judges
+# only what can be seen.
+_SCROLL = """() => {
+  for (const one of document.querySelectorAll('#m2a, #m2a *')) if (one.scrollTop) one.scrollTop = 0;
+  const talk = document.getElementById('m2a-talk');
+  talk.scrollTop = talk.scrollHeight;
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
+# WCAG 2.2, 2.5.8 "Inline": a link in running text is as large as its line lets it be. axe exempts it only where words stand
+# beside it in the same paragraph, and what somebody writes may be nothing but links.
+_IN_A_MESSAGE = "(selector) => Boolean(document.querySelector(selector)?.matches('.m-message .m-markdown a'))"
 
 
 def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK) -> list[str]:
@@ -26,10 +37,13 @@ def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK) -> list[str]:
         page.set_viewport_size({"width": look.width, "height": 860})
         page.emulate_media(color_scheme="dark" if look.theme == "dark" else "light")
         page.wait_for_function(f"document.body.classList.contains('dark') === {str(look.theme == 'dark').lower()}")
+        page.evaluate(_SCROLL)
         options = {"runOnly": {"type": "tag", "values": _TAGS}, "resultTypes": ["violations"]}
         for violation in Axe().run(page, options=options).response["violations"]:
-            if violation["impact"] in _GRAVE:
-                nodes = violation["nodes"]
+            nodes = violation["nodes"]
+            if violation["id"] == "target-size":
+                nodes = [one for one in nodes if not page.evaluate(_IN_A_MESSAGE, one["target"][0])]
+            if violation["impact"] in _GRAVE and nodes:
                 found.append(
                     f"{look.width} {look.theme}: {violation['id']} ({violation['impact']}) ×{len(nodes)}: "
                     f"{nodes[0]['html'][:160]} {nodes[0]['failureSummary'][:300]}"

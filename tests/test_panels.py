@@ -63,6 +63,18 @@ def test_the_drawer_of_the_phone_has_nothing_serious(walk: Walk, visit: Callable
     assert audit(visitor, EVERY_LOOK[2:]) == []
 
 
+def test_small_links_are_found_but_in_the_text_of_a_message(walk: Walk, visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open(f"{walk.server.url}/?conversation=")
+    write = "(html) => { document.getElementById('m2a-live').innerHTML = html; }"
+    links = '<a href="https://x.example">x</a> <a href="https://y.example">y</a>'
+    visitor.page.evaluate(write, f'<div class="m-message"><div class="m-markdown"><p>{links}</p></div></div>')
+    assert audit(visitor, EVERY_LOOK[:1]) == []
+    visitor.page.evaluate(write, f'<div class="m-message"><p>{links}</p></div>')
+    [found] = audit(visitor, EVERY_LOOK[:1])
+    assert "target-size" in found and "×2" in found
+
+
 @dataclass
 class Keys:
     page: Page
