@@ -1,6 +1,6 @@
-"""Counts with the singular or plural of their noun."""
+"""Counts with the singular or plural of their noun, and lists in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _COUNTED: Mapping[str, tuple[str, str]] = {
     "conversations": ("conversation", "conversations"),
@@ -19,7 +19,11 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Returns the parts as a list in words, such as "a, b and c"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Returns the counts of an erasure in words, such as "2 messages, 1 memory and 1 photo"."""
-    parts = [plural(counts[kind], *nouns) for kind, nouns in _COUNTED.items() if kind in counts]
-    return " and ".join(", ".join(parts).rsplit(", ", 1)) if len(parts) > 1 else "".join(parts)
+    return joined([plural(counts[kind], *nouns) for kind, nouns in _COUNTED.items() if kind in counts])

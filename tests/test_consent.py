@@ -117,7 +117,7 @@ async def test_what_was_asked_for_is_refused_with_its_reason_and_the_rest_is_cou
         *map(added, ("Bobo is old.", "Hm.", "A cat.")),
     )
     assert [(refusal.text, refusal.reason) for refusal in update.refusals] == [
-        ("Keep “Bobo is old.”", "You only asked.")
+        ("Keep: Bobo is old.", "You only asked.")
     ]
     assert update.unasked == 1
     assert [change.draft.text for change in update.changes if isinstance(change, Addition)] == ["A cat."]
@@ -301,7 +301,7 @@ async def test_what_is_done_anyway_is_what_was_proposed() -> None:
     update = await decided(Check(no), turn("Hm"), replaced(memory("Lives in Graz."), "Lives in Linz."))
     [refusal] = update.refusals
     assert isinstance(refusal.change, Replacement) and refusal.change.draft.rests_on == "stated"
-    assert refusal.text == "Replace “Lives in Graz.” by “Lives in Linz.”"
+    assert refusal.text == "Replace: Lives in Graz. → Lives in Linz."
     words = Proposal(Forgetting((), "why", (MessageSpan(5, 0, 4),)), words=("4711",))
     [refusal] = (await decided(Check(no), turn("Hm"), words)).refusals
     assert refusal.text == "Forget “4711”" and refusal.change == words.change

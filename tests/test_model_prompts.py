@@ -234,7 +234,7 @@ async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_
         assert stages == ["generate", "manage update", "consent", "manage update", "consent"]
         events = await chat.say("I never said so.")
         [refused] = [event for event in events if isinstance(event, NotKept)]
-        assert refused.text == "Keep “I never said so.”", "the second attempt alone is told"
+        assert refused.text == "Keep: I never said so.", "the second attempt alone is told"
 
 
 async def test_a_message_of_several_things_finds_what_is_known_of_each_name_in_it(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A notice says what was done to the memory and what was not, with a button for each, and no more."""
 
 from datetime import UTC, datetime
+from typing import Any, get_args
 
 import pytest
 
@@ -42,8 +43,11 @@ OLD, NEW = entry(1, "My PIN is <4711>."), entry(2, "My PIN is <0815>.")
     ("changed", "words"),
     [
         (MemoryChanged("added", NEW), "<strong>Remembered</strong>"),
-        (MemoryChanged("corrected", NEW, OLD), "It corrects a part of “My PIN is &lt;4711&gt;.”, which I keep."),
-        (MemoryChanged("replaced", NEW, OLD), "<del>“My PIN is &lt;4711&gt;.”</del>"),
+        (
+            MemoryChanged("corrected", NEW, OLD),
+            'what it corrects in part: <i class="m-wording" dir="auto">My PIN is &lt;4711&gt;.</i>',
+        ),
+        (MemoryChanged("replaced", NEW, OLD), "<del>My PIN is &lt;4711&gt;.</del>"),
         (MemoryChanged("forgotten", None, OLD), "I no longer find, show or use it"),
         (MemoryChanged("forgotten", None, None), "what you asked me to forget."),
         (MemoryChanged("restored", OLD), "<strong>Brought back</strong>"),
@@ -85,19 +89,27 @@ def test_what_was_undone_has_no_button() -> None:
     notice = memory_html([RecordedChange(0, MemoryChanged("replaced", None, OLD), undone=True)], reply_id=12)
     assert (
         "<strong>Undone</strong>" in notice
-        and "I have “My PIN is &lt;4711&gt;.” in my memory again." in notice
+        and 'I remember <i class="m-wording" dir="auto">My PIN is &lt;4711&gt;.</i> again.' in notice
         and "<button" not in notice
     )
 
 
 def test_what_was_not_done_says_why_and_what_nobody_asked_for_is_counted() -> None:
-    refused = [NotKept("Keep “<b>”", "You did not say so.", 1), NotKept("Forget “x”", "There is no such memory.")]
+    refused = [NotKept("Keep: <b>", "You did not say so.", 1), NotKept("Forget “x”", "There is no such memory.")]
     notice = memory_html([], refused, 2, reply_id=12)
-    assert "Keep “&lt;b&gt;”" in notice and "You did not say so." in notice
+    assert "Keep: &lt;b&gt;" in notice and "You did not say so." in notice
     assert notice.count("Do it anyway</button>") == 1 and 'data-act="insist" data-reply="12" data-number="1"' in notice
     assert "2 changes that you did not ask for were not made." in notice
     assert "1 change that you did not ask for was not made." in memory_html([], unasked=1)
     assert memory_html([]) == ""
+
+
+@pytest.mark.parametrize("change", get_args(MemoryChanged.__annotations__["change"]))
+def test_only_a_message_is_quoted(change: Any) -> None:
+    """The words of a memory are M2A's own, whoever said what they rest on."""
+    told = [RecordedChange(n, MemoryChanged(change, NEW, OLD, (OLD,)), undone=bool(n)) for n in range(2)]
+    notice = memory_html(told, [NotKept(OLD.text, "", 0, "review")], rejected=[NotKept(OLD.text, "", 1)], reply_id=12)
+    assert "PIN" in notice and "“My" not in notice
 
 
 def test_what_waits_is_kept_or_rejected_and_what_was_rejected_says_that_the_message_stays() -> None:

@@ -514,7 +514,7 @@ async def test_what_may_be_meant_to_be_forgotten_is_offered(tmp_path: Path) -> N
         await talk.say("Rita and I are friends again, and I hope that nobody asks about the fence.")
         assert owed in talk.known()
         [offer] = talk.not_kept
-        assert offer.text == f"Forget “{owed}”" and offer.number is not None
+        assert offer.text == f"Forget: {owed}" and offer.number is not None
         assert talk.last is not None
         talk.assistant.insist(talk.assistant.local_owner, talk.last.message.message_id, offer.number)
         assert owed not in talk.known()

@@ -159,7 +159,7 @@ class Told:
         )
         self.reply_id, self.rival_id = reply.message_id, rival.memory_id
         refused = Refusal(
-            "Keep “Bobo is <b>2</b>.”", "You did not say so.", Addition(EntryDraft("Bobo is 2.", evidence), "")
+            "Keep: Bobo is <b>2</b>.", "You did not say so.", Addition(EntryDraft("Bobo is 2.", evidence), "")
         )
         added = Addition(EntryDraft("Ivo is 34.", evidence), "", rivals=(rival.memory_id,))
         bank.write([added], who="test", update_of=reply.message_id, refusals=[refused], unasked=2)

@@ -110,14 +110,16 @@ def refusal_of(proposal: Proposal, reason: str) -> Refusal:
     if isinstance(change, Replacement) and memory is not None:
         # A user who insists states it.
         insisted: Change = replace(change, draft=replace(change.draft, rests_on="stated"))
-        return Refusal(f"Replace “{memory.text}” by “{change.draft.text}”", reason, insisted)
+        return Refusal(f"Replace: {memory.text} → {change.draft.text}", reason, insisted)
     if isinstance(change, Addition):
         rests_on = "agreed" if change.draft.rests_on == "stated" else change.draft.rests_on
         return Refusal(
-            f"Keep “{change.draft.text}”", reason, replace(change, draft=replace(change.draft, rests_on=rests_on))
+            f"Keep: {change.draft.text}", reason, replace(change, draft=replace(change.draft, rests_on=rests_on))
         )
-    text = memory.text if memory is not None else " … ".join(proposal.words)
-    return Refusal(f"{'Bring back' if isinstance(change, Restoration) else 'Forget'} “{text}”", reason, change)
+    act = "Bring back" if isinstance(change, Restoration) else "Forget"
+    # Only what a message says is quoted; a memory's words are M2A's own.
+    what = f": {memory.text}" if memory is not None else f" “{' … '.join(proposal.words)}”"
+    return Refusal(act + what, reason, change)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,9 +166,9 @@ def _lists(gone: ErasurePreview) -> str:
             _list("Memories that go", map(_memory, gone.memories), len(gone.memories)),
             _list("Also removed from other messages", [_lost(one.message, one.words) for one in gone.rewritten]),
             _photos("Photos that go", gone.photo_ids),
-            _list("Captions that go", [_quoted(caption) for caption in gone.captions]),
-            _list("Names that I will no longer know", [_quoted(name) for name in gone.names]),
-            _list("Names that I will no longer recognise by photo", [_quoted(name) for name in gone.unshown_names]),
+            _list("Captions that go", [_words(caption) for caption in gone.captions]),
+            _list("Names that I will no longer know", [_words(name) for name in gone.names]),
+            _list("Names that I will no longer recognise by photo", [_words(name) for name in gone.unshown_names]),
             _list("Memories that you keep", map(_memory, gone.retained_memories), len(gone.retained_memories)),
             _list(
                 "Memories that stay: you said or showed the same elsewhere",
@@ -209,7 +209,7 @@ def _message(message: Message) -> str:
 
 
 def _memory(entry: MemoryEntry) -> str:
-    return _quoted(entry.text or entry.caption or "a photo")
+    return _words(entry.text or entry.caption or "a photo")
 
 
 def _lost(message: Message, words: Sequence[str]) -> str:
@@ -218,8 +218,16 @@ def _lost(message: Message, words: Sequence[str]) -> str:
 
 
 def _quoted(words: str) -> str:
-    cut = words if len(words) <= _WORDS else words[: _WORDS - 1].rstrip() + "…"
-    return f'<span dir="auto">“{markup.text(cut)}”</span>'
+    """What a message says. The words of a memory, a caption or a name are M2A's, and stand without quotation marks."""
+    return f'<span dir="auto">“{markup.text(_cut(words))}”</span>'
+
+
+def _words(words: str) -> str:
+    return f'<span dir="auto">{markup.text(_cut(words))}</span>'
+
+
+def _cut(words: str) -> str:
+    return words if len(words) <= _WORDS else words[: _WORDS - 1].rstrip() + "…"
 
 
 def _close_focused() -> str:

@@ -41,6 +41,11 @@ def plain(value: str, *, is_gone: bool = False) -> str:
     return f'<div class="{kind}" dir="auto">{text(value)}</div>'
 
 
+def wording(value: str) -> str:
+    """The words of a memory within a sentence. They are M2A's own wording: quotation marks are for what a message says."""
+    return f'<i class="m-wording" dir="auto">{text(value)}</i>'
+
+
 def reply(value: str) -> str:
     """An assistant's Markdown: no HTML passes, no picture is loaded, links open apart and say nothing of this page."""
     return f'<div class="m-markdown" dir="auto">{_markdown().render(value)}</div>'

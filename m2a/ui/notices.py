@@ -125,14 +125,13 @@ def _basis(entry: MemoryEntry | None) -> str:
 
 
 def _told(changed: MemoryChanged) -> tuple[str, str]:
-    entry, previous = _quoted(changed.entry), _quoted(changed.previous)
+    entry, previous = _words_of(changed.entry), _words_of(changed.previous)
     match changed.change:
         case "added":
             return "Remembered", entry
         case "corrected":
-            return "Corrected", f"<ins>{entry}</ins>" + (
-                f" <small>It corrects a part of {previous}, which I keep.</small>" if previous else ""
-            )
+            part = f" <small>I also keep what it corrects in part: {_within(changed.previous)}</small>"
+            return "Corrected", f"<ins>{entry}</ins>{part if previous else ''}"
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""
             return "Changed", f"{before}<ins>{entry}</ins>"
@@ -146,18 +145,18 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return "Unpinned", entry
         case "dated":
             last_day = changed.entry.used_until if changed.entry else None
-            return (f"Used until {markup.day(last_day)}" if last_day else "No last day any more"), entry
+            return (f"Used until {markup.day(last_day)}" if last_day else "Used without a last day"), entry
         case "withheld":
-            return "Not mentioned any more", previous or "a memory"
+            return "No longer mentioned", previous or "a memory"
         case "returned":
             return "Used again", entry
 
 
 def _undone(changed: MemoryChanged) -> str:
-    entry, previous = _quoted(changed.entry), _quoted(changed.previous)
+    entry, previous = _within(changed.entry), _within(changed.previous)
     match changed.change:
         case "added":
-            return "This is not in my memory."
+            return "I no longer remember this."
         case "restored":
             return f"{entry or 'This'} is an earlier version again."
         case "pinned" | "unpinned" | "dated":
@@ -167,11 +166,11 @@ def _undone(changed: MemoryChanged) -> str:
         case "returned":
             return f"I have stopped using {entry or 'this memory'} again."
         case _:
-            return f"I have {previous or 'what there was'} in my memory again."
+            return f"I remember {previous or 'what was there before'} again."
 
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
-    kept = f'I also keep <span dir="auto">{_quoted(rival)}</span> ({markup.day(rival.recorded_at.astimezone())}).'
+    kept = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
     replace = _button("Replace it", "supersede", reply_id, number, about=rival, memory_id=rival.memory_id)
     return f"<div>{kept}</div>{replace}"
 
@@ -181,19 +180,15 @@ def _not_kept(one: NotKept, reply_id: int | None) -> str:
     act = "" if one.number is None else _button(name, "insist", reply_id, one.number, label=one.text)
     if act and one.held == "review":
         act = f'<span class="m-pair">{act}{_review_button("Reject", "reject", one, reply_id)}</span>'
-    words = _words(one)
+    words = markup.text(one.text)
     reason = f' <small dir="auto">{markup.text(one.reason)}</small>' if one.reason else ""
     said = f'<strong>{title}</strong> <span dir="auto">{words}</span>{reason}'
     return f'<li class="m-change m-not-kept"><div>{said}</div>{act}</li>'
 
 
 def _rejected(one: NotKept, reply_id: int | None) -> str:
-    said = f'<strong>Rejected</strong> <span dir="auto">{_words(one)}</span><small>{STAYS}</small>'
+    said = f'<strong>Rejected</strong> <span dir="auto">{markup.text(one.text)}</span> <small>{STAYS}</small>'
     return f'<li class="m-change m-not-kept"><div>{said}</div>{_review_button("Undo", "reopen", one, reply_id)}</li>'
-
-
-def _words(one: NotKept) -> str:
-    return markup.text(one.text) if one.held == "check" else f"“{markup.text(one.text)}”"
 
 
 def _review_button(name: str, act: str, one: NotKept, reply_id: int | None) -> str:
@@ -236,5 +231,10 @@ def _button(
     )
 
 
-def _quoted(entry: MemoryEntry | None) -> str:
-    return f"“{markup.text(entry.text or entry.caption or 'a photo')}”" if entry else ""
+def _words_of(entry: MemoryEntry | None) -> str:
+    return markup.text(entry.text or entry.caption or "a photo") if entry else ""
+
+
+def _within(entry: MemoryEntry | None) -> str:
+    """The same within a sentence."""
+    return markup.wording(entry.text or entry.caption or "a photo") if entry else ""

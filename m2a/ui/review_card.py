@@ -23,7 +23,7 @@ def review_html(review: Review) -> str:
 def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
     """Says that a memory was rejected, with an Undo; `memory` is what was shown in its place before."""
     is_it = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
-    words = f"“{markup.text(memory.change.draft.text)}”" if memory and is_it else "It is not remembered."
+    words = markup.text(memory.change.draft.text) if memory and is_it else "It is not remembered."
     said = memory.said if memory and is_it else None
     erase = erase_button("message", said.message_id, "Erase the message…", style="m-act") if said else ""
     return (

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from m2a.plurals import joined
 from m2a.types import Hit, MemoryEntry, MemorySearched, Message, Path, Source
 from m2a.ui import markup
 from m2a.ui.evidence import RESTS_ON, correct_button, memory_link, quote_html
@@ -38,19 +39,15 @@ def why_html(sources: Sequence[Source], *, key: str, before: Mapping[int, Messag
 
 
 def found_by(hit: Hit) -> str:
-    """How a hit was found, path by path: "meaning: 1st, 0.71 · words: 2nd"."""
-    found = []
-    for path, name in _PATHS:
-        if path in hit.ranks:
-            likeness = f", likeness {hit.similarity[path]:.2f}" if path in hit.similarity else ""
-            found.append(f"{name} ({_ordinal(hit.ranks[path])}{likeness})")
-    return "Found by " + " · ".join(found) if found else "Found by reading on in the conversation"
+    """How a hit was found, as a sentence: "Found by its meaning (the best match) and its words (2nd best)."."""
+    found = [f"its {name} ({_match(hit.ranks[path])})" for path, name in _PATHS if path in hit.ranks]
+    return f"Found by {joined(found)}." if found else "Found by reading on in the conversation."
 
 
 def found_in_short(hit: Hit) -> str:
     """The same without ranks: "found by meaning and words"."""
     names = [name for path, name in _PATHS if path in hit.ranks]
-    return f"found by {' and '.join(names)}" if names else ""
+    return f"found by {joined(names)}" if names else ""
 
 
 def _details(summary: str, content: str, *, kind: str, key: str) -> str:
@@ -59,7 +56,7 @@ def _details(summary: str, content: str, *, kind: str, key: str) -> str:
 
 
 def _search(search: MemorySearched) -> str:
-    label = f'<p dir="auto">Searched for “{markup.text(search.query.text)}”</p>' if search.query.text else ""
+    label = f'<p dir="auto">Searched for: {markup.text(search.query.text)}</p>' if search.query.text else ""
     if photo_ids := search.query.photo_ids:
         these = "this photo" if len(photo_ids) == 1 else "these photos"
         label += f"<p>Compared with {these}</p>{markup.photos(photo_ids, caption='Photo searched with')}"
@@ -92,7 +89,7 @@ def _source(source: Source, before: Mapping[int, Message]) -> str:
             about += f'<p class="m-when">When: {markup.text(markup.interval(record.happened))}</p>'
         about += f'<p class="m-when">{RESTS_ON[record.rests_on]}</p>'
         if record.superseded_by is not None:
-            about += '<p class="m-when">It does not hold any more: another memory took its place since.</p>'
+            about += '<p class="m-when">It no longer holds: another memory has taken its place.</p>'
     quoted = [message for message in source.messages if message.text or message.photos]
     if isinstance(record, Message) and not quoted:
         quoted = [record]
@@ -104,6 +101,8 @@ def _source(source: Source, before: Mapping[int, Message]) -> str:
     return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{found}</div></li>'
 
 
-def _ordinal(rank: int) -> str:
+def _match(rank: int) -> str:
+    if rank == 1:
+        return "the best match"
     ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"
+    return f"{rank}{ending} best"
