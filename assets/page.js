@@ -821,7 +821,7 @@
       const line = act.closest('li').id;
       askMemory(act.dataset.act, {
         reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0),
-      }, line ? `#${line}` : null);
+      }, line ? `#${line}` : TOLD);
     } else if (act) {
       acted = { button: act, line: act.closest('li').id, list: act.closest('ul').id };
       following = false;

@@ -22,8 +22,12 @@ from m2a.types import (
     DateInterval,
     EntryChange,
     EntryDraft,
+    Erasure,
     EvidenceRange,
+    Forgetting,
+    KeepingBack,
     MemoryChanged,
+    MessageSpan,
     Query,
     RecordedChange,
 )
@@ -333,7 +337,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
         keep(view, "until", until="soon")
 
     gone = keep(dated.view, "withhold")
-    assert "Not mentioned any more" in gone.notice and "Lisbon" in gone.notice and "Undo" in gone.notice
+    assert "No longer mentioned" in gone.notice and "Lisbon" in gone.notice and "Undo" in gone.notice
     assert "Lisbon" not in gone.listed and "Not mentioned" in gone.listed
     kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
     assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
@@ -353,6 +357,41 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     for act in ("pin", "until", "withhold", "return"):
         with pytest.raises(RejectedWriteError):
             panel.on_keep("", click(act=act, memory_id=one.memory_id), stranger)
+
+
+async def test_what_was_forgotten_is_listed_without_its_words_until_it_is_undone_or_erased(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    def forgotten(view: str) -> Shown:
+        return Shown(panel.on_about(view, click(kept="forgotten"), request(assistant)))
+
+    assert "Forgotten" not in Shown(panel.on_refresh("", request(assistant))).listed
+    kept_back = told(bank, "The parcel came.")
+    assistant.keep_memory(bank.owner, KeepingBack(kept_back.memory_id, ""))
+    memories = [told(bank, text) for text in ("Ana lives in Lisbon.", "Ivo plays the tuba.")]
+    for one in memories:
+        assistant.forget_memory(bank.owner, one.memory_id)
+    [words] = [told(bank, "The code is 4471.").evidence_message_ids()[0]]
+    bank.write([Forgetting((), "", spans=(MessageSpan(words, 0, 12),))], who="test")
+    listed = forgotten("")
+    assert listed.listed.count("1 memory</b>") == 2 and listed.listed.count("Words of a message</b>") == 1
+    assert listed.listed.count('data-act="undo"') == 2 and listed.listed.count("Forgotten on ") == 2
+    assert (
+        listed.listed.count('data-erase="forgotten" data-of=') == 3
+        and "<span>Forgotten</span> <small>3" in listed.listed
+    )
+    assert not any(word in listed.listed for word in ("Lisbon", "tuba", "4471", "parcel"))
+
+    [newest, oldest] = bank.past_forgettings(9)[1:]
+    assert newest.reply and oldest.reply and newest.reply.message_id > oldest.reply.message_id
+    undone = Shown(panel.on_undo(listed.view, click(reply_id=newest.reply.message_id, number=0), request(assistant)))
+    assert "Undone" in undone.notice and "tuba" in undone.notice and undone.listed.count("1 memory</b>") == 1
+    assert bank.entry(memories[1].memory_id)
+    bank.erase(Erasure("forgotten"))
+    left = forgotten(undone.view)
+    assert "Nothing that was forgotten is left." in left.listed and 'data-focus="kept-forgotten"' in left.listed
+    other = assistant.memory(owner_named(assistant.stores.database, "other"))
+    assert not other.forgetting_count() and not other.past_forgettings(9)
 
 
 def test_every_change_of_a_memory_has_its_words() -> None:

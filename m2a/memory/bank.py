@@ -15,6 +15,7 @@ from m2a.memory import (
     kept_back,
     memory_listing,
     owner_settings,
+    past_forgettings,
     photo_captions,
     receipts,
     updates,
@@ -51,6 +52,7 @@ from m2a.types import (
     MemoryKind,
     MemoryRule,
     Message,
+    PastForgetting,
     Query,
     Reason,
     Receipt,
@@ -331,6 +333,16 @@ class MemoryBank:
         """Returns the number of kept-back memories for each reason."""
         with self._database.read(self.owner) as unit:
             return kept_back.counts(unit)
+
+    def forgetting_count(self) -> int:
+        """Returns the number of acts of forgetting that can still be undone or erased."""
+        with self._database.read(self.owner) as unit:
+            return past_forgettings.count(unit)
+
+    def past_forgettings(self, count: int, *, start: int = 0) -> list[PastForgetting]:
+        """Returns the acts of forgetting that can still be undone or erased, newest first."""
+        with self._database.read(self.owner) as unit:
+            return past_forgettings.listed(unit, self._raw, start=start, count=count)
 
     def conversation_to_owner(self, conversation_id: str) -> list[Message]:
         """Returns a conversation in order, including text and photos that are kept back."""

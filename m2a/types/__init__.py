@@ -70,7 +70,15 @@ from m2a.types.event import (
 from m2a.types.finding import Finding, FindingKind, Health, OpenFinding
 from m2a.types.held import HeldMemory, HeldPlace, Review
 from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
-from m2a.types.listing import FoundConversation, MemoryFilter, MemoryPage, OpenedMemory, Subject, SubjectSummary
+from m2a.types.listing import (
+    FoundConversation,
+    MemoryFilter,
+    MemoryPage,
+    OpenedMemory,
+    PastForgetting,
+    Subject,
+    SubjectSummary,
+)
 from m2a.types.memory_rule import Category, MemoryRule
 from m2a.types.message import ERASED, FORGOTTEN, Conversation, Message, Role, standing
 from m2a.types.photo import Photo
@@ -140,6 +148,7 @@ __all__ = [
     "NotKept",
     "OpenFinding",
     "OpenedMemory",
+    "PastForgetting",
     "Path",
     "Photo",
     "Pinning",

@@ -84,3 +84,17 @@ class OpenedMemory:
     corrects: MemoryEntry | None = None
     successor: MemoryEntry | None = None
     kept_back: KeptBack | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastForgetting:
+    """An act of forgetting that can still be undone or erased. Its words are not told.
+
+    `memories` is the number of memories that it took out; none where it withholds only words of messages. Change `number` of
+    `reply` tells of it, and undoes it; there is no reply where that was erased.
+    """
+
+    forgetting_id: int
+    memories: int
+    reply: Message | None
+    number: int

@@ -9,6 +9,7 @@ from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, Me
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_memory_button
 from m2a.ui.evidence import memory_link
+from m2a.ui.forgotten_list import FORGOTTEN
 from m2a.ui.request import number_of
 
 _TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired"}
@@ -83,18 +84,24 @@ def kept_back_html(kept: KeptBack) -> str:
     )
 
 
-def chips_html(counts: dict[KeptBackReason, int], chosen: str) -> str:
-    """How many memories are kept and not used, each reason a button that lists them."""
-    if not counts:
-        return ""
-    items = "".join(_chip(reason, counts[reason], is_chosen=reason == chosen) for reason in _TITLES if reason in counts)
-    return f'<div class="m-subjects m-not-used" role="group" aria-label="Kept and not used">{items}</div>'
+def chips_html(counts: dict[KeptBackReason, int], forgettings: int, chosen: str) -> str:
+    """How many memories are kept and not used, each reason a button that lists them, and how often something was forgotten.
+
+    The one that is chosen leads back to the list, whether anything of it is left or not.
+    """
+    chips: list[tuple[str, str, int]] = [(reason, title, counts.get(reason, 0)) for reason, title in _TITLES.items()]
+    chips.append((FORGOTTEN, "Forgotten", forgettings))
+    items = "".join(
+        _chip(name, title, count, is_chosen=name == chosen) for name, title, count in chips if count or name == chosen
+    )
+    return f'<div class="m-subjects m-not-used" role="group" aria-label="Not used">{items}</div>' if items else ""
 
 
 def listed_html(found: list[KeptBack]) -> str:
     """Memories that are kept and not used."""
     rows = "".join(_row(one) for one in found)
-    return f'<h3>Kept, but not used in answers</h3><ul class="m-memories">{rows}</ul>' if found else ""
+    rows = f'<ul class="m-memories">{rows}</ul>' if found else '<p class="m-nothing">None are left.</p>'
+    return f"<h3>Kept, but not used in answers</h3>{rows}"
 
 
 def _row(kept: KeptBack) -> str:
@@ -103,10 +110,10 @@ def _row(kept: KeptBack) -> str:
     return f"<li>{photo}<div>{memory_link(kept.entry)}<small>{since}</small></div></li>"
 
 
-def _chip(reason: KeptBackReason, count: int, *, is_chosen: bool) -> str:
+def _chip(name: str, title: str, count: int, *, is_chosen: bool) -> str:
     return (
-        f'<button type="button" data-memory-act="about" data-kept="{"" if is_chosen else reason}" '
-        f'aria-pressed="{str(is_chosen).lower()}" data-focus="kept-{reason}"><span>{_TITLES[reason]}</span> '
+        f'<button type="button" data-memory-act="about" data-kept="{"" if is_chosen else name}" '
+        f'aria-pressed="{str(is_chosen).lower()}" data-focus="kept-{name}"><span>{title}</span> '
         f"<small>{count}</small>{' ✕' if is_chosen else ''}</button>"
     )
 

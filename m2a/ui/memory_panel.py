@@ -17,6 +17,7 @@ from m2a.types import ConceptKind, DateInterval, MemoryEntry, MemoryFilter, Memo
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import connect, forwarded
+from m2a.ui.forgotten_list import FORGOTTEN, forgotten_html
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
 from m2a.ui.request import number_of, numbers_of, owner_of
@@ -297,12 +298,15 @@ class MemoryPanel:
         today = datetime.now().astimezone().date()
         bank, browser = self._assistant.memory(owner), self._assistant.browser(owner)
         total = browser.page(MemoryFilter(), start=0, count=0).total
-        counts = bank.kept_back_counts()
+        counts, forgettings = bank.kept_back_counts(), bank.forgetting_count()
         head = memory_list.summary_html(total, sum(counts.values()), browser.last_updated(), today=today)
         if view.near is not None:
             found_near = bank.entries_by_id(view.near[:PAGE])
             return head + photo_search.near_html([found_near[number] for number in view.near if number in found_near])
-        head += keeping.chips_html(counts, view.kept)
+        head += keeping.chips_html(counts, forgettings, view.kept)
+        if view.kept == FORGOTTEN:
+            past = bank.past_forgettings(PAGE, start=view.start)
+            return head + forgotten_html(past) + pages_html(view.start, len(past), forgettings)
         if reason := keeping.reason_of(view.kept):
             found = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
@@ -311,12 +315,16 @@ class MemoryPanel:
         wanted = view.wanted()
         if words := view.words.strip():
             hits = browser.find(words, wanted, PAGE)
-            kept_back = keeping.listed_html(bank.kept_back(PAGE, words=words)) if wanted == MemoryFilter() else ""
+            kept_back = bank.kept_back(PAGE, words=words) if wanted == MemoryFilter() else []
             corrected = bank.corrections_of(
                 [hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)]
             )
             about = next((one.name for one in subjects if one.concept_id == view.about), "")
-            return head + memory_list.hits_html(hits, words, corrected, about) + kept_back
+            return (
+                head
+                + memory_list.hits_html(hits, words, corrected, about)
+                + (keeping.listed_html(kept_back) if kept_back else "")
+            )
         page = browser.page(wanted, start=view.start, count=PAGE)
         is_filtered = wanted != MemoryFilter()
         if not (view.start or is_filtered):

@@ -1,0 +1,37 @@
+"""What was forgotten and is still on the disk: when, and how much. Its words are shown nowhere."""
+
+from collections.abc import Sequence
+
+from m2a.types import PastForgetting
+from m2a.ui import markup
+from m2a.ui.erase_button import erase_button
+from m2a.ui.evidence import message_link
+
+FORGOTTEN = "forgotten"  # in a view of the memory, in the place of a reason to keep something back
+
+
+def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:
+    """The acts of forgetting, each with its Undo, as far as that is possible, and with the offer to erase it."""
+    if not forgettings:
+        return '<h3>Forgotten</h3><p class="m-nothing">Nothing that was forgotten is left.</p>'
+    rows = "".join(map(_row, forgettings))
+    return (
+        "<h3>Forgotten</h3><p>I no longer find, show or use any of this, so I cannot tell you what it was. It stays on the "
+        f'disk, so that Undo can bring it back, until you erase it for good.</p><ul class="m-memories m-past">{rows}</ul>'
+        f"<p>{erase_button('forgotten', None, 'Erase all that was forgotten…')}</p>"
+    )
+
+
+def _row(forgetting: PastForgetting) -> str:
+    number, reply = forgetting.forgetting_id, forgetting.reply
+    what = markup.plural(forgetting.memories, "memory", "memories") if forgetting.memories else "Words of a message"
+    when = ""
+    undo = ""
+    if reply is not None:
+        when = f"<small>Forgotten on {markup.moment(reply.said_at)} · {message_link(reply)}</small>"
+        undo = (
+            f'<button type="button" class="m-act" data-act="undo" data-reply="{reply.message_id}" '
+            f'data-number="{forgetting.number}" aria-label="Undo: {what}">Undo</button>'
+        )
+    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {what}", style="m-act")
+    return f'<li><div><b>{what}</b>{when}</div><span class="m-pair">{undo}{erase}</span></li>'
