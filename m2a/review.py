@@ -18,7 +18,8 @@ def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) 
         if memory is not None:
             waiting = sum(place.held == "review" for place in places)
             return Review(waiting, len(places) - waiting, position + 1, memory)
-        del places[position]  # its evidence was forgotten; it waits again if that is undone
+        # Its evidence was forgotten, or it was remembered in another way; if that is undone, it waits again.
+        del places[position]
     return Review(0, 0)
 
 
@@ -52,6 +53,8 @@ def _held_memory(bank: MemoryBank, place: HeldPlace) -> HeldMemory | None:
         return None
     evidence = bank.messages_in_ranges([EvidenceRange(*ids) for ids in refusal.change.draft.evidence_ids])
     from_user = [message for message in evidence if message.role == "user"]
+    if isinstance(refusal.change, Addition) and bank.known_texts([refusal.change.draft.text]):
+        return None
     previous = bank.entry(refusal.change.memory_id) if isinstance(refusal.change, Replacement) else None
     return HeldMemory(place, refusal.change, refusal.reason, from_user[-1] if from_user else None, previous)
 

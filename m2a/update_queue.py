@@ -10,7 +10,7 @@ from m2a.costing import cost_of
 from m2a.memory.admission import admitted
 from m2a.memory.bank import MemoryBank
 from m2a.sentences import failure_sentence, log_unforeseen
-from m2a.types import Emit, Failed, Message, NotKept, UnaskedChanges
+from m2a.types import Addition, Emit, Failed, Message, NotKept, UnaskedChanges
 from models.chat_model import ChatModelError
 from models.prices import Price
 
@@ -72,7 +72,8 @@ class UpdateQueue:
         messages = await in_thread(self._bank.messages, [answered, reply_id])
         message, reply = messages[answered], messages[reply_id]
         update = await self._agent.update(message, reply, message.said_at, meter)
-        update = admitted(update, await in_thread(self._bank.rule))
+        added = [change.draft.text for change in update.changes if isinstance(change, Addition)]
+        update = admitted(update, await in_thread(self._bank.rule), await in_thread(self._bank.known_texts, added))
         written = await in_thread(
             self._bank.write,
             update.changes,

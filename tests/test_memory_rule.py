@@ -175,6 +175,28 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     assert assistant.undo(owner, reply, 0) and texts(assistant) == ["Anna lives in Ostia."]
 
 
+async def test_what_is_kept_already_is_not_asked_for_again(assistant, policy):
+    owner = assistant.local_owner
+    bank = assistant.memory(owner)
+    bank.set_rule(MemoryRule(after_review=True))
+    first, _ = await tell(assistant, policy, "Bobo swims.", "My PIN is 4471.")
+    second, again = await tell(assistant, policy, "bobo  swims.", "I like tea.")
+    assert len(again) == 2 and assistant.review(owner).waiting == 3
+    assistant.keep(owner, first, 0)
+    assert (assistant.review(owner).waiting, assistant.review(owner).memory.change.draft.text) == (1, "I like tea.")
+    assert [one.text for one in assistant.explanation(owner, second).not_kept] == ["I like tea."]
+    assistant.keep(owner, first, 1)
+    remember(policy, *(of_this_turn(AddMemory, text=text) for text in ("BOBO swims.", "My PIN is 4471.")))
+    events = await turn(assistant, "BOBO swims. My PIN is 4471.")  # told once more: noted, without a question
+    assert not only(NotKept, events) and len(only(MemoryChanged, events)) == 2
+    assert texts(assistant) == ["Bobo swims.", "My PIN is 4471."] and assistant.review(owner).waiting == 1
+
+    bank.set_rule(MemoryRule())
+    remember(policy, of_this_turn(AddMemory, text="I like tea."))
+    await turn(assistant, "I like tea.")
+    assert assistant.review(owner).memory is None  # it was remembered in another way
+
+
 async def test_a_change_waits_and_is_kept_beside_what_is_gone_by_then(assistant, policy):
     owner = assistant.local_owner
     entry = assistant.memory(owner).add(

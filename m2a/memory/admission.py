@@ -1,5 +1,6 @@
 """Decides which memories of an update are written, which wait for the owner's review, and which are never remembered."""
 
+from collections.abc import Container
 from dataclasses import replace
 
 from m2a.memory.sensitive import category_of
@@ -13,15 +14,17 @@ _NAMES: dict[Category, str] = {
 }
 
 
-def admitted(update: Update, rule: MemoryRule) -> Update:
+def admitted(update: Update, rule: MemoryRule, known: Container[str] = ()) -> Update:
     """Returns the update with the changes that the owner's rule holds back as refusals.
 
-    Only new memories are held back; forgetting and restoring happen at once.
+    Only new memories are held back; forgetting and restoring happen at once, and so does adding a text that is `known`, which
+    only notes that it was told again.
     """
     changes: list[Change] = []
     held: list[Refusal] = []
     for change in update.changes:
-        refusal = _held(change, rule)
+        is_known = isinstance(change, Addition) and change.draft.text in known
+        refusal = None if is_known else _held(change, rule)
         if refusal is None:
             changes.append(change)
         else:

@@ -246,6 +246,11 @@ class MemoryBank:
         with self._database.read(self.owner) as unit:
             return self._semantic.get(unit, memory_ids)
 
+    def known_texts(self, texts: Collection[str]) -> set[str]:
+        """Returns the texts that a live entry says already, ignoring case and spacing."""
+        with self._database.read(self.owner) as unit:
+            return {text for text in texts if self._semantic.saying(unit, text)}
+
     def corrections_of(self, memory_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
         """Returns, by memory id, the live entries that correct a part of that memory, in order."""
         if not memory_ids:

@@ -7,6 +7,7 @@ from m2a.memory import change_log, held_memories
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.stores import Stores
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.speakers import THE_USER
 from m2a.types import Addition, HeldPlace, MemoryChanged, Refusal, Replacement
 
@@ -47,6 +48,7 @@ class ReviewQueue:
             change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
             change_log.append(unit, reply_id, [change.stored for change in written])
+            self._settle_known(unit)
             return [change.changed for change in written]
 
     def refusals(self, reply_id: int) -> list[Refusal]:
@@ -78,8 +80,20 @@ class ReviewQueue:
                 steps["refusals"][number]["done"] = True
                 change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
+            self._settle_known(unit)
 
     def places(self) -> list[HeldPlace]:
         """Returns the places of all undecided memories, those that wait for review first."""
         with self._database.read(self._owner) as unit:
             return held_memories.places(unit)
+
+    def _settle_known(self, unit: UnitOfWork) -> None:
+        """Removes the held memories that a live entry says already: there is nothing left to decide."""
+        for place in held_memories.places(unit):
+            steps = change_log.read_steps(unit, place.reply_id) or {}
+            stored = change_log.numbered(steps, "refusals", place.number)
+            change = stored["change"] or {}
+            if change.get("kind") == Addition.__name__ and self._semantic.saying(unit, change["draft"]["text"]):
+                stored["done"] = True
+                change_log.write_steps(unit, place.reply_id, steps)
+                held_memories.settle(unit, place.reply_id, place.number)
