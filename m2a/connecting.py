@@ -8,11 +8,13 @@ from m2a.ability_sentences import ability_sentences
 from m2a.agents.in_thread import in_thread
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.policy import Policy
+from m2a.sentences import IN_THE_PAGE, naming
 from m2a.settings import Settings, SettingsError, setting_origins
 from m2a.settings_file import file_of, write_settings
 from m2a.types import ChatConnection, ConnectionWish
 from m2a.wiring import OFFLINE, load_policy
 from models.abilities import Abilities
+from models.availability import ModelUnavailableError
 from models.chat_model import ChatModel, ChatModelError, MalformedReplyError
 from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_connection import public_address
@@ -57,13 +59,16 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
     """
     new_settings = _settings_for(settings, wish)
     _check_fixed(settings, new_settings)
-    policy = await in_thread(load_policy, new_settings)
+    try:
+        policy = await in_thread(load_policy, new_settings)
+    except ModelUnavailableError as error:
+        raise SettingsError(naming(str(error), IN_THE_PAGE)) from error
     sentences = ["Saved. From your next message on, I answer by rules, without a language model."]
     if isinstance(policy, LanguagePolicy):
         try:
             outcome, abilities = await try_chat_model(policy.chat_model)
         except ChatModelError as error:
-            raise SettingsError(f"{error} Nothing was changed.") from error
+            raise SettingsError(f"{naming(str(error), IN_THE_PAGE)} Nothing was changed.") from error
         saved = f"Saved. {new_settings.chat_model} {outcome}, and is used from your next message on."
         sentences = [saved, *ability_sentences(abilities, new_settings)]
     key = new_settings.chat_api_key

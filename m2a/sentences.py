@@ -6,9 +6,17 @@ a database that is locked or damaged, a disk that is full.
 
 import errno
 import traceback
+from collections.abc import Mapping
 from logging import Logger
 
 from m2a.types.errors import UserError
+
+# How the page names the settings of the chat model that its form has; elsewhere they go by their environment variables.
+IN_THE_PAGE: Mapping[str, str] = {
+    "M2A_CHAT_API_KEY": "the key in Settings",
+    "M2A_CHAT_BASE_URL": "the address in Settings",
+    "M2A_CHAT_MODEL": "the model in Settings",
+}
 
 _FRAMES = 6
 _DISK = {
@@ -35,6 +43,13 @@ def sentence_of(error: BaseException) -> str | None:
     if isinstance(error, exc.TimeoutError):
         return "The database is busy with other work; try again in a moment."
     return None
+
+
+def naming(sentence: str, names: Mapping[str, str]) -> str:
+    """Returns a sentence about a chat model with its settings named as they are set where it is read."""
+    for variable, name in names.items():
+        sentence = sentence.replace(variable, name)
+    return sentence
 
 
 def failure_sentence(error: BaseException) -> str:

@@ -126,9 +126,7 @@ class FaultReader:
             return Fault(sentence, status=status, final=True, unreachable=True)
         if status == 404 and not about_tools:
             if "model" in words.lower():
-                sentence = (
-                    f"The server at {where} has no model {self.model_name!r}; check the name in M2A_CHAT_MODEL{words}."
-                )
+                sentence = f"The server at {where} has no model {self.model_name!r}; check M2A_CHAT_MODEL{words}."
             else:
                 sentence = f"There is no chat server at {where} (404); M2A_CHAT_BASE_URL usually ends in /v1{words}."
             return Fault(sentence, status=status, final=True, unreachable=True)

@@ -7,6 +7,7 @@ import pytest
 
 from m2a.types import (
     EvidenceRange,
+    Failed,
     Hit,
     MemoryChanged,
     MemoryEntry,
@@ -16,7 +17,7 @@ from m2a.types import (
     RecordedChange,
     RestsOn,
 )
-from m2a.ui.notices import memory_html
+from m2a.ui.notices import failure_html, memory_html
 from m2a.ui.sources import HITS, searched_html
 
 
@@ -121,6 +122,12 @@ def test_what_waits_is_kept_or_rejected_and_what_was_rejected_says_that_the_mess
     assert "Rejected" in rejected and "Your message stays in the conversation" in rejected
     assert 'data-review="reopen" data-reply="12" data-number="0"' in rejected and "Keep it" not in rejected
     assert "<button" not in memory_html([], [waits], rejected=[waits])  # while the turn still runs
+
+
+def test_a_failure_names_the_field_of_the_form_and_no_variable() -> None:
+    refused = "The server at x refuses the key (401); set M2A_CHAT_API_KEY to one that may use this model."
+    told = failure_html(Failed("reply", refused))
+    assert "set the key in Settings to one" in told and "M2A_" not in told
 
 
 def test_an_update_that_did_not_come_about_is_said() -> None:

@@ -110,6 +110,7 @@ async def test_a_refused_key_is_told_in_the_form_and_what_was_typed_stays(assist
         typed: Any = SimpleNamespace(chat_model="openai:tiny", chat_base_url=server.base_url, chat_api_key=KEY)
         shown = await told(panel.on_connect(typed, request(assistant.local_owner)))
     assert "m-failure" in shown and "Nothing was changed" in shown and KEY not in shown
+    assert "set the key in Settings to one that may use this model" in shown and "M2A_" not in shown
 
 
 async def test_a_key_goes_to_the_server_that_it_was_given_for_and_to_no_other(

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from m2a.evaluation.judge import KEY as JUDGE_KEY
 from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, asked_of, is_left, names_in
 from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, told
+from m2a.sentences import naming
 from m2a.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _judging(settings: Settings, name: str, options: Options) -> "ChatModel":
             greedy=True,
         )
     except ModelUnavailableError as error:
-        reason = str(error).replace("M2A_CHAT_API_KEY", JUDGE_KEY)
+        reason = naming(str(error), {"M2A_CHAT_API_KEY": JUDGE_KEY})
         raise UsageError(f"The judge {name!r} of --judge cannot be used: {reason}") from error
 
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.evaluation.record import Verdict
+from m2a.sentences import naming
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, TokenUsage
 from models.prices import Price, unknown
 from models.thoughts import without_thoughts
@@ -121,7 +122,7 @@ class Judge:
 
 def told(error: ChatModelError) -> str:
     """In words that name a judge's own key and address where the chat model's would be named."""
-    return str(error).replace("M2A_CHAT_API_KEY", KEY).replace("M2A_CHAT_BASE_URL", "--judge-base-url")
+    return naming(str(error), {"M2A_CHAT_API_KEY": KEY, "M2A_CHAT_BASE_URL": "--judge-base-url"})
 
 
 def label_of(text: str) -> Verdict | None:

@@ -4,6 +4,7 @@ buttons to have it otherwise, and what failed."""
 from collections.abc import Sequence
 from typing import Literal
 
+from m2a.sentences import IN_THE_PAGE, naming
 from m2a.types import Failed, Held, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
@@ -64,8 +65,9 @@ def failures_html(failures: Sequence[Failed]) -> str:
 
 
 def failure_html(failure: Failed) -> str:
+    why = naming(failure.reason, IN_THE_PAGE)
     title = "<strong>I could not answer.</strong> " if failure.stage == "reply" else ""
-    return f'<div class="m-failure" role="alert">{title}<span dir="auto">{markup.text(failure.reason)}</span></div>'
+    return f'<div class="m-failure" role="alert">{title}<span dir="auto">{markup.text(why)}</span></div>'
 
 
 def refusal_html(reason: str) -> str:
