@@ -93,6 +93,13 @@
     document.querySelector(stood.name)?.focus({ preventScroll: true });
   }
 
+  // Past the side bar, to what is open.
+  function skipToContent() {
+    focusFirst(
+      settingsOpen() ? '#m2a-settings-head h2' : memoryOpen() && !hasRoomForBoth() ? '.m-memory-head h2' : talk(),
+    );
+  }
+
   // What is drawn anew loses the focus for a moment: the keyboard is still where it stood.
   function isWithin(id, element = document.activeElement) {
     const isLost = element === document.body && stood && !stood.element.isConnected;
@@ -545,6 +552,9 @@
     if (!heading) return;
     const id = heading.dataset.conversation;
     if (beginning && ((isTemporary(id) && id !== shown) || document.querySelector('.toast-body.error'))) setBeginning(false);
+    const where = document.querySelector('[data-tell-where]');
+    const conversation = id ? heading.textContent : 'a new conversation';
+    if (where && where.textContent !== conversation) where.textContent = conversation;
     if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // else a browser may keep it to restore the tab
     const title = id ? `${heading.textContent} · M2A` : 'M2A';
     if (document.title !== title) document.title = title;
@@ -749,7 +759,10 @@
     if (!target) return;
     memoryFocus = null;
     if (!target.closest('.m-manage, dialog') || target.closest('.m-manage a')) closeManage();
-    if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
+    if (target.closest('[data-skip]')) {
+      click.preventDefault();
+      skipToContent();
+    } else if (target.closest('[data-menu]')) setDrawer(!drawerOpen());
     else if (target.closest('.m-veil')) setDrawer(false);
     else if (target.closest('[data-theme-toggle]')) nextTheme();
     else if (target.closest('[data-new], [data-open], [data-begin]')) {

@@ -92,7 +92,7 @@ class Assistant:
         self._captioner = Loading("captions", lambda: load_captioner(self._policy.get()))
         self.stores: Stores = replace(sql, retrieval=self._retrieval.get)
         self.upkeep = Upkeep(settings, self.stores, self.rebuild_index, self._spawn)
-        self.health_checks = HealthChecks(self.stores, self.memory, self._caption)
+        self.health_checks = HealthChecks(self.stores, self.memory, self._caption, clock)
         self.local_owner = owner_named(sql.database, LOCAL_OWNER)
         self.temporary_chats = TemporaryChats(lambda: self.stores, clock)
         self.turns = TurnRunner(

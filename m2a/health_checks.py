@@ -1,12 +1,13 @@
 """Health checks of the owners' memories, and the repairs that users choose for their findings."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Literal
 
 from m2a import memory_edits
 from m2a.agents.in_thread import in_thread
-from m2a.memory import health
+from m2a.memory import health, owner_settings
 from m2a.memory.bank import MemoryBank
 from m2a.memory.health import HealthCheck
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
@@ -26,17 +27,22 @@ class MendingError(UserError):
 
 
 class HealthChecks:
-    """Holds the latest health check of each owner. It stores ids and no text.
+    """Holds the latest health check of each owner: ids and no text. Of earlier ones only the time is stored.
 
     `caption` captions those of an owner's photos that have no caption yet.
     """
 
     def __init__(
-        self, stores: Stores, bank: Callable[[str], MemoryBank], caption: Callable[[str], Awaitable[None]]
+        self,
+        stores: Stores,
+        bank: Callable[[str], MemoryBank],
+        caption: Callable[[str], Awaitable[None]],
+        clock: Callable[[], datetime],
     ) -> None:
         self._stores = stores
         self._bank = bank
         self._caption = caption
+        self._clock = clock
         self._checks: dict[str, HealthCheck] = {}
 
     async def look(self, owner: str) -> AsyncIterator[tuple[int, int]]:
@@ -46,6 +52,12 @@ class HealthChecks:
         while (step := await in_thread(next, steps, None)) is not None:
             yield step
         self._checks[owner] = check
+        await in_thread(self._note, owner)
+
+    def checked_at(self, owner: str) -> datetime | None:
+        """Returns when the owner's memory was last checked, also before this start; None if it never was."""
+        with self._stores.database.read(owner) as unit:
+            return owner_settings.health_checked_at(unit)
 
     def health(self, owner: str) -> Health | None:
         """Returns the latest check's findings that still hold, or None if M2A has not checked this memory since its start."""
@@ -90,6 +102,10 @@ class HealthChecks:
         with self._stores.database.write(owner) as unit:
             health.dismiss(unit, finding)
         self._settle(owner, finding)
+
+    def _note(self, owner: str) -> None:
+        with self._stores.database.write(owner) as unit:
+            owner_settings.note_health_check(unit, self._clock())
 
     def _settle(self, owner: str, finding: Finding) -> None:
         """Removes the finding, also if a second click or a new check came in between."""

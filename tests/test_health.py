@@ -19,6 +19,7 @@ from m2a.memory.schema import dismissed_finding, entry_evidence
 from m2a.memory.suspicious import reads_like_an_instruction
 from m2a.settings import load_settings
 from m2a.types import Addition, DateInterval, Erasure, Finding
+from m2a.ui.health_view import health_html
 from m2a.ui.settings_panel import SettingsPanel
 from tests.scripted_policy import ScriptedPolicy
 from tests.told_memory import Memory, draft_of, jpeg
@@ -181,7 +182,22 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
         checks.dismiss(stranger, "contradiction", f"{paris},{oslo}")
     checks.dismiss(owner, "contradiction", f"{paris},{oslo}")
     assert await look(assistant) == []
-    assert "found nothing wrong" in str(panel.on_show(who))
+    assert "nothing wrong was found" in str(panel.on_show(who))
+
+
+async def test_when_the_memory_was_checked_last_is_known_after_a_restart(tmp_path: Path) -> None:
+    settings, clock = load_settings(data_dir=tmp_path / "data"), Clock()
+    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=clock) as first:
+        assert "Not checked yet." in health_html(None, first.health_checks.checked_at(first.local_owner))
+        tell(first.memory(first.local_owner), "Ana lives in Oslo.")
+        await look(first)
+        checked_at = clock.now
+    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=clock) as again:
+        checks, owner = again.health_checks, again.local_owner
+        assert checks.health(owner) is None and checks.checked_at(owner) == checked_at
+        shown = health_html(None, checked_at)
+        assert "Last checked on <time" in shown and "Check it again" in shown and "Check the memory again" in shown
+        assert checks.checked_at(owner_named(again.stores.database, "other")) is None
 
 
 async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(

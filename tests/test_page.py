@@ -499,7 +499,10 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     opened.get_by_role("button", name="Forget").click()
     expect(told).to_contain_text("Forgot")
     expect(page.locator("#m2a-memory-list")).not_to_contain_text("violin")
-    page.get_by_label("Tell me a change").fill("The violin went to my cousin")
+    tell = page.get_by_label("Tell me a change")
+    heading = page.locator("h1[data-conversation]").inner_text()
+    expect(tell).to_have_accessible_description(f"Sent as a message in the chat, in {heading}.")
+    tell.fill("The violin went to my cousin")
     page.keyboard.press("Enter")
     expect(told).to_contain_text("Remembered The violin went to my cousin")
     expect(page.locator("#m2a-memory-notice .m-told")).to_be_focused()  # so it is in view

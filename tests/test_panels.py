@@ -89,7 +89,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(walk: Walk, visit
     visitor = visit()
     page = visitor.page
     for address, place, first in (
-        ("/?memory=", "#m2a-side, #m2a-main", ".m-places a"),
+        ("/?memory=", "#m2a-side, #m2a-main", ".m-skip"),
         ("/?memory=", "#m2a-memory", ".m-memory-head a"),
         ("/?memory=1", "#m2a-memory", ".m-memory-head a"),
     ):
@@ -101,6 +101,25 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(walk: Walk, visit
             page.keyboard.press("Tab")
         missed, unseen = page.evaluate(TAB_STOPS)
         assert stops and not missed and not unseen
+
+
+def test_the_first_stop_leads_past_the_side_bar_to_what_is_open(walk: Walk, visit: Callable[..., Visitor]) -> None:
+    visitor = visit(width=800)
+    page, keys = visitor.page, Keys(visitor.page)
+    for address, content in (
+        ("/?conversation=", "#m2a-talk"),
+        ("/?memory=", ".m-memory-head h2 >> nth=0"),
+        ("/?settings=", "#m2a-settings-head h2"),
+    ):
+        visitor.open(walk.server.url + address)
+        page.evaluate("document.activeElement.blur(), getSelection().collapse(document.body, 0)")
+        page.keyboard.press("Tab")
+        skip = page.get_by_role("link", name="Skip to the content")
+        expect(skip).to_be_focused()
+        expect(skip).to_be_in_viewport(ratio=1)
+        keys.on(skip, "Enter")
+        expect(page.locator(content)).to_be_focused()
+        assert page.url == walk.server.url + address
 
 
 def test_the_focus_returns_where_it_came_from(walk: Walk, visit: Callable[..., Visitor]) -> None:

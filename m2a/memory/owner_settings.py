@@ -1,6 +1,7 @@
 """The settings of an owner."""
 
 import json
+from datetime import datetime
 from typing import get_args
 
 from sqlalchemy import delete, insert, select
@@ -10,6 +11,7 @@ from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Category, MemoryRule
 
 _RULE = "memory_rule"
+_HEALTH_CHECKED = "health_checked_at"
 
 
 def memory_rule(unit: UnitOfWork) -> MemoryRule:
@@ -25,6 +27,16 @@ def memory_rule(unit: UnitOfWork) -> MemoryRule:
 def set_memory_rule(unit: UnitOfWork, rule: MemoryRule) -> None:
     value = json.dumps({"after_review": rule.after_review, "never": sorted(rule.never)})
     write(unit, _RULE, value)
+
+
+def health_checked_at(unit: UnitOfWork) -> datetime | None:
+    """Returns when the memory was last checked; None if it never was."""
+    value = read(unit, _HEALTH_CHECKED)
+    return None if value is None else datetime.fromisoformat(value)
+
+
+def note_health_check(unit: UnitOfWork, now: datetime) -> None:
+    write(unit, _HEALTH_CHECKED, now.isoformat())
 
 
 def read(unit: UnitOfWork, key: str) -> str | None:

@@ -48,7 +48,8 @@ _ON_BUTTON: Mapping[ErasureKind, str] = {
 _CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button>'
 _TO_PURGE = (
     "It is gone from M2A: no answer, search or page shows it. Its bytes stay in the files on the disk until they are "
-    "removed, which happens automatically within a day while M2A is running. You can also do it now."
+    "removed, which happens automatically within a day while M2A is running. You can also do it now, for all that was erased so "
+    "far, by you or by anybody else whose memory is in these files."
 )
 _PURGE = '<button type="button" class="m-button" data-purge>Remove it from the disk now</button>'
 
@@ -88,7 +89,7 @@ def receipt_html(receipt: Receipt, *, asked: str) -> str:
 def purged_html(*, asked: str) -> str:
     """After what was erased left the disk."""
     told = (
-        '<p role="status">None of M2A’s files holds what was erased any more.</p>'
+        '<p role="status">M2A’s files no longer contain anything that was erased.</p>'
         "<p>This does not reach backups, snapshots, or what a disk keeps of deleted files.</p>"
     )
     return _dialog(asked, "Removed from the disk", f"{told}<footer>{_close_focused()}</footer>")

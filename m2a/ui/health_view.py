@@ -1,5 +1,6 @@
 """What a look through the memory found, as HTML, each with what can be done about it."""
 
+from datetime import datetime
 from itertools import groupby
 
 from m2a.types import FindingKind, Health, OpenFinding
@@ -36,29 +37,32 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
 }
 
 
-def health_html(health: Health | None, *, working: str = "") -> str:
-    """The section: a button that looks through the memory, and what the newest look found. `working` stands in its place."""
-    again = "Check the memory" + (" again" if health else "")
+def health_html(health: Health | None, checked_at: datetime | None = None, *, working: str = "") -> str:
+    """The section: a button that checks the memory, and what the newest check found. `working` stands in its place.
+
+    What a check found is known until M2A is closed; when it was, also after that.
+    """
+    again = "Check the memory" + (" again" if checked_at else "")
     button = f'<button type="button" class="m-button" data-settings-act="look">{again}</button>'
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-health"><h3 id="m2a-set-health" tabindex="-1">Memory health</h3>'
         "<p>Finds memories that repeat or may contradict each other, that have no source or read like an instruction, "
-        f"and photos that words cannot find.</p>{working or _found(health)}"
+        f"and photos that words cannot find.</p>{working or _found(health, checked_at)}"
         f'<div class="m-acts">{"" if working else button}</div></section>'
     )
 
 
-def _found(health: Health | None) -> str:
+def _found(health: Health | None, checked_at: datetime | None) -> str:
+    when = f"Last checked on {markup.moment(checked_at)}" if checked_at else "Not checked yet"
     if health is None:
-        return ""
+        return f'<p class="m-when">{when}.{" Check it again to see what it finds." if checked_at else ""}</p>'
     left_out = dict(health.left_out)
     parts = "".join(
         _group(kind, list(group), left_out.get(kind, 0))
         for kind, group in groupby(health.shown, key=lambda one: one.finding.kind)
     )
-    looked = f"The last check covered {markup.plural(health.memories, 'memory', 'memories')}"
-    known = "" if parts else " and found nothing wrong"
-    return f'<p role="status">{looked}{known}.</p>{_unused(health.unused)}{parts}'
+    covered = markup.plural(health.memories, "memory", "memories") + ("" if parts else "; nothing wrong was found")
+    return f'<p role="status">{when}: {covered}.</p>{_unused(health.unused)}{parts}'
 
 
 def _unused(count: int) -> str:

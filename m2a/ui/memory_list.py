@@ -54,8 +54,11 @@ def foot_html() -> str:
     """Where a change is typed; it happens as a message of the chat."""
     return (
         '<form class="m-tell" data-tell><label for="m2a-tell">Tell me a change</label><div>'
-        '<input id="m2a-tell" name="text" maxlength="20000" autocomplete="off" placeholder="For example: I’m vegan now">'
-        '<button class="m-button">Tell M2A</button></div></form>'
+        '<input id="m2a-tell" name="text" maxlength="20000" autocomplete="off" aria-describedby="m2a-tell-where" '
+        'placeholder="For example: I’m vegan now">'
+        '<button class="m-button">Tell M2A</button></div>'
+        '<small id="m2a-tell-where">Sent as a message in the chat, in <b data-tell-where>the open conversation</b>.'
+        "</small></form>"
         '<p class="m-tell-not">A temporary chat is open, and it changes nothing in the memory. End it to tell me a change.</p>'
     )
 

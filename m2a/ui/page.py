@@ -72,6 +72,7 @@ def brand_html(here: str = "") -> str:
         for place, name, address in _PLACES
     )
     return (
+        '<a class="m-skip" href="#m2a-talk" data-skip>Skip to the content</a>'
         '<div class="m-brand"><span class="m-mark" aria-hidden="true"></span><b>M2A</b><span>remembers with you</span>'
         '<button type="button" class="m-close" data-menu aria-label="Close the list">✕</button></div>'
         f'<nav class="m-places" aria-label="Places"><ul>{places}</ul></nav>'

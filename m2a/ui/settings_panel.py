@@ -197,7 +197,8 @@ class SettingsPanel:
         ]
 
     def _health(self, owner: str) -> str:
-        return health_html(self._assistant.health_checks.health(owner))
+        checks = self._assistant.health_checks
+        return health_html(checks.health(owner), checks.checked_at(owner))
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
