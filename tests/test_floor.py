@@ -74,7 +74,7 @@ def test_one_message_that_is_near_or_the_words_of_the_question_are_enough(memory
 
 @pytest.mark.parametrize("memory", ["best"], indirect=True)
 def test_a_question_is_near_that_names_what_several_records_name(memory: Memory, owner: str) -> None:
-    for toy in ("ball", "rope", "bone", "duck", "ring"):
+    for toy in ("ball", "rope", "bone"):
         memory.add(owner, f"Mango chewed the old {toy} to pieces")
     memory.add(owner, "Tilda photographs lighthouses")
     question = "What is the scientific term for the species of {}?"

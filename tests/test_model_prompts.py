@@ -106,7 +106,7 @@ async def test_a_memory_is_told_once_in_a_prompt(tmp_path: Path) -> None:
     wish = "Please always answer in short sentences."
     async with talk(tmp_path, ScriptedModel(script, lambda prompt: "Fine.")) as chat:
         await chat.say(wish)
-        await chat.say("Thanks!")
+        await chat.say("I had soup for lunch.")
         [update] = chat.prompts("manage update")
         changed = next(b for b in Prompt.of(update.json).blocks if b.title == "What was changed last in the memory")
         assert changed.body == f"added: memory 1, “{wish}”"
@@ -301,10 +301,35 @@ async def test_a_message_finds_what_it_names_though_the_one_before_it_finds_more
         assert "archive" in found.partition(TOGETHER)[0] and "Balu" in found.partition(TOGETHER)[2]
         assert [event.change for event in events if isinstance(event, MemoryChanged)] == ["forgotten"]
         assert len(chat.prompts("manage update")) == 1
-        await chat.say("Thanks!")
+        await chat.say("Fine, let's see what tomorrow brings.")
         [update] = chat.prompts("manage update")
         [changed] = [b for b in Prompt.of(update.json).blocks if b.title == "What was changed last in the memory"]
         assert changed.body == "forgotten: what the user asked to forget"
+
+
+async def test_thanks_cost_one_call_and_are_passed_over_by_the_message_after_them(tmp_path: Path) -> None:
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "You are welcome.")) as chat:
+        await chat.say("My dog Bobo sleeps in the kitchen.")
+        events = await chat.say("Thank you so much!")
+        assert [Prompt.of(request.json).stage for request in chat.server.requests] == ["generate"]
+        assert not [event for event in events if isinstance(event, MemorySearched)]
+        [reply] = chat.server.requests
+        assert "Found in memory" not in reply.text
+        events = await chat.say("And what does he eat?")
+        assert [event.query.text for event in events if isinstance(event, MemorySearched)] == [
+            "And what does he eat?",
+            "My dog Bobo sleeps in the kitchen.\nAnd what does he eat?",
+        ]
+
+
+async def test_thanks_that_may_answer_a_question_of_the_assistant_are_looked_at(tmp_path: Path) -> None:
+    replies = iter(["Shall I keep Tuesday as the day of the choir?", "All right.", "All right."])
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: next(replies))) as chat:
+        await chat.say("The choir moved to Tuesdays.")
+        await chat.say("Thanks!")
+        assert [Prompt.of(request.json).stage for request in chat.server.requests][:2] == ["generate", "manage update"]
+        await chat.say("Thanks!")
+        assert [Prompt.of(request.json).stage for request in chat.server.requests] == ["generate"]
 
 
 async def test_the_check_knows_in_a_later_conversation_who_the_user_is_and_whose_relative_somebody(

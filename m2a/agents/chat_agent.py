@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 
+from m2a.agents.courtesies import only_thanks
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews, numbered_photos
@@ -112,7 +113,8 @@ class ChatAgent:
         else:
             rounds = self._max_queries
             known = set(state.photo_numbers)  # already in the prompt
-            draft.contexts.append(await self._manager.recall(state, draft.emit, nearest=NEAREST_HITS))
+            if not only_thanks(message, state.recent):
+                draft.contexts.append(await self._manager.recall(state, draft.emit, nearest=NEAREST_HITS))
         state = replace(
             state,
             stage="generate",
@@ -247,11 +249,14 @@ async def decide_update(
 ) -> Update:
     """Decides what of an exchange to remember, correct or forget. Raises like `ChatAgent.update`.
 
+    Nothing is decided, and no model called, for a message that only says thanks, unless the policy has the published stages.
     `context` are the earlier messages for the manager, by default those of the state. With `photos`, the update may name the
     photos of memories that the message finds.
     """
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
+        if only_thanks(state.message, recent):
+            return Update()
         state = replace(state, recent=recent)
         known = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
         if photos is not None:

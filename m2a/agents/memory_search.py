@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from m2a.agents.courtesies import only_thanks
 from m2a.agents.introductions import introduction
 from m2a.agents.policy import Policy
 from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Step, TurnState
@@ -65,7 +66,7 @@ class MemorySearch:
 
     def recall(self, state: TurnState, *, nearest: int) -> tuple[list[MemorySearched], MemoryContext]:
         """Returns the hits for the new message, with the searches that found them; see `MemoryManager.recall`."""
-        before = next((message.text for message in reversed(state.recent) if message.role == "user"), "")
+        before = _told_before(state.recent)
         photo_ids = tuple(photo.photo_id for photo in state.photos)
         text = state.message.text.strip()[:RECALL_CHARACTERS]
         queries = [Query(text, photo_ids)] if text or photo_ids else []
@@ -206,6 +207,14 @@ class MemorySearch:
             if isinstance(hit.record, Message)
         ]
         return tuple(self._bank.messages_in_ranges(ranges)[:MESSAGES_OPENED])
+
+
+def _told_before(recent: Sequence[Message]) -> str:
+    """Returns the text of the user's latest message before the new one, without those that only say thanks."""
+    for at in reversed(range(len(recent))):
+        if recent[at].role == "user" and not only_thanks(recent[at], recent[:at]):
+            return recent[at].text
+    return ""
 
 
 def _names_in(text: str, concepts: Sequence[Concept]) -> list[str]:

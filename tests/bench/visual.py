@@ -1,0 +1,126 @@
+"""Questions about photos among what people said: `python -m tests.bench visual`.
+
+The set of `python -m data_synthesis --groups 2 --seed N` over LoCoMo with DreamBooth's photos, or the folder that `--data` names.
+Each conversation is a memory of its raw turns. Printed is evidence recall@10 by category, of the ranking that ships and of the
+published fusion, and that of LoCoMo's own questions in the same memories. The weights that ship have seen LoCoMo's own turns
+and questions, but neither the woven sessions nor the questions about them.
+
+What finding more costs: each conversation without the woven sessions is asked the questions of the other conversations of its
+half, and should find nothing (`floor` says how the halves are used).
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from m2a.benchmarks.dialogue import Dialogue
+from m2a.benchmarks.locomo import read_locomo
+from m2a.benchmarks.visual import VISUAL_CENTRIC, read_visual
+from m2a.evaluation.rows import utterance
+from m2a.systems.shared import Fusion, Memory, SharedStores
+from m2a.types import Query
+from m2a.wiring import cache_dir
+from models.image_encoder import EFFICIENTNET
+from models.load import load_image_encoder, load_text_encoder
+from models.text_encoder import MINILM
+from tests.bench.floor import FIRST_HALF
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+LOCOMO, DREAMBOOTH = SHARED / "locomo" / "locomo_dev6.json", SHARED / "dreambooth"
+FUSIONS: tuple[Fusion, ...] = ("best", "paper")
+K = 10
+
+
+def make_set(folder: Path, seed: int) -> None:
+    given = ["--locomo", str(LOCOMO), "--concepts", str(DREAMBOOTH), "--out", str(folder)]
+    options = ["--groups", "2", "--seed", str(seed)]
+    subprocess.run([sys.executable, "-m", "data_synthesis", *given, *options], check=True)
+
+
+def remember(stores: SharedStores, dialogue: Dialogue) -> tuple[Memory, dict[str, int]]:
+    """A memory of the dialogue's turns, and the message of each turn's reference."""
+    memory = stores.fresh_memory(dialogue.dialogue_id)
+    memory.fusion = "best"
+    ids: dict[str, int] = {}
+    for session in dialogue.sessions:
+        if session.turns:
+            messages = memory.record([utterance(turn) for turn in session.turns])
+            ids |= {message.reference or "": message.message_id for message in messages}
+    memory.index()
+    return memory, ids
+
+
+def recalls(stores: SharedStores, dialogue: Dialogue) -> Iterator[tuple[str, Fusion, float]]:
+    """The category of each question that names its evidence, and the recall of its evidence by each fusion."""
+    memory, ids = remember(stores, dialogue)
+    for question in dialogue.questions:
+        if not question.answerable or not question.evidence:
+            continue
+        gold = {ids[reference] for reference in question.evidence}
+        photos = tuple(memory.add_photos(question.photos).values())
+        for fusion in FUSIONS:
+            hits = stores.retrieval(fusion).retriever.search(
+                memory.owner, Query(question.text, photos), ["message"], K, relevance_floor=fusion == "best"
+            )
+            category = question.category if question.category in VISUAL_CENTRIC else "LoCoMo's own"
+            yield category, fusion, len(gold.intersection(hit.key.record_id for hit in hits)) / len(gold)
+    memory.leave_index()
+
+
+def refused(stores: SharedStores, dialogue: Dialogue, strangers: Sequence[Dialogue]) -> list[bool]:
+    """Whether nothing is found for each question of the other dialogues."""
+    memory, _ = remember(stores, dialogue)
+    search = stores.retrieval("best").retriever.search
+    asked = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
+    nothing = [not search(memory.owner, Query(text), ["message"], 1) for text in asked]
+    memory.leave_index()
+    return nothing
+
+
+def measure(data: Path, folder: Path) -> None:
+    text_encoder = load_text_encoder(MINILM, cache_dir())
+    image_encoder = load_image_encoder(EFFICIENTNET, text_encoder, cache_dir())
+    stores = SharedStores(folder, lambda: text_encoder, lambda: image_encoder)
+    found: dict[str, dict[Fusion, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for dialogue in read_visual(data).dialogues:
+        for category, fusion, recall in recalls(stores, dialogue):
+            found[category][fusion].append(recall)
+            if category in VISUAL_CENTRIC:
+                found["all about photos"][fusion].append(recall)
+    print(f"| recall@{K} | questions | best | paper |\n| --- | --- | --- | --- |")
+    for category in sorted(found, key=lambda name: (name not in VISUAL_CENTRIC, name)):
+        cells = [f"{np.mean(found[category][fusion]):.3f}" for fusion in FUSIONS]
+        print(f"| {category} | {len(found[category]['best'])} | {' | '.join(cells)} |", flush=True)
+    dialogues = read_locomo(LOCOMO).dialogues
+    for is_first in (True, False):
+        half = [dialogue for dialogue in dialogues if (dialogue.dialogue_id in FIRST_HALF) == is_first]
+        nothing = [
+            each
+            for dialogue in half
+            for each in refused(stores, dialogue, [one for one in half if one is not dialogue])
+        ]
+        names = ", ".join(dialogue.dialogue_id for dialogue in half)
+        print(f"Strangers' questions refused, {names}: {np.mean(nothing):.1%} of {len(nothing)}", flush=True)
+    stores.close()
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench visual")
+    parser.add_argument("--data", type=Path, help="a folder that data_synthesis made from the same conversations")
+    parser.add_argument("--seed", type=int, default=1, help="of the set that is made where no folder is named")
+    options = parser.parse_args(list(arguments))
+    with tempfile.TemporaryDirectory() as folder:
+        data = options.data or Path(folder) / "set"
+        if options.data is None:
+            make_set(data, options.seed)
+        measure(data, Path(folder) / "stores")
+
+
+if __name__ == "__main__":
+    main()
