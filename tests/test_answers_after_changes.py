@@ -38,6 +38,13 @@ async def test_what_an_edit_took_the_place_of_is_quoted_as_nothing_that_holds(ta
     assert "chess" in chess and "a cook" not in chess
 
 
+async def test_a_short_sentence_is_quoted_with_the_memory_that_it_is_part_of(talk: Talk) -> None:
+    await talk.say("My cousin Ivana lent me her big paddling pool for the summer holidays. It's in the loft.")
+    assert "It's in the loft." in await talk.say("Where is Ivana's paddling pool?")
+    await talk.say("Forget where Ivana's paddling pool is.")
+    assert "loft" not in await talk.say("Where is Ivana's paddling pool?")
+
+
 async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
     await talk.say("Lea plays the violin and hates broccoli.")
     await talk.say("Please forget that Lea hates broccoli.")

@@ -18,7 +18,7 @@ ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Mt|Ft|Prof|Rev|Capt|Sgt|Lt|Gen|Gov|Sen|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z])\.$"
 )
 _NAME = re.compile(r"\b[^\W\d_a-z][^\W\d_A-Z][\w'’-]*")
-# A sentence belongs to the quotation if it adds at least this share of the memory's words.
+# A sentence belongs to the quotation if it adds at least this share of the memory's words, or if it has no others.
 _SHARE = 1 / 3
 
 
@@ -47,7 +47,7 @@ def sentence_spans(text: str) -> list[Span]:
 def spans_saying(statement: str, message: str) -> list[Span]:
     """Returns the sentences of a message that say what the statement says, in order; none if they share no significant word.
 
-    Chooses the sentence that shares most words first, then others that contain missing words.
+    Chooses the sentence that shares most words first, then others that contain missing words: many of them, or nothing else.
     """
     spans = sentence_spans(message)
     statement_words = set(finished_words(statement))
@@ -66,6 +66,10 @@ def spans_saying(statement: str, message: str) -> list[Span]:
             break
         chosen.append(best)
         missing -= sentence_words[best]
+    for index, words in enumerate(sentence_words):
+        if chosen and index not in chosen and words <= statement_words and words & missing:
+            chosen.append(index)
+            missing -= words
     return [spans[index] for index in sorted(chosen)]
 
 
