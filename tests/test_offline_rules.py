@@ -179,9 +179,16 @@ async def test_what_was_tied_to_the_forgotten_and_tells_something_else_stays(tal
     assert not any("brooch" in text for text in talk.known())
 
 
-async def test_a_request_to_forget_that_is_not_read_is_said_to_be_unheeded(talk: Talk) -> None:
-    assert "I did not" in await talk.say("Vergiss bitte den Code von meinem Fahrradschloss.")
-    assert "I did not" not in await talk.say("Meine Schwester wohnt seit dem Sommer in Graz.")
+@pytest.mark.parametrize(
+    "request_to_forget",
+    [
+        "Vergiss bitte den Code von meinem Fahrradschloss.",
+        "Det där om min medicin vill jag inte att du har kvar, stryk det.",
+        "Забудь, пожалуйста, что я говорила о работе.",
+    ],
+)
+async def test_a_request_to_forget_that_is_not_read_is_said_to_be_unheeded(talk: Talk, request_to_forget: str) -> None:
+    assert "neither remember nor forget" in await talk.say(request_to_forget)
 
 
 @pytest.mark.parametrize(

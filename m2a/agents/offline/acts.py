@@ -101,6 +101,10 @@ REMEMBER = re.compile(
     r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
     re.IGNORECASE,
 )
+# "Remind me that the bins go out on Tuesday": when to, these rules know no more than any other statement.
+_REMIND_THAT = re.compile(
+    r"^(?:please |can you |could you |would you |also )*remind (?:me|us) that (?P<what>.+)", re.IGNORECASE
+)
 _STYLE = re.compile(
     r"\b(?:(?:keep|make|write|give) (?:your|me|the) [\w ]*(?:answers?|repl(?:y|ies)|responses?|messages?)|"
     r"(?:answer|reply|respond|talk|speak)(?: to me)? (?:in|with|briefly|using|more|less|without|only)|call me|"
@@ -119,7 +123,7 @@ _COMMAND = re.compile(
     r"simplify|"
     rf"(?!{_NO_BIDDING})[a-z]+ (?:these|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
     r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
-    r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)|"
+    r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)(?! (?:a|the) (?:\w+ )?favou?r)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
     r"that|it|the following|"
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b(?!'| of\b)",  # "Order of bolts arrives"
@@ -455,6 +459,8 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     if (remember := REMEMBER.match(text)) and _says_something(remember["what"]):
         told = remember["what"].strip()
         return Utterance("preference" if _STYLE.search(told) else "tell", told)
+    if (remind := _REMIND_THAT.match(text)) and not text.endswith("?") and find_subject(remind["what"]) is not None:
+        return Utterance("tell", remind["what"])
     if (
         _COMMAND.match(text)
         and not (_puts_right(text) and _takes_back_at_once(text))

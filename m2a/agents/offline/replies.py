@@ -50,14 +50,6 @@ _SMALL_TALK = (
 )
 
 
-# How a request to forget begins in languages that these rules do not read: it must not seem to have been heard.
-_FORGETS_ELSEWHERE = re.compile(
-    r"^\W*(?:bitte |por favor |prosz[ęe] )?(?:vergiss|vergessen sie|lösch|oublie|efface|supprime|olvida|borra|dimentica|"
-    r"cancella|zapomnij|usuń|skasuj|vergeet|verwijder|esquece|apaga)",
-    re.IGNORECASE,
-)
-
-
 NOT_KEPT_HERE = "Nothing is kept of a temporary chat, so I know it only until this one ends."
 KEPT_BACK = "What you asked me not to mention I keep, and leave out of every answer."
 NOT_CHANGED_HERE = "Nothing is changed or forgotten from a temporary chat; tell me in a conversation that is kept."
@@ -136,10 +128,9 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     if any(sentence not in answered for sentence in reading.unread):
         which = "part of that" if reading.observations or reading.forgets else "that"
         parts.append(
-            f"I can't read {which} without a language model, so it stays in this conversation only and is not remembered."
+            f"I can't read {which} without a language model, so it stays in this conversation only: "
+            "I neither remember nor forget anything for it."
         )
-    if any(_FORGETS_ELSEWHERE.match(sentence) for sentence in reading.unread):
-        parts.append("If you asked me to forget something: I did not. In English I can.")
     if reading.left_out:
         more, are = (
             ("1 more sentence stays", "is")

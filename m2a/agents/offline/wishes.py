@@ -18,7 +18,8 @@ _PLEASE_DO = (
     r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|"
     r"seeing as)\b[^,]*, )?"
     r"(?:(?:please|pls|kindly|also|and|nd?|actually|ok|okay|oh|hey|so|now|just|"
-    r"omg|um+|ugh|lol|sorry|right|well|yo|listen)\b,? |(?:can|could|would|"
+    r"omg|u?hm+|um+|ugh|lol|sorry|right|well|yo|listen)\b,? |do (?:me|us) (?:a|the) (?:\w+ )?favou?r(?: and|,|:) |"
+    r"be (?:so good|so kind|a dear|an angel|a love)(?: as to| and) |(?:can|could|would|"
     r"will) you (?:please |just )?|"
     r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
 )
@@ -50,8 +51,7 @@ _NEVER_MIND = re.compile(
 )
 # The same wish, put as what is not to be kept.
 _NOT_KEPT = re.compile(
-    r"^(?:(?:please|pls|also|and|actually|oh|ok|okay|on second thoughts?|come to think of it|"
-    r"thinking about it)\b,? )*(?:(?:do not|don't|dont|never|stop|no need to|"
+    rf"^{_PLEASE_DO}(?:(?:do not|don't|dont|never|stop|no need to|"
     r"you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
     r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|"
     r"sav(?:e|ing)|"
