@@ -29,6 +29,7 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     from m2a.ui.conversation_route import conversation_routes
     from m2a.ui.first_content import FirstContent
     from m2a.ui.guard import MAX_UPLOAD_BYTES, LocalGuard
+    from m2a.ui.page_scripts import ADDRESS, PageScripts
     from m2a.ui.photo_route import photo_routes
     from m2a.ui.temporary_route import temporary_routes
     from m2a.ui.uploads import Uploads
@@ -57,6 +58,7 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     app.include_router(temporary_routes(assistant, owner_of))
     token = assistant.folder.serve_at(f"http://{settings.host}:{settings.port}")
     app.include_router(local_api.router(assistant, token))
+    app.mount(ADDRESS, PageScripts())
     app.mount("/m2a", StaticFiles(directory=ASSETS), name="m2a")
     _mount_page(app, settings, assistant, uploads, owner_of)
     hosts = [f"{name}:{settings.port}" for name in ("127.0.0.1", "localhost")]

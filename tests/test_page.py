@@ -21,6 +21,7 @@ from playwright.sync_api import expect
 
 from m2a.types import DateInterval
 from m2a.ui import markup
+from m2a.ui.page_scripts import ADDRESS
 from m2a.ui.plain_words import in_plain_words
 from tests.browser import ROOT, Server, Visitor
 from tests.drawings import draw_dog, draw_teapot
@@ -752,11 +753,22 @@ def test_every_response_forbids_other_hosts(client: httpx.Client) -> None:
     assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
     assert page.headers["cache-control"] == "no-store"
     assert not re.search(r'(src|href)="(https?:)?//', page.text)
-    for path in ("/", "/m2a/page.js", "/config", "/photos/unknown"):
+    for path in ("/", f"{ADDRESS}/page.js", "/config", "/photos/unknown"):
         headers = client.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
         assert "content-security-policy" in headers
+
+
+def test_the_scripts_are_all_named_and_kept_under_an_address_of_their_version(client: httpx.Client) -> None:
+    page = client.get("/").text
+    modules = re.findall(rf'<link rel="modulepreload" href="{ADDRESS}/(\w+\.js)">', page)
+    assert f'<script type="module" src="{ADDRESS}/page.js">' in page and "page.js" in modules
+    for name in modules:
+        script = client.get(f"{ADDRESS}/{name}")
+        assert script.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert {*re.findall(r"from '\./(\w+\.js)'", script.text)} <= {*modules}
+    assert client.get(f"{ADDRESS}/none.js").status_code == 404
 
 
 def test_a_nonce_serves_once(client: httpx.Client) -> None:

@@ -1,7 +1,7 @@
 """The first content: what the address names stands in the page that is sent, to be read before Gradio has begun.
 
 It lies over Gradio's page in a closed shadow tree, where neither the page's script nor another's styles take it for the page
-itself, and it is inert: what is typed or pressed would be lost. `assets/page.js` takes it away once the same stands below it.
+itself, and it is inert: what is typed or pressed would be lost. The page's script takes it away once the same stands below it.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from m2a.ui.chat_view import ChatView
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.page import brand_html, foot_html
+from m2a.ui.page_scripts import script_tags
 from m2a.ui.review_card import review_html
 from m2a.ui.settings_panel import SettingsPanel
 from m2a.ui.settings_view import head_html
@@ -27,7 +28,7 @@ from m2a.ui.settings_view import head_html
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-_HEAD = b'<head><link rel="stylesheet" href="/m2a/page.css"><script src="/m2a/page.js" defer></script>'
+_HEAD = f'<head><link rel="stylesheet" href="/m2a/page.css">{script_tags()}'.encode()
 _STYLES = '<link rel="stylesheet" href="/m2a/page.css"><link rel="stylesheet" href="/m2a/first.css">'
 
 _log = logging.getLogger(__name__)

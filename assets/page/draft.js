@@ -1,0 +1,80 @@
+// What was typed stays in the box until it is stored, and survives a reload, such as after the server was killed.
+
+import { isTemporary, navigate, shown } from './conversation.js';
+
+const NOTHING_SENT = { text: null, conversation: '', after: 0 };
+let typed = '';
+let sent = NOTHING_SENT;
+
+export const box = () => document.querySelector('#m2a-composer textarea');
+export const draftKey = (conversation) => `m2a-draft:${conversation}`;
+
+export function lastAsked() {
+  return [...document.querySelectorAll('.m-user[id]')].map((one) => ({
+    id: Number(one.id.slice(1)), text: one.querySelector('.m-plain')?.textContent.trim() || '',
+  })).sort((one, other) => one.id - other.id).at(-1) || { id: 0, text: '' };
+}
+
+// The text, and where it was sent already: after which message.
+function saveDraft(conversation, text, after = null) {
+  if (isTemporary(conversation)) return;
+  try {
+    if (text) localStorage.setItem(draftKey(conversation), JSON.stringify({ text, after }));
+    else localStorage.removeItem(draftKey(conversation));
+  } catch { /* a browser that keeps nothing */ }
+}
+
+function loadDraft(conversation) {
+  try {
+    const draft = JSON.parse(localStorage.getItem(draftKey(conversation)));
+    return typeof draft?.text === 'string' ? draft : { text: '', after: null };
+  } catch {
+    return { text: '', after: null };
+  }
+}
+
+function fillBox(text) {
+  const place = box();
+  if (!place || place.value === text) return;
+  place.value = text;
+  place.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+export function onTyping(text) {
+  typed = text;
+  if (!text) sent = NOTHING_SENT;
+  saveDraft(shown || '', text);
+}
+
+export function onSubmit() {
+  const text = box()?.value || '';
+  if (!text.trim()) return;
+  typed = text;
+  navigate(false);
+  sent = { text, conversation: shown || '', after: lastAsked().id };
+  saveDraft(sent.conversation, text, sent.after);
+}
+
+export function openDraft(conversation, first) {
+  const draft = loadDraft(conversation);
+  sent = draft.after === null ? NOTHING_SENT : { text: draft.text, conversation, after: draft.after };
+  if (first && (box()?.value || !draft.text)) return;
+  const was = sent;
+  fillBox(draft.text);
+  sent = was;
+  if (was.text !== null) saveDraft(conversation, was.text, was.after);
+}
+
+export function keepDraft() {
+  const place = box();
+  if (!place || sent.text === null) return;
+  const asked = lastAsked();
+  const isStored = asked.id > sent.after && asked.text === sent.text.trim();
+  if (place.value && !(isStored && place.value === sent.text)) return;
+  // Stored: whatever was typed since stays.
+  const rest = typed === sent.text ? '' : typed.startsWith(sent.text) ? typed.slice(sent.text.length).trimStart() : typed;
+  saveDraft(sent.conversation, '');
+  sent = NOTHING_SENT;
+  typed = rest;
+  fillBox(rest);
+}

@@ -1,0 +1,43 @@
+// What opens and closes: it stays as it was where it is drawn anew.
+
+const opened = new Set();
+
+export function keepOpen() {
+  for (const details of document.querySelectorAll('details[data-key]')) {
+    const open = opened.has(details.dataset.key);
+    if (details.open !== open) details.open = open;
+  }
+}
+
+export const fold = (key) => opened.delete(key);
+export const unfold = (key) => opened.add(key);
+
+// The menu of a conversation.
+export function closeManage() {
+  const manage = document.querySelector('.m-manage[open]');
+  if (!manage) return null;
+  opened.delete(manage.dataset.key);
+  manage.open = false;
+  return manage;
+}
+
+// What a click opened comes into view, a form with the keyboard in it.
+function showOpened(details) {
+  if (details.matches('.m-edit')) details.querySelector('textarea, input')?.focus();
+  details.scrollIntoView({ block: 'nearest' });
+}
+
+// Notes what a click on its summary does, before it is done.
+export function onSummary(details) {
+  if (details.open) fold(details.dataset.key);
+  else unfold(details.dataset.key);
+  if (!details.open) requestAnimationFrame(() => showOpened(details));
+}
+
+// Closes a form in a fold; what was typed goes.
+export function cancelForm(details) {
+  details.querySelector('form').reset();
+  fold(details.dataset.key);
+  details.open = false;
+  details.querySelector('summary').focus();
+}

@@ -1,0 +1,162 @@
+// The memory: the panel beside the chat. What is asked of the server goes through its list.
+
+import { lastAsked } from './draft.js';
+import { fold, keepOpen, unfold } from './folds.js';
+import { goTo, markPlace } from './places.js';
+import { tell } from './server.js';
+
+export const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
+let countBefore = null;
+let memoryFocus = null;
+let typing = null;
+let newestCount = 0;
+let correcting = null;
+let openedFrom = ''; // the part of the list in which the memory was clicked: it may stand in the summary too
+export const TOLD = '#m2a-memory-notice .m-change'; // what an act in the panel changed
+
+export function askMemory(name, data = {}, focus = null) {
+  countBefore = listCount() ?? '';
+  memoryFocus = focus;
+  document.body.classList.add('m-asking');
+  tell('m2a-memory-list', name, data);
+}
+
+// Whatever was to have the keyboard: something else was clicked since.
+export function dropFocus() {
+  memoryFocus = null;
+}
+
+// With `correct` it opens with its form.
+export function openMemory(number, correct = false) {
+  clearTimeout(typing); // what was typed a moment ago would close it again
+  openedFrom = document.activeElement?.closest('.m-memories') ? '.m-memories ' : '';
+  goTo(String(number));
+  correcting = correct ? `edit-${number}` : null;
+  const focus = correct ? `[data-edit="${number}"] textarea` : '.m-opened h2';
+  askMemory('memory', { memory_id: Number(number) }, focus);
+}
+
+export function closeOpened() {
+  const opened = document.querySelector('[data-opened]')?.dataset.opened;
+  goTo('');
+  askMemory('back', {}, `#m2a-memory-list ${openedFrom}[data-memory="${opened}"]`);
+}
+
+export function showMemory() {
+  markPlace();
+  const panel = document.getElementById('m2a-memory');
+  if (panel && !panel.hasAttribute('role')) {
+    panel.setAttribute('role', 'complementary');
+    panel.setAttribute('aria-label', 'Memory');
+  }
+  if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: what was typed stays
+    countBefore = null;
+    document.body.classList.remove('m-asking');
+  }
+  drawAnew();
+  document.querySelectorAll('[data-emptied]').forEach((list) => { // what was searched for was erased
+    document.querySelector('[data-find]').words.value = '';
+    list.removeAttribute('data-emptied');
+  });
+  if (countBefore === null && memoryFocus) focusIn();
+  if (countBefore === null || listCount() === undefined || listCount() === countBefore) return;
+  countBefore = null;
+  document.body.classList.remove('m-asking');
+  const tellForm = document.querySelector('[data-tell]');
+  if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
+  for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // what was typed was for what stood there before
+    form.reset();
+    fold(form.closest('details').dataset.key);
+    form.closest('details').open = false;
+  }
+  if (correcting) unfold(correcting);
+  correcting = null;
+  keepOpen();
+  focusIn();
+}
+
+// An update that ends draws the list of the view that it knew. What was asked for since is drawn over, and asked for again.
+function drawAnew() {
+  if (countBefore !== null || listCount() === undefined) return;
+  const count = Number(listCount());
+  const isClosed = new URLSearchParams(location.search).get('memory') === '';
+  if (isClosed && document.querySelector('.m-opened')) askMemory('back');
+  else if (count < newestCount) askMemory('show');
+  newestCount = Math.max(newestCount, count);
+}
+
+// The parts of the panel are drawn one after the other.
+function focusIn() {
+  const place = memoryFocus && document.querySelector(memoryFocus);
+  if (!place) return;
+  memoryFocus = null;
+  // At the last page its button leads no further.
+  (place.disabled ? place.parentElement.querySelector('button:enabled') : place)?.focus();
+}
+
+function filters() {
+  const form = document.querySelector('[data-find]');
+  return { ...Object.fromEntries(new FormData(form)), photos: form.photos.checked, unused: form.unused.checked };
+}
+
+export function search(soon) {
+  clearTimeout(typing);
+  typing = setTimeout(() => askMemory('find', filters()), soon ? 0 : 250);
+}
+
+export function showUnused() {
+  const form = document.querySelector('[data-find]');
+  form.reset();
+  form.unused.checked = true;
+  form.querySelector('.m-filters').open = true;
+  askMemory('find', { ...filters(), anew: true }, '.m-memory-head h2');
+}
+
+// Pins a memory, gives it a last day (in so many days, or on the day of the form), keeps it back or takes it back.
+export function keepMemory(asked, days, until = '') {
+  askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, TOLD);
+}
+
+export function onMemoryAct(button) {
+  const act = button.dataset.memoryAct;
+  const focus = button.dataset.focus ? `[data-focus="${button.dataset.focus}"]` : null;
+  if (act === 'back') closeOpened();
+  else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
+  else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
+  else if (act === 'everywhere') askMemory('find', { ...filters(), anew: true }, '[data-find] input');
+  else if (act === 'like') {
+    goTo('');
+    document.querySelector('[data-find]').reset();
+    askMemory('find', { photo: button.dataset.photo }, '[data-find] input');
+  } else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);
+  else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, TOLD);
+  else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, TOLD);
+  else if (act === 'clear') {
+    document.querySelector('[data-find]').reset();
+    askMemory('about', { about: null });
+    search(true);
+  }
+}
+
+// A picture to search by is made small here, and goes along with the question alone: no file is kept of it.
+export async function findByPhoto(input) {
+  const [file] = input.files;
+  input.value = '';
+  if (!file) return;
+  input.form.reset(); // it goes by the photo alone
+  let bytes = file;
+  try {
+    const picture = await createImageBitmap(file);
+    const share = Math.min(1, 512 / Math.max(picture.width, picture.height));
+    const canvas = document.createElement('canvas');
+    canvas.width = Math.max(1, Math.round(picture.width * share));
+    canvas.height = Math.max(1, Math.round(picture.height * share));
+    canvas.getContext('2d').drawImage(picture, 0, 0, canvas.width, canvas.height);
+    bytes = await new Promise((done) => canvas.toBlob(done, 'image/jpeg', 0.92));
+  } catch { /* this browser cannot draw it; the server may */ }
+  const reader = new FileReader();
+  reader.onload = () => askMemory('find', {
+    picture: bytes.size < 1_000_000 ? reader.result.slice(reader.result.indexOf(',') + 1) : 'too large',
+  }, '[data-find] input');
+  reader.readAsDataURL(bytes);
+}
