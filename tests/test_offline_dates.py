@@ -1,11 +1,13 @@
 """Dates that people say, against the day on which they say them."""
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from m2a.agents.offline.dates import annotate, find_dates
 from m2a.agents.offline.statements import dates_of
+from tests.offline_talk import Talk
 
 WEDNESDAY = date(2026, 5, 6)
 
@@ -64,3 +66,28 @@ def test_a_day_that_no_calendar_has_is_no_date() -> None:
 )
 def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(said: str, year: int) -> None:
     assert [found.interval.first for found in dates_of(said, WEDNESDAY)] == [date(year, 7, 26)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The rent is due on the 3rd of each month.",
+        "Book club is on the first Monday of the month.",
+        "I go running every Tuesday and Thursday.",
+    ],
+)
+async def test_a_day_that_recurs_has_no_date(tmp_path: Path, said: str) -> None:
+    talk = Talk(tmp_path)
+    async with talk.assistant:
+        await talk.say(said)
+        assert talk.known() == [said]
+
+
+async def test_what_recurs_is_moved_to_another_day_of_every_week(tmp_path: Path) -> None:
+    talk = Talk(tmp_path)
+    async with talk.assistant:
+        await talk.say("Nora plays the cello on Tuesdays at 4.")
+        await talk.say("I moved Nora's cello lesson to Wednesday.")
+        assert "I moved Nora's cello lesson to Wednesday." in talk.known()
+        await talk.say("My dentist appointment is on Friday.")
+        assert "My dentist appointment is on Friday (6 March 2026)." in talk.known()

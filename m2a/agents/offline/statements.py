@@ -309,16 +309,37 @@ def _is_past_at(text: str, position: int) -> bool:
 
 def _observation(text: str, utterance: Utterance, today: date) -> Observation:
     dates = dates_of(text, today)
-    recurring = re.search(rf"\bevery\b|\b(?:{'|'.join(WEEKDAYS)})s\b|\bbirthday\b", text, re.IGNORECASE)
-    happened = dates[0].interval if dates and not recurring else None
+    recurs = _RECURS.search(text) is not None
+    is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) is not None
+    happened = dates[0].interval if dates and not (recurs or is_birthday) else None
     kind: Literal["event", "fact", "preference", "procedure"] = "fact"
     if utterance.act == "preference" or _PREFERENCE.search(text):
         kind = "preference"
     elif happened is not None:
         kind = "event"
-    shown = [found for found in dates if not (recurring and "birthday" in text.lower() and found.yearless)]
+    shown = [
+        found
+        for found in dates
+        if not (is_birthday and found.yearless) and not (recurs and _ANY_DAY.fullmatch(found.words))
+    ]
     concepts = tuple(naming.mention() for naming in find_namings(text))
     return Observation(_sentence(annotate(text, shown)), kind, happened, concepts, utterance.text)
+
+
+_DAY = rf"(?:{'|'.join(WEEKDAYS)})"
+_RECURS = re.compile(
+    rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bof (?:the|a) month\b", re.IGNORECASE
+)
+_ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+(?:st|nd|rd|th))", re.IGNORECASE)
+_DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
+
+
+def each_time(observation: Observation, before: str) -> Observation:
+    """The observation of every week, where it corrects what recurs: "moved to Wednesday" after "on Tuesdays" is no date."""
+    text = _DATED_DAY.sub(r"\1", observation.text)
+    if not _RECURS.search(before) or text == observation.text or re.search(r"\d{4}\)", text):
+        return observation
+    return replace(observation, text=text, kind="fact", happened=None)
 
 
 def with_concepts(

@@ -13,7 +13,7 @@ from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation, Reading, with_concepts
+from m2a.agents.offline.statements import Observation, Reading, each_time, with_concepts
 from m2a.agents.offline.text import content, plain
 from m2a.agents.state import Rejected, Searched, TurnState
 from m2a.memory.quotations import sentence_spans
@@ -116,7 +116,8 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         ]
     )
     for observation, corrected in zip(observations, corrections, strict=True):
-        writes.append(_keep(state, reading, observation, corrected, hits, newest, sense))
+        told = each_time(observation, corrected.entry.text) if corrected else observation
+        writes.append(_keep(state, reading, told, corrected, hits, newest, sense))
     touched = {one.entry.memory_id for one in corrections if one is not None}
     doubtful_ids = tuple(dict.fromkeys(one.memory_id for one in doubtful if one.memory_id not in touched))
     return _Plan(tuple(writes), tuple(missing), doubtful_ids)
