@@ -64,13 +64,10 @@ def faults_of(
     group: GeneratedGroup,
     request: GroupRequest,
     turn_name: Callable[[TurnPlace], str] = in_words,
-    elsewhere: Sequence[str] = (),
 ) -> list[GroupFault]:
-    """Every fault of a group; an empty list means that it may go into the benchmark.
-
-    `turn_name` says how the sentences name a turn; `elsewhere` are the texts of the dialogue's other turns.
-    """
-    sight = Sight(group, request, turn_name, elsewhere)
+    """Every fault of a group; an empty list means that it may go into the benchmark. `turn_name` says how the sentences
+    name a turn."""
+    sight = Sight(group, request, turn_name)
     faults = [GroupFault(rule, told) for rule, told in _group_faults(sight)]
     for number, session in enumerate(group.sessions, start=1):
         place = TurnPlace(number, 0)

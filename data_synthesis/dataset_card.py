@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import VISUAL_RETRIEVAL
+from data_synthesis.statistics import statistics_of
 from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, parse_date_time, session_numbers
 
+STATISTICS_FILE = "statistics.json"
 QUESTIONS_FILE = "questions.jsonl"
 CONVERSATIONS_FILE = "conversations.jsonl"
 _TEMPLATE = Path(__file__).with_name("dataset_card.md")
@@ -81,6 +83,15 @@ _TURN_FIELDS: _Fields = {
 
 def json_lines(rows: Iterator[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def tables_of(samples: Sequence[Sample]) -> dict[str, str]:
+    """The files of a folder that follow from its benchmark alone, by their names."""
+    return {
+        STATISTICS_FILE: json.dumps(statistics_of(samples), ensure_ascii=False, indent=1) + "\n",
+        QUESTIONS_FILE: json_lines(question_rows(samples)),
+        CONVERSATIONS_FILE: json_lines(conversation_rows(samples)),
+    }
 
 
 def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:

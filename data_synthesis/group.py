@@ -100,7 +100,7 @@ class GroupRequest:
     """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model.
 
     `elsewhere` are the concepts of the other groups of the dialogue, which no question may be taken to mean; `voices` are
-    how the speakers write in the rest of the conversation, and `host_texts` what they say there.
+    how the speakers write in the rest of the conversation, and `texts_elsewhere` what they say there, as far as it is known.
     """
 
     dialogue_id: str
@@ -110,7 +110,7 @@ class GroupRequest:
     seed: int
     elsewhere: tuple[PersonalConcept, ...] = ()
     voices: tuple[Voice, Voice] = (Voice(), Voice())
-    host_texts: tuple[str, ...] = field(default=(), repr=False)
+    texts_elsewhere: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, order=True)

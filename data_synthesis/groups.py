@@ -3,7 +3,8 @@
 import hashlib
 import random
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from data_synthesis.group import (
@@ -88,3 +89,16 @@ def _with_photos(concept: PersonalConcept, drawn: random.Random) -> PersonalConc
 
 def _is_new(photo: ConceptPhoto, chosen: Sequence[ConceptPhoto]) -> bool:
     return not photo.setting or photo.setting not in {other.setting for other in chosen}
+
+
+def choice_faults(group: ConceptGroup, elsewhere: Sequence[PersonalConcept]) -> Iterator[str]:
+    """Where a group is none that `choose_groups` would give, beside the concepts of the other groups."""
+    if len(group.concepts) not in CONCEPTS_PER_GROUP:
+        yield f"it has {len(group.concepts)} concepts; a group has 3 or 4."
+    for kind, among in (("name", ()), ("class_name", ()), ("subject", elsewhere)):
+        for value, count in Counter(getattr(concept, kind) for concept in (*group.concepts, *among)).items():
+            if value and count > 1 and value in [getattr(concept, kind) for concept in group.concepts]:
+                yield f"{count} concepts have the {kind} {value!r}; each has its own."
+    for concept in group.concepts:
+        if (count := len({photo.path for photo in concept.photos})) not in PHOTOS_PER_CONCEPT:
+            yield f"{concept.name} has {count} photos; a concept has 2 or 3."

@@ -209,6 +209,12 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
         ConceptGroup(group["number"], concepts),
         Placement(group["after"], start, end, tuple(times)),
         seed=0,
+        texts_elsewhere=tuple(
+            turn["text"]
+            for number in session_numbers(conversation)
+            if number not in group["sessions"]
+            for turn in conversation[f"session_{number}"]
+        ),
     )
     sources = [question["source"] for question, made in zip(own, questions, strict=True) if _of_the_set(made)]
     generated = GeneratedGroup(
@@ -226,7 +232,7 @@ def _photo(concept: Mapping[str, Any], name: str) -> ConceptPhoto:
 def _as_kept(made: Sequence[MadeGroup]) -> list[GroupRequest]:
     """The requests with what a merged sample keeps of them: unseen photos that a question comes with, and what is stated
     of photos that are kept; and each with the concepts of the other groups."""
-    groups = [[_kept(concept, one.group) for concept in one.request.group.concepts] for one in made]
+    groups = [[kept_concept(concept, one.group) for concept in one.request.group.concepts] for one in made]
     return [
         replace(
             one.request,
@@ -237,7 +243,8 @@ def _as_kept(made: Sequence[MadeGroup]) -> list[GroupRequest]:
     ]
 
 
-def _kept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
+def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
+    """The concept with what a merged sample keeps of it: see `_as_kept`."""
     asked_with = {photo for question in group.questions for photo in question.photos}
     unseen = tuple(photo for photo in concept.unseen if photo.path in asked_with)
     paths = [photo.path for photo in (*concept.photos, *unseen)]
@@ -394,35 +401,37 @@ def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], 
         "number": one.request.group.number,
         "generator": one.generator,
         **further,
-        "concepts": [
-            {
-                "subject": concept.subject,
-                "name": concept.name,
-                "class_name": concept.class_name,
-                "short_description": concept.short_description,
-                "attributes": [
-                    {"key": own.key, "value": own.value, "accepted": list(own.accepted)}
-                    | {"photos": [photo_name(photo) for photo in own.photos]}
-                    for own in concept.attributes
-                ],
-                "photos": [photo_name(photo.path) for photo in concept.photos],
-                "unseen_photos": [photo_name(photo.path) for photo in concept.unseen],
-                "scenes": {
-                    photo_name(photo.path): {"setting": photo.setting, "description": photo.description}
-                    for photo in (*concept.photos, *concept.unseen)
-                    if photo.setting or photo.description
-                },
-                "questions": [
-                    {"photo": photo_name(asked.photo), "question": asked.text}
-                    | {"options": list(asked.options), "answer": asked.answer}
-                    for asked in concept.questions
-                ],
-            }
-            for concept in one.request.group.concepts
-        ],
+        "concepts": [concept_entry(concept, photo_name) for concept in one.request.group.concepts],
         "after": placement.after,
         "start": placement.start.isoformat(),
         "end": placement.end.isoformat(),
         "sessions": list(numbers),
         "times": [moment.isoformat() for moment in placement.times],
+    }
+
+
+def concept_entry(concept: PersonalConcept, photo_name: Callable[[Path], str]) -> dict[str, Any]:
+    """A concept as the merged sample has it."""
+    return {
+        "subject": concept.subject,
+        "name": concept.name,
+        "class_name": concept.class_name,
+        "short_description": concept.short_description,
+        "attributes": [
+            {"key": own.key, "value": own.value, "accepted": list(own.accepted)}
+            | {"photos": [photo_name(photo) for photo in own.photos]}
+            for own in concept.attributes
+        ],
+        "photos": [photo_name(photo.path) for photo in concept.photos],
+        "unseen_photos": [photo_name(photo.path) for photo in concept.unseen],
+        "scenes": {
+            photo_name(photo.path): {"setting": photo.setting, "description": photo.description}
+            for photo in (*concept.photos, *concept.unseen)
+            if photo.setting or photo.description
+        },
+        "questions": [
+            {"photo": photo_name(asked.photo), "question": asked.text}
+            | {"options": list(asked.options), "answer": asked.answer}
+            for asked in concept.questions
+        ],
     }

@@ -37,12 +37,7 @@ class BlindAnswers:
 async def blind_answers(parts: Sequence[TakenApart], model: ChatModel) -> BlindAnswers:
     """Ask for every visual question. Raises SynthesisError where the service fails."""
     gate = asyncio.Semaphore(_AT_ONCE)
-    asked = [
-        (apart.question_place(one.request, number), one, question)
-        for apart in parts
-        for one in apart.made
-        for number, question in enumerate(one.group.questions, start=1)
-    ]
+    asked = [found for apart in parts for found in apart.questions()]
     rates, solved = [], []
     for kind, talks in (("the words of its sessions", True), ("the question alone", False)):
         replies = await asyncio.gather(*(_reply(model, gate, one if talks else None, own) for _, one, own in asked))

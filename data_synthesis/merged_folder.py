@@ -5,7 +5,7 @@ Nothing in a folder makes this raise. A sample that is not of the form is a faul
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,7 @@ from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES, Sample, parse_dat
 
 BENCHMARK, ID_MAP, RUN, STATISTICS, CARD = "benchmark.json", "id_map.json", "run.json", "statistics.json", "README.md"
 FILES = (BENCHMARK, ID_MAP, RUN, STATISTICS)
+MISSING: Any = object()
 _SESSION = re.compile(r"session_([1-9][0-9]{0,5})")
 
 
@@ -81,6 +82,29 @@ def short(value: object) -> str:
     except (RecursionError, ValueError):  # a number of thousands of digits has no decimal form
         return "something too long to write"
     return text if len(text) <= 80 else text[:80] + "…"
+
+
+def differences(found: Any, right: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    """Where two JSON values differ, as a path with what was found there and what is right; MISSING is nothing."""
+    if isinstance(found, dict) and isinstance(right, dict):
+        for key in dict.fromkeys((*right, *found)):
+            yield from differences(found.get(key, MISSING), right.get(key, MISSING), (*path, key))
+    elif isinstance(found, list) and isinstance(right, list) and len(found) == len(right) > 0:
+        if all(isinstance(one, dict | list) for one in (*found, *right)):
+            for at, (one, other) in enumerate(zip(found, right, strict=True), start=1):
+                yield from differences(one, other, (*path, at))
+        elif found != right:
+            yield path, found, right
+    elif type(found) is not type(right) or found != right:
+        yield path, found, right
+
+
+def told_difference(path: Sequence[Any], found: Any, right: Any, standard: str = "it must be") -> str:
+    """A difference in a sentence; `standard` is what the right value is by."""
+    subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step}" for step in reversed(path))
+    told = "not there" if found is MISSING else short(found)
+    wanted = "nothing" if right is MISSING else short(right)
+    return f"{f'its {subject}' if subject else 'it'} is {told}; {standard} {wanted}."
 
 
 def _load(file: Path, kind: type, faults: list[Fault]) -> Any:

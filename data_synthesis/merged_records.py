@@ -7,41 +7,41 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, conversation_rows, question_rows
-from data_synthesis.merged_folder import CARD, RUN, STATISTICS, Fault, MergedFolder, short
-from data_synthesis.merged_sample import MISSING, differences, told_difference
-from data_synthesis.statistics import statistics_of
+from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, STATISTICS_FILE, tables_of
+from data_synthesis.merged_folder import CARD, MISSING, RUN, Fault, MergedFolder, differences, short, told_difference
 from m2a.benchmarks.locomo import sample_files
 
 _ABSOLUTE = re.compile(r'"((?:/|~/|file:|[A-Za-z]:[\\/])[^"]*)"')
+_BY_THE_BENCHMARK = "by the benchmark it must be"
 
 
 def record_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[Fault]:
     """Each record against the benchmark; where a part of that is not of its form, nothing can be said of them."""
-    folder, samples = merged.path, list(merged.samples.values())
+    folder = merged.path
     for part in sorted([*folder.glob("*.part"), *folder.glob("*/*.part")]):
         yield Fault(part.name, "records", "it is left over from a write that did not end.")
     if merged.run is not None:
         yield from (Fault(RUN, "records", sentence) for sentence in _run_faults(merged, locomo))
     if not merged.whole:
         return
-    rows = {
-        QUESTIONS_FILE: {row["question_id"]: row for row in question_rows(samples)},
-        CONVERSATIONS_FILE: {f"{row['sample_id']} {row['dia_id']}": row for row in conversation_rows(samples)},
-    }
-    compared = [(STATISTICS, merged.statistics, json.loads(json.dumps(statistics_of(samples))))]
-    compared += [(name, _rows(folder / name), right) for name, right in rows.items()]
-    for name, found, right in compared:
-        if found is not None:
-            told = (told_difference(*one, "by the benchmark it must be") for one in differences(found, right))
-            yield from (Fault(name, "records", sentence) for sentence in told)
-        elif name != STATISTICS:
-            yield Fault(name, "records", "it is not there, or not JSON in lines of the right form.")
+    for name, right in tables_of(list(merged.samples.values())).items():
+        try:
+            found = _read(name, (folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            if name != STATISTICS_FILE:  # that it is not there was told before
+                yield Fault(name, "records", "it is not there, or not JSON in lines.")
+            continue
+        for difference in differences(found, _read(name, right)):
+            yield Fault(name, "records", told_difference(*difference, _BY_THE_BENCHMARK))
     if (folder / CARD).is_file():
         header = (folder / CARD).read_bytes().partition(b"\n---")[0]
-        for name in rows:
+        for name in (QUESTIONS_FILE, CONVERSATIONS_FILE):
             if f"path: {name}".encode() not in header:
                 yield Fault(CARD, "records", f"its header does not name {name}, so `datasets` cannot load it.")
+
+
+def _read(name: str, text: str) -> Any:
+    return json.loads(text) if name == STATISTICS_FILE else [json.loads(line) for line in text.split("\n") if line]
 
 
 def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
@@ -50,22 +50,18 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
         yield "the run did not reach its end; the same command takes it up again."
     for text in _ABSOLUTE.findall(json.dumps(run)):
         yield f"it holds a path of one machine, {short(text)}."
-    settings, entries = run.get("settings"), run.get("groups")
-    if not isinstance(settings, dict) or not isinstance(entries, list) or not isinstance(settings.get("seed"), int):
-        yield "its 'settings' with the seed, or its list of 'groups', are not recorded."
-        return
-    hashes = own if isinstance(own := settings.get("locomo"), dict) else {}
-    for file in sample_files(locomo) if locomo is not None else ():
-        if hashes.get(file.name, sha256 := hashlib.sha256(file.read_bytes()).hexdigest()) != sha256:
-            yield f"its sha256 of {file.name} is not that of the file given with --locomo."
     try:
+        settings, hashes = run["settings"], run["settings"].get("locomo") or {}
         recorded = {
-            f"group {one['group']} of {one['sample_id']}": _drawn(one, settings.get("generator"), dict.values)
-            for one in entries
+            f"group {one['group']} of {one['sample_id']}": _drawn(one, settings["generator"], dict.values)
+            for one in run["groups"]
             if one.get("state", "made") == "made"
         }
+        for file in sample_files(locomo) if locomo is not None else ():
+            if hashes.get(file.name, sha256 := hashlib.sha256(file.read_bytes()).hexdigest()) != sha256:
+                yield f"its sha256 of {file.name} is not that of the file given with --locomo."
     except (AttributeError, KeyError, TypeError):
-        yield "its list of 'groups' is not of the form that a run writes."
+        yield "its 'settings', or its list of 'groups', are not of the form that a run writes."
         return
     made = {
         f"group {group['number']} of {sample['sample_id']}": _drawn(group, group["generator"], _stems)
@@ -74,7 +70,7 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
     }
     for path, found, right in differences(recorded, made):
         if merged.whole or right is not MISSING:
-            yield told_difference(path, found, right, "by the benchmark it must be")
+            yield told_difference(path, found, right, _BY_THE_BENCHMARK)
 
 
 def _drawn(group: Mapping[str, Any], generator: Any, hashes: Callable[[Any], Iterable[str]]) -> dict[str, Any]:
@@ -85,13 +81,3 @@ def _drawn(group: Mapping[str, Any], generator: Any, hashes: Callable[[Any], Ite
 
 def _stems(photos: Iterable[str]) -> Iterator[str]:
     return (Path(photo).stem for photo in photos)
-
-
-def _rows(file: Path) -> dict[str, Any] | None:
-    try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
-        return {
-            row["question_id"] if "question_id" in row else f"{row['sample_id']} {row['dia_id']}": row for row in rows
-        }
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        return None

@@ -13,14 +13,7 @@ from typing import Any
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.check_group import delivered
 from data_synthesis.costs import BudgetReached
-from data_synthesis.dataset_card import (
-    CONVERSATIONS_FILE,
-    QUESTIONS_FILE,
-    conversation_rows,
-    dataset_card,
-    json_lines,
-    question_rows,
-)
+from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, STATISTICS_FILE, dataset_card, tables_of
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
     GeneratedGroup,
@@ -41,7 +34,7 @@ from models.prices import Price
 
 _FAULTS_TOLD = 3
 _FILES = (
-    FILE_NAME, "id_map.json", "statistics.json", QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
+    FILE_NAME, "id_map.json", STATISTICS_FILE, QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
 )  # fmt: skip
 _PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
 
@@ -135,13 +128,11 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
         merged, id_map[sample["sample_id"]] = weave(sample, made, folder.photo_name)
         samples.append(merged)
     run = _run(plan, folder, outcome, answers)
-    statistics = statistics_of(samples)
     write_samples(samples, folder.path / FILE_NAME)
     folder.write_json("id_map.json", id_map)
-    folder.write_json("statistics.json", statistics)
-    folder.write(QUESTIONS_FILE, json_lines(question_rows(samples)))
-    folder.write(CONVERSATIONS_FILE, json_lines(conversation_rows(samples)))
-    folder.write("README.md", dataset_card(run, statistics))
+    for name, text in tables_of(samples).items():
+        folder.write(name, text)
+    folder.write("README.md", dataset_card(run, statistics_of(samples)))
     write_preview(folder.path)
     folder.write_json(RUN_FILE, run)
 

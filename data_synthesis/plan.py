@@ -166,7 +166,7 @@ def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> 
     conversation = sample["conversation"]
     placements = place_groups(host_sessions(sample), groups, seed=seed, dialogue_id=dialogue_id)
     chosen = never_shown(choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id))
-    host_texts = tuple(
+    texts_elsewhere = tuple(
         str(turn["text"]) for n in session_numbers(conversation) for turn in conversation[f"session_{n}"]
     )
     return tuple(
@@ -178,7 +178,7 @@ def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> 
             seed=seed_of(seed, dialogue_id, group.number),
             elsewhere=tuple(concept for other in chosen if other is not group for concept in other.concepts),
             voices=voices_of(sample),
-            host_texts=host_texts,
+            texts_elsewhere=texts_elsewhere,
         )
         for group, placement in zip(chosen, placements, strict=True)
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import SynthesisError
+from data_synthesis.sources import photo_format
 from m2a.benchmarks.folders import FolderTakenError, lock_folder, write_whole
 
 RUN_FILE = "run.json"
@@ -58,15 +59,11 @@ class RunFolder:
     def photo_name(self, source: Path) -> str:
         """The relative path under which a copy of this photo is kept; named by the hash of its bytes, copied once."""
         if source not in self._names:
-            from data_synthesis.sources import photo_format
-
-            form = photo_format(source)
-            photo = source.read_bytes()
-            self._names[source] = f"{PHOTOS}/{hashlib.sha256(photo).hexdigest()}.{form}"
+            self._names[source] = kept_name(source)
             kept = self.path / self._names[source]
             if not kept.exists():
                 kept.parent.mkdir(exist_ok=True)
-                write_whole(kept, photo)
+                write_whole(kept, source.read_bytes())
         return self._names[source]
 
     def _locked(self) -> int:
@@ -100,6 +97,12 @@ class RunFolder:
         if not isinstance(settings, dict):
             raise SynthesisError(f"{file} is damaged, so the run cannot be resumed; name a new folder with --out.")
         return settings
+
+
+def kept_name(photo: Path) -> str:
+    """The relative path under which a folder keeps a photo, by its bytes. Raises SynthesisError for what is no photo."""
+    form = photo_format(photo)
+    return f"{PHOTOS}/{hashlib.sha256(photo.read_bytes()).hexdigest()}.{form}"
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:

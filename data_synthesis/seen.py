@@ -4,7 +4,7 @@ It is derived here alone, for every generator and again for a folder that was re
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -136,11 +136,9 @@ class Sight:
         group: GeneratedGroup,
         request: GroupRequest,
         turn_name: Callable[[TurnPlace], str] = in_words,
-        elsewhere: Sequence[str] = (),
     ) -> None:
-        """`elsewhere` are the texts of the dialogue's other turns; `turn_name` is how sentences name a turn."""
+        """`turn_name` is how sentences name a turn."""
         self.group, self.request, self.turn_name = group, request, turn_name
-        self._elsewhere = (*request.host_texts, *elsewhere)
         self.concepts = request.group.concepts
         self.everyone = (*self.concepts, *request.elsewhere)
         self.owners = {photo.path: (one, photo) for one in self.concepts for photo in one.photos}
@@ -177,7 +175,7 @@ class Sight:
     @cached_property
     def said_elsewhere(self) -> frozenset[str]:
         """The long sentences of the dialogue's other turns."""
-        return frozenset(sentence for text in self._elsewhere for sentence in long_sentences(text))
+        return frozenset(sentence for text in self.request.texts_elsewhere for sentence in long_sentences(text))
 
     def showing(self, concept: PersonalConcept) -> list[TurnPlace]:
         """The turns that show a concept, in their order."""
@@ -216,7 +214,9 @@ class Sight:
     def _about_elsewhere(self) -> dict[str, list[frozenset[str]]]:
         """The words of the dialogue's other turns that name each concept; "the dog" may be any dog there."""
         names = [one.name for one in self.concepts if not one.name.startswith("the ")]
-        return {name: [content_of(text) for text in self._elsewhere if holds(text, name)] for name in names}
+        return {
+            name: [content_of(text) for text in self.request.texts_elsewhere if holds(text, name)] for name in names
+        }
 
     def told_elsewhere(self, words: frozenset[str], concept: PersonalConcept) -> bool:
         words -= content_of(concept.name)

@@ -4,27 +4,20 @@ Nothing in the folder makes the check fail to run: what cannot be read is a faul
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from data_synthesis.group import SynthesisError
 from data_synthesis.leakage import AskedQuestion, Rate, leakage
-from data_synthesis.merged_folder import BENCHMARK, ID_MAP, Fault, MergedFolder, read_folder
-from data_synthesis.merged_photos import file_faults, shown_copies
+from data_synthesis.merged_folder import BENCHMARK, ID_MAP, MISSING, Fault, differences, read_folder, told_difference
+from data_synthesis.merged_photos import photo_faults
 from data_synthesis.merged_records import record_faults
 from data_synthesis.merged_sample import TakenApart, take_apart
 from data_synthesis.merged_source import source_faults
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
-from m2a.benchmarks.locomo import (
-    CATEGORY_NAMES,
-    VISUAL_CATEGORIES,
-    read_locomo,
-    read_samples,
-    sample_files,
-    session_numbers,
-)
+from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, session_numbers
 
 __all__ = ["Fault", "Report", "validate"]
 
@@ -71,32 +64,25 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
     if not folder.is_dir():
         raise SynthesisError(f"{folder} is no folder; name one that data_synthesis has made.")
     merged, faults = read_folder(folder)
+    source = None if concepts is None else read_concepts(concepts)
     originals = {}
     if locomo is not None:
         read_locomo(locomo)
         originals = {sample["sample_id"]: sample for file in sample_files(locomo) for sample in read_samples(file)}
-    parts = []
+    parts, id_map = [], merged.id_map or {}
     for place, sample in merged.samples.items():
-        original = originals.get(sample["sample_id"])
-        if locomo is not None and original is None:
-            faults.append(Fault(place, "host", f"{locomo.name} has no sample {sample['sample_id']!r}."))
-        apart, found = take_apart(place, sample, merged.id_map, original)
+        sample_id = sample["sample_id"]
+        if locomo is not None and sample_id not in originals:
+            faults.append(Fault(place, "host", f"{locomo.name} has no sample {sample_id!r}."))
+        apart, found = take_apart(place, sample, id_map.get(sample_id), originals.get(sample_id))
         parts.append(apart)
         faults += found
-    samples = merged.samples.values()
-    if merged.whole:
-        strangers = set(merged.id_map or ()) - {sample["sample_id"] for sample in samples}
-        faults += [Fault(ID_MAP, "id map", f"{name!r} is no sample of the benchmark.") for name in sorted(strangers)]
-    ids = Counter(one["question_id"] for sample in samples for one in sample["qa"])
-    for place, question_id in (
-        (at, one["question_id"]) for at, sample in merged.samples.items() for one in sample["qa"]
-    ):
-        if ids[question_id] > 1:
-            told = f"its question_id occurs {ids[question_id]} times."
-            faults.append(Fault(f"{place}, question {question_id}", "duplicates", told))
-    faults += [*_photo_faults(merged, parts), *record_faults(merged, locomo)]
-    if concepts is not None:
-        faults += source_faults(merged, read_concepts(concepts))
+        faults += source_faults(apart, source) if source is not None else ()
+    right_map = {apart.sample["sample_id"]: apart.id_map for apart in parts if apart.id_map is not None}
+    for sample_id in (*right_map, *(one for one in id_map if merged.whole and one not in right_map)):
+        for difference in differences(id_map.get(sample_id, MISSING), right_map.get(sample_id, MISSING)):
+            faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", told_difference(*difference)))
+    faults += [*photo_faults(merged, parts), *record_faults(merged, locomo)]
     figures = leakage([question for apart in parts for question in _asked(apart)])
     alike = _said_by_others(parts) if len(parts) > 1 else []
     faults += [
@@ -105,9 +91,10 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         if rate.too_high
     ]
     faults += [Fault(BENCHMARK, "duplicates", f"{rate}: they repeat each other.") for rate in alike if rate.too_high]
-    inserted = sum(len(group["sessions"]) for sample in samples for group in sample["groups"])
+    inserted = sum(len(group["sessions"]) for apart in parts for group in apart.sample["groups"])
+    questions = sum(len(apart.sample["qa"]) for apart in parts)
     read = (
-        f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, {ids.total()} questions, "
+        f"{folder}: {len(parts)} conversations, {inserted} inserted sessions, {questions} questions, "
         f"{'not ' * (locomo is None)}compared with LoCoMo."
     )
     return Report(tuple(dict.fromkeys(faults)), (*figures, *alike), read, tuple(parts))
@@ -121,37 +108,11 @@ def _said_by_others(parts: Sequence[TakenApart]) -> list[Rate]:
     return [Rate("long sentences of more than one dialogue", shared, len(said), SHARED_LIMIT)]
 
 
-def _photo_faults(merged: MergedFolder, parts: Sequence[TakenApart]) -> Iterator[Fault]:
-    named: dict[str, str] = {}
-    for apart in parts:
-        conversation = apart.sample["conversation"]
-        for number in session_numbers(conversation):
-            for at, turn in enumerate(conversation[f"session_{number}"], start=1):
-                for photo in turn.get("photos") or ():
-                    named.setdefault(photo, f"{apart.place}, session_{number}, turn {at} ({turn['dia_id']})")
-        for group in apart.sample["groups"]:
-            for photo in (one for own in group["concepts"] for one in (*own["photos"], *own["unseen_photos"])):
-                named.setdefault(photo, f"{apart.place}, group {group['number']}")
-        copies = shown_copies(merged.path, [one.group for one in apart.made])
-        for question in apart.sample["qa"]:
-            place = f"{apart.place}, question {question['question_id']}"
-            for photo in question["photos"]:
-                named.setdefault(photo, place)
-                if Path(photo) in copies:
-                    same = f"which is the same picture as {copies[Path(photo)].as_posix()!r}, which the dialogue shows."
-                    yield Fault(place, "photos", f"it comes with {photo!r}, {same}")
-    if merged.whole:
-        yield from file_faults(merged.path, named)
-
-
 def _asked(apart: TakenApart) -> list[AskedQuestion]:
     conversation = apart.sample["conversation"]
     turns = [turn for number in session_numbers(conversation) for turn in conversation[f"session_{number}"]]
     words = [(turn["speaker"], turn["text"]) for turn in turns]
     return [
-        AskedQuestion(
-            CATEGORY_NAMES[one["category"]], one["question"], (one["answer"], *one["accepted_answers"]), words
-        )
-        for one in apart.sample["qa"]
-        if one["category"] in VISUAL_CATEGORIES
+        AskedQuestion(CATEGORY_NAMES[one.category], one.text, (one.answer, *one.accepted), words)
+        for _, _, one in apart.questions()
     ]

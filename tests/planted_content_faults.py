@@ -17,7 +17,7 @@ def missing_photo(folder: MergedFolder) -> None:
     (folder.path / folder.session(2)[0]["photos"][0]).unlink()
 
 
-@fault("session_2, turn 1 (D2:1)", "photos", "its name is not the sha256 of its bytes")
+@fault("session_2, turn 1 (D2:1)", "photos", "by its bytes its name must be")
 def photo_with_other_bytes(folder: MergedFolder) -> None:
     with (folder.path / folder.session(2)[0]["photos"][0]).open("ab") as opened:
         opened.write(b"\0")
@@ -32,7 +32,7 @@ def photo_that_is_no_picture(folder: MergedFolder) -> None:
     rename(folder, old, new)
 
 
-@fault("photos", "PNG file, but its name ends in .jpg")
+@fault("photos", "by its bytes its name must be", ".png")
 def png_named_jpg(folder: MergedFolder) -> None:
     old = next(one for one in folder.benchmark[0]["groups"][0]["concepts"][0]["photos"] if one.endswith("png"))
     new = old.replace(".png", ".jpg")
@@ -40,7 +40,7 @@ def png_named_jpg(folder: MergedFolder) -> None:
     rename(folder, old, new)
 
 
-@fault("photos", "named photos/ and the sha256")
+@fault("photos", "outside.png", "by its bytes its name must be")
 def photo_outside_the_folder(folder: MergedFolder) -> None:
     Image.new("RGB", (8, 8)).save(folder.path.parent / "outside.png")
     rename(folder, folder.session(2)[0]["photos"][0], "photos/../../outside.png")
@@ -142,7 +142,7 @@ def unknown_name(folder: MergedFolder) -> None:
 # Duplicates
 
 
-@fault("question conv-1/g1/8", "duplicates", "its question_id occurs 2 times")
+@fault("question conv-1/g1/8", "schema", "its 'question_id'", "it must be 'conv-1/g1/9'")
 def question_id_twice(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/9")["question_id"] = "conv-1/g1/8"
 

@@ -102,14 +102,14 @@ def run_that_is_a_list(folder: MergedFolder) -> None:
 # Order and times
 
 
-@fault("conv-1, session_4", "time", "is not after that of session_3")
+@fault("conv-1, session_4, its date", "time", "it must be")
 def sessions_out_of_order(folder: MergedFolder) -> None:
     talk = conversation(folder)
     keys = "session_3_date_time", "session_4_date_time"
     talk[keys[0]], talk[keys[1]] = talk[keys[1]], talk[keys[0]]
 
 
-@fault("conv-1, session_8", "time", "is not after that of session_7")
+@fault("conv-1, session_8, its date", "host", "LoCoMo has")
 def host_sessions_at_one_time(folder: MergedFolder) -> None:
     conversation(folder)["session_8_date_time"] = conversation(folder)["session_7_date_time"]
 
@@ -151,7 +151,7 @@ def turn_number_twice(folder: MergedFolder) -> None:
     folder.session(4)[1]["dia_id"] = "D4:1"
 
 
-@fault("conv-1, session_9", "numbering", "session_8 is missing before it")
+@fault("conv-1, session_8, turn 1 (D8:1)", "host", "it is not there; LoCoMo has")
 def gap_in_the_numbers(folder: MergedFolder) -> None:
     talk = conversation(folder)
     talk["session_9"], talk["session_9_date_time"] = talk.pop("session_8"), talk.pop("session_8_date_time")
@@ -177,7 +177,7 @@ def question_of_no_group(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["group"] = 3
 
 
-@fault("question conv-2/g1/33", "schema", "must begin with 'conv-1/g1/'")
+@fault("question conv-2/g1/33", "schema", "its 'question_id'", "it must be 'conv-1/g1/12'")
 def question_id_of_another_dialogue(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/12")["question_id"] = "conv-2/g1/33"
 
@@ -200,7 +200,7 @@ def evidence_in_the_host(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["evidence"] = ["D7:1"]
 
 
-@fault("question conv-1/1", "evidence", "D2:1, a turn of an inserted session")
+@fault("question conv-1/1", "host", "its 'evidence' is ['D2:1']; LoCoMo has")
 def host_evidence_in_an_inserted_session(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["evidence"] = ["D2:1"]
 

@@ -116,7 +116,7 @@ def path_of_a_machine(folder: MergedFolder) -> None:
     folder.run["settings"]["out"] = "/home/ann/out"
 
 
-@fault("questions.jsonl", "records", "its 'answer' of 'conv-1/g1/7' is 'stripes'")
+@fault("questions.jsonl", "records", "is 'stripes'; by the benchmark it must be 'zigzag'")
 def rows_of_another_set(folder: MergedFolder) -> None:
     file = folder.path / "questions.jsonl"
     file.write_text(file.read_text(encoding="utf-8").replace('"zigzag"', '"stripes"'), encoding="utf-8")

@@ -184,7 +184,7 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
             state(0, attributes=[attribute("main_colour", "crimson"), attribute("zip", "a golden whistle")]),
             ask(f"{G1}/8", answer="a golden whistle"),
         ),
-        "does not say that its zip is 'a golden whistle'",
+        "is 'a golden whistle'; its source has 'a silver key'",
     ),
     "a marker used again": (
         say("D4:2", "<Doctor Marmalade> has the air of a professor."),

@@ -116,7 +116,7 @@ def test_what_the_rest_of_the_dialogue_tells_of_a_concept_is_not_asked():
     asked = request(DOG, CLOCK, bare("Kolo"))
     answers = {q.answer for seed in range(3) for q in generated([replace(asked, seed=seed)])[0].questions}
     assert "liver pink" in answers
-    told = replace(asked, host_texts=("Rosa has a liver pink nose.",))
+    told = replace(asked, texts_elsewhere=("Rosa has a liver pink nose.",))
     for group in (generated([replace(told, seed=seed)])[0] for seed in range(3)):
         assert "liver pink" not in {question.answer for question in group.questions}
 

@@ -178,8 +178,8 @@ def figures(requests: Sequence[GroupRequest], groups: Sequence[GeneratedGroup], 
     for _ in range(10):
         drawn.shuffle(sampled)
         for n, (_, count) in enumerate(shares, start=1):
-            host_texts = (text for session in sampled for _, _, text in session)
-            host_shares[n - 1].append(distinct(host_texts, n, count)[0])
+            texts_elsewhere = (text for session in sampled for _, _, text in session)
+            host_shares[n - 1].append(distinct(texts_elsewhere, n, count)[0])
     return Figures(
         manner(ours, tuple(share for share, _ in shares)),
         manner(host, tuple(map(mean, host_shares))),
