@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from m2a.settings import Settings
 from models.abilities import Abilities
 
+UPDATE_WINDOW = (
+    6144  # the longest prompt of an update that does not get shorter, with its answer: measured at 4,900 tokens
+)
+
 
 def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]:
     """Yields sentences that say what a chat model can do and how M2A works with it."""
@@ -38,4 +42,9 @@ def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]
         yield (
             f"Its server does not say how long a prompt may be, so M2A assumes {abilities.window} tokens for a prompt and "
             "its answer. Set M2A_CONTEXT_WINDOW to change this."
+        )
+    if abilities.window < UPDATE_WINDOW:
+        yield (
+            f"That is enough to chat, but too short to remember much of long messages: keeping what you tell needs "
+            f"{UPDATE_WINDOW} tokens. Start its server with a longer context, or choose another model."
         )

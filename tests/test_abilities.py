@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from m2a import Assistant
+from m2a.ability_sentences import ability_sentences
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.doctor import examine
 from m2a.settings import load_settings
@@ -202,3 +203,10 @@ async def test_the_page_says_what_is_known_of_the_model_and_asks_nothing_for_it(
         assert "It sees photos." in welcome.model_html("openai:small", assistant.chat_model_sentences())
     async with Assistant.open(load_settings(data_dir=tmp_path / "other", chat_model="offline")) as assistant:
         assert assistant.chat_model_sentences() == []
+
+
+def test_a_window_that_is_too_short_for_updates_is_said_with_the_remedy() -> None:
+    settings = load_settings()
+    short, enough = Abilities(context_window=4096), Abilities(context_window=8192)
+    assert "too short to remember" in [*ability_sentences(short, settings)][-1]
+    assert not any("too short" in sentence for sentence in ability_sentences(enough, settings))

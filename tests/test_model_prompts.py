@@ -125,6 +125,9 @@ async def test_what_both_writing_tools_take_is_described_once(tmp_path: Path) ->
         described = {name for name, field in replaced.items() if "description" in field}
         assert "description" in added["photos"] and not described & set(added)
         assert "those of add_memory" in tools["replace_memory"]["description"]
+        told = json.dumps(list(tools.values()))
+        assert not [key for key in ("title", "default", "$ref", "$defs", "anyOf", "prefixItems") if f'"{key}"' in told]
+        assert '"missing"' in told and '"memory_ids"' not in told, "what a query ends with is no matter of an update"
 
 
 async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched_message(tmp_path: Path) -> None:
@@ -202,6 +205,23 @@ async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_a
         assert len(chat.prompts("manage update")) == 2
         texts = [entry.text for entry in chat.assistant.memory(chat.assistant.local_owner).entries()]
         assert texts == ["Bobo is a dog.", "Bobo is old.", "Fact 0.", "Fact 1."]
+
+
+async def test_a_single_write_that_leaves_a_sentence_untouched_does_not_end_the_update(tmp_path: Path) -> None:
+    anna, train = "My sister Anna moved to Porto.", "The train to work leaves at twenty to eight."
+
+    def write(prompt: Prompt) -> Call:
+        """One call in an answer, and never a word that more follow."""
+        name, values = keep(prompt)
+        told = [text for text in (anna, train) if text in prompt.said]
+        return (name, {**values, "text": told[prompt.steps]}) if prompt.steps < len(told) else ("finish", {})
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Noted.")) as chat:
+        await chat.say(f"{anna} {train} Good morning!")
+        assert [entry.text for entry in chat.assistant.memory(chat.assistant.local_owner).entries()] == [anna, train]
+        assert len(chat.prompts("manage update")) == 2
+        await chat.say(f"{anna} Did I tell you that she sings?")
+        assert len(chat.prompts("manage update")) == 1, "a question is no sentence that was left out"
 
 
 async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_own_words(tmp_path: Path) -> None:

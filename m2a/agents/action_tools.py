@@ -5,8 +5,9 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from m2a.agents.state import STAGE_ACTIONS, SearchScope, Stage
 from m2a.types import (
@@ -14,6 +15,7 @@ from m2a.types import (
     AddMemory,
     FetchRawMessages,
     FetchRawMessagesByTime,
+    Finish,
     ReplaceMemory,
     SearchRawMessages,
     SearchSemanticMemories,
@@ -25,6 +27,11 @@ _OF_RAW_MESSAGES = (FetchRawMessages, FetchRawMessagesByTime, SearchRawMessages)
 _OF_ENTRIES_ALONE: Mapping[type[Action], str] = {
     SearchSemanticMemories: "Search the semantic memories by words, and by the attached photos where they help.",
     SearchRawMessages: "Find raw messages by exact words.",
+}
+# A query ends with what was found, an update of the manager with what could not be forgotten.
+_FINISH_FIELDS: Mapping[Stage, tuple[str, ...]] = {
+    "manage query": ("context", "memory_ids", "message_ids"),
+    "manage update": ("missing",),
 }
 _BY_PHOTOS = ", and by the attached photos where they help"
 
@@ -38,7 +45,7 @@ def tool_name(action: type[Action]) -> str:
 def stage_tools(stage: Stage, scope: SearchScope) -> tuple[Tool, ...]:
     """Returns the actions of the stage as tools, described by their docstrings and fields."""
     return tuple(
-        Tool(tool_name(action), _description(action, scope), _schema(action, scope))
+        Tool(tool_name(action), _description(action, scope), _schema(action, stage, scope))
         for action in _actions(stage, scope)
     )
 
@@ -76,19 +83,48 @@ def _description(action: type[Action], scope: SearchScope) -> str:
     return text if scope.compares_photos else text.replace(_BY_PHOTOS, "")
 
 
-def _schema(action: type[Action], scope: SearchScope) -> dict[str, object]:
-    schema = action.model_json_schema()
-    schema.pop("title", None)
-    schema.pop("description", None)
+def _schema(action: type[Action], stage: Stage, scope: SearchScope) -> dict[str, object]:
+    schema = compact_schema(action)
+    fields = schema["properties"]
     if action is ReplaceMemory:  # add_memory, in the same list, already describes the shared fields
-        fields = schema["properties"].items()
-        schema["properties"] = {
-            name: _undescribed(field) if name in AddMemory.model_fields else field for name, field in fields
-        }
+        fields |= {name: _undescribed(fields[name]) for name in AddMemory.model_fields if name in fields}
+    if action is Finish:
+        schema["properties"] = {name: fields[name] for name in _FINISH_FIELDS.get(stage, ())}
     if action is SearchSemanticMemories and not scope.compares_photos:
-        schema["properties"] = {"query": {**schema["properties"]["query"], "description": "Words to look for."}}
+        schema["properties"] = {"query": {**fields["query"], "description": "Words to look for."}}
     return schema
 
 
-def _undescribed(field: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in field.items() if name != "description"}
+def compact_schema(form: type[BaseModel]) -> dict[str, Any]:
+    """Returns the JSON schema of a form without what tells a model nothing: titles, references, defaults, and null beside a
+    type, since a field may be left out. The form's own description is left out too."""
+    schema = form.model_json_schema()
+    compacted = _compacted(schema, schema.get("$defs", {}))
+    return {name: value for name, value in compacted.items() if name != "description"}
+
+
+def _compacted(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        [some_type] = [option for option in schema["anyOf"] if option != {"type": "null"}]
+        schema = {**schema, **some_type}
+    kept = {name: value for name, value in schema.items() if name not in ("title", "default", "anyOf", "$defs")}
+    if "properties" in kept:
+        fields = kept["properties"].items()
+        kept["properties"] = {name: _compacted(field, definitions) for name, field in fields}
+    if "prefixItems" in kept:  # pairs of one type
+        kept["items"] = kept.pop("prefixItems")[0]
+    if "items" in kept:
+        kept["items"] = _compacted(kept["items"], definitions)
+    return kept
+
+
+def _undescribed(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the field, and those inside it, without descriptions."""
+    kept = {name: value for name, value in field.items() if name != "description"}
+    if "items" in kept:
+        kept["items"] = _undescribed(kept["items"])
+    if "properties" in kept:
+        kept["properties"] = {name: _undescribed(inner) for name, inner in kept["properties"].items()}
+    return kept

@@ -1,10 +1,12 @@
 """The prompt of the consent check, and the language model that answers it."""
 
+import inspect
 import json
 from functools import cache
 
 from pydantic import ValidationError
 
+from m2a.agents.action_tools import compact_schema
 from m2a.agents.budget import (
     LEAST_ROOM,
     MESSAGE_SHARE,
@@ -66,9 +68,7 @@ class ModelConsentCheck:
 
 @cache
 def consent_tool() -> Tool:
-    schema = Verdicts.model_json_schema()
-    schema.pop("title", None)
-    return Tool(TOOL, str(schema.pop("description")), schema)
+    return Tool(TOOL, inspect.getdoc(Verdicts) or "", compact_schema(Verdicts))
 
 
 def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[ChatMessage]:

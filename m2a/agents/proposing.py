@@ -14,6 +14,7 @@ from m2a.agents.state import Rejected, Staged, Step, TurnState
 from m2a.agents.steps import UsageMeter, next_action, with_step
 from m2a.agents.writes import Write, draft_change, words_going
 from m2a.memory.bank import MemoryBank
+from m2a.memory.quotations import sentence_spans
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.words import finished_words
 from m2a.types import AddMemory, Change, DeleteMemory, Finish, Forgetting, Refusal, Update
@@ -24,6 +25,8 @@ MISSING_CHARACTERS = 200
 NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me."
 MAY_BE_MEANT = "You may want this forgotten; I was not sure."
 OFFERED_AT_MOST = 3
+_WORDED = ("text", "words", "rest", "reason", "request")  # fields of writes
+_TELLING_WORDS = 2  # a sentence with fewer, such as "Good morning." or "All is well.", hardly tells anything
 PUT_IT_DIFFERENTLY = (
     "If the user did tell or show it, put it forward once more, so that the user's own words and photos say every part of it; "
     "else finish."
@@ -58,11 +61,13 @@ class Proposer:
     async def propose(self, state: TurnState, meter: UsageMeter) -> tuple[Proposed, TurnState]:
         """Returns the changes that the policy wants, and the state with the steps that led to them.
 
-        Raises `GaveUpError` if the policy gives no usable answer.
+        An answer of writes ends the update, unless it announces more, or makes a single call that leaves a sentence of the
+        message untouched: then the policy is asked once more. Raises `GaveUpError` if the policy gives no usable answer.
         """
         proposals: tuple[Proposal, ...] = ()
         refusals: dict[str, Refusal] = {}
         answer_start = len(state.steps)
+        asked_again = False
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
             asks_policy = state.planned is None or not state.planned.actions
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
@@ -86,7 +91,10 @@ class Proposer:
             state = with_step(state, step)
             is_carried_out = state.planned is None or not state.planned.actions
             if is_carried_out and not self._policy.published_stages and _is_complete(state.steps[answer_start:]):
-                break
+                is_single = len(state.steps) - answer_start == 1
+                if asked_again or not (is_single and _leaves_a_sentence(state.message.text, state.steps, proposals)):
+                    break
+                asked_again = True
         return Proposed(proposals, tuple(refusals.values())), state
 
     def writable(self, update: Update) -> Update:
@@ -147,6 +155,19 @@ class Proposer:
         for photo in state.views:
             if photo.number in action.photos and not await in_thread(self._bank.photos.caption, photo.photo_id):
                 await caption_photo(self._bank, self._captioner, photo.photo_id, meter.count)
+
+
+def _leaves_a_sentence(text: str, steps: Sequence[Step], proposals: Sequence[Proposal]) -> bool:
+    """Returns whether one of the sentences of a message shares no word with what is to be written.
+
+    A model that makes a single call in an answer may have left out the rest, and forgotten to announce it.
+    """
+    written = [getattr(step.action, name, "") for step in steps if isinstance(step.action, Write) for name in _WORDED]
+    written += [proposal.memory.text for proposal in proposals if proposal.memory is not None]
+    words = {word for each in written for word in finished_words(each)}
+    sentences = [text[first:last] for first, last in sentence_spans(text)]
+    telling = [set(finished_words(sentence)) for sentence in sentences if not sentence.endswith("?")]
+    return any(len(of_sentence) >= _TELLING_WORDS and words.isdisjoint(of_sentence) for of_sentence in telling)
 
 
 def with_reasons(state: TurnState, refused: Sequence[tuple[Proposal, str]]) -> TurnState:

@@ -88,55 +88,51 @@ class NamedConcept(_Action):
     aliases: tuple[str, ...] = ()
     photos: tuple[int, ...] | None = Field(
         default=None,
-        description="Numbers of those of the memory's photos that show it. Empty where it is only spoken of, as the one "
-        "for whom a gift is, or who took the photo. All of them if left out.",
+        description="Numbers of those of the memory's photos that show it, all if left out. Empty where it is only spoken "
+        "of, as the one for whom a gift is, or who took the photo.",
     )
-    denied: bool = Field(
-        default=False, description="True where the user says that the photos do not show it: that's not Bobo."
-    )
+    denied: bool = Field(default=False, description="The user says that the photos do not show it.")
 
 
 class _Write(_Action):
-    more: bool = Field(default=False, description="True where further changes follow in another answer.")
+    more: bool = Field(default=False, description="Further changes follow in another answer.")
 
 
 class AddMemory(_Write):
-    """Keep one observation, in a sentence that stands on its own, with names and absolute dates."""
+    """Keep one observation."""
 
     text: str = Field(min_length=1, max_length=2000)
     evidence_ids: tuple[tuple[Id, Id], ...] = Field(
         min_length=1,
-        description="Ranges of message ids that it rests on, [first, last], both included: the new message, and "
-        "earlier ones of this conversation where it needs them, as for agreed the assistant's; others are dropped.",
+        description="Ranges of message ids that it rests on, [first, last]: the new message, and earlier ones of this "
+        "conversation where it needs them, as for agreed the assistant's.",
     )
     rests_on: Literal["stated", "agreed", "shown"] = Field(
         default="stated",
-        description="stated: the user says it. agreed: the assistant proposed it and the user takes it. shown: a "
-        "photo of the user shows it, or a text that the user pasted says it.",
+        description="stated: the user says it. agreed: the assistant proposed it and the user takes it. shown: the "
+        "user's photo shows it, or a text that they pasted says it.",
     )
     kind: Literal["event", "fact", "preference", "procedure"] = Field(
         default="fact",
-        description="preference: how the user wants to be answered or treated, always; it stands before every later reply.",
+        description="preference: how the user always wants to be answered; it stands before every later reply.",
     )
-    photos: tuple[int, ...] = Field(
-        default=(), description="Numbers of the photos that it is about, of the new message or shown earlier."
-    )
+    photos: tuple[int, ...] = Field(default=(), description="Numbers of the photos that it is about, new or earlier.")
     concepts: tuple[NamedConcept, ...] = ()
     happened_from: date | None = Field(
-        default=None, description="The first day of what happened on certain days; left out for what goes on."
+        default=None, description="First day of what happened on certain days; left out for what goes on."
     )
-    happened_to: date | None = Field(default=None, description="Its last day; the same as the first if left out.")
+    happened_to: date | None = Field(default=None, description="Last day, if it is another.")
     corrects: Id | None = Field(
-        default=None, description="Id of a memory of which this corrects or adds to a part; both are kept together."
+        default=None, description="Id of a memory of which this corrects or adds to a part; both stay."
     )
     # Live memories that may state the same about the same thing; the user is offered to replace them.
     rivals: Annotated[tuple[Id, ...], SkipJsonSchema()] = ()
 
 
 class ReplaceMemory(AddMemory):
-    """Put a new memory in the place of one of which the user says that it changed or was wrong.
+    """Put a memory in the place of one that is history then.
 
-    Write all of it that still holds: the old one is history then. Its fields are those of add_memory.
+    Write all of it that still holds. Its fields are those of add_memory.
     """
 
     memory_id: Id
@@ -158,8 +154,8 @@ class DeleteMemory(_Write):
     )
     rest: str = Field(
         default="",
-        description="What of the memory stays, in its own words: a sentence that stands alone. Empty where nothing does, or "
-        "another memory says it.",
+        description="What of the memory stays, a sentence in its own words; empty where nothing does, or another memory says "
+        "it.",
     )
     request: str = Field(default="", description=_REQUEST)
 
@@ -180,12 +176,12 @@ class RestoreMemory(_Write):
 
 
 class Finish(_Action):
-    """End the request. After a query: give the relevant context and the memories it rests on."""
+    """End the request."""
 
-    context: str = Field(default="", description="What was found, in a few sentences; empty after an update.")
+    context: str = Field(default="", description="What was found, in a few sentences.")
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
-    missing: str = Field(default="", description="After an update: what the user wants forgotten and nothing holds.")
+    missing: str = Field(default="", description="What the user wants forgotten and nothing holds.")
     # Only the offline rules use this, so the model's schema leaves it out.
     doubtful_ids: SkipJsonSchema[tuple[Id, ...]] = ()
 

@@ -154,6 +154,14 @@ def draws(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: int, among
     return sum((draw(photos, rule, seed, per_name, among) for seed in seeds), Tally())
 
 
+def standard_errors(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: int) -> np.ndarray:
+    """Of the shares, by a jackknife over the subjects: draws share their subjects, so their number says nothing of this."""
+    everything = range(len(photos.names))
+    without = [draws(photos, rule, seeds, per_name, [s for s in everything if s != left]).shares for left in everything]
+    shares = np.array(without)
+    return np.asarray(np.sqrt((len(shares) - 1) * ((shares - shares.mean(axis=0)) ** 2).mean(axis=0)))
+
+
 def choose(photos: Photos, seeds: Sequence[int], among: Sequence[int]) -> Bars:
     """The bars that name most outright with at most 0.5 % wrong, and then ask most rightly with at most 12 % strangers asked:
     stricter than what is wanted, since the other half will look otherwise."""
@@ -189,6 +197,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         for seed in range(min(SHOWN_DRAWS, options.draws)):
             print(f"{seed:>6}{line(draw(photos, rule, seed, options.photos, everything))}")
         print(f"{'all':>6}{line(draws(photos, rule, seeds, options.photos, everything))}   ({options.draws} draws)")
+    errors = standard_errors(photos, new_rule(photos, shipped), seeds, options.photos)
+    print("Standard errors over the subjects (jackknife), of the last line: " + ", ".join(f"{e:.1%}" for e in errors))
     for seed in range(options.halves):
         halves = np.array_split(np.random.default_rng(1000 + seed).permutation(len(photos.names)), 2)
         bars = choose(photos, range(20), halves[0].tolist())
