@@ -253,3 +253,15 @@ def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, told: st
         for number, text in enumerate(others, start=1)
     ]
     assert find_forgotten(what, [Hit(entry, 1.0, {}) for entry in entries], (), sense) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("My brother Ivo came for lunch. My sister Ana rang. He's a plumber.", "Ivo is a plumber."),
+        ("My aunt Rosa met Karl at the lake. His boat sank.", "His boat sank."),
+        ("My husband Tom waved to his boss. She waved back at once.", "She waved back at once."),
+    ],
+)
+def test_a_pronoun_means_nobody_who_it_cannot_be(told: str, kept: str, sense: Sense) -> None:
+    assert kept in read(message(told), (), (), sense).observations[-1].text

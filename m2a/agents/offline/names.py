@@ -111,16 +111,37 @@ def find_namings(text: str) -> list[Naming]:
 _A_PHRASE = 5  # words
 
 
-def antecedent(clauses: Sequence[str], concepts: Sequence[Concept]) -> str | None:
-    """Whom "he" or "she" means after these clauses, newest last: a name, or the noun that a person goes by."""
+_WOMEN = frozenset(
+    "aunt auntie daughter daughter-in-law fiancee girl girlfriend gran grandma grandmother granddaughter lady mom mother "
+    "mother-in-law mum nan niece sister sister-in-law stepdaughter wife woman".split()
+)
+_MEN = frozenset(
+    "boy boyfriend brother brother-in-law dad father father-in-law fiance grandad granddad grandfather grandpa grandson guy "
+    "husband man nephew son son-in-law stepson uncle".split()
+)
+
+
+def antecedent(clauses: Sequence[str], concepts: Sequence[Concept], pronoun: str) -> str | None:
+    """Whom the pronoun means after these clauses, newest last: a name, or the noun that a person goes by.
+
+    A sister is no "he". Whether a name is a man's or a woman's is not known, but what they are to somebody may tell.
+    """
+    others = _WOMEN if pronoun.lower() in ("he", "him", "his") else _MEN
     known = {name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)}
     for clause in reversed(clauses):
         if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named|name)\b)", clause, re.IGNORECASE):
             continue  # still about the one before
         named = _animate_subject(clause, known) or _animate_naming(clause, known)
-        if named:
+        if named and others.isdisjoint(_called(named, clause, concepts)):
             return named
     return None
+
+
+def _called(named: str, clause: str, concepts: Sequence[Concept]) -> set[str]:
+    """The words for somebody: those of the phrase itself, and those that they go by here or went by before."""
+    aliases = [alias for concept in concepts if named in names_of(concept) for alias in concept.aliases]
+    aliases += re.findall(rf"((?:[\w-]+ )?[\w-]+),? {re.escape(named)}\b", clause)  # "my aunt Rosa"
+    return {word.lower() for phrase in (named, *aliases) for word in phrase.split()}
 
 
 def _animate_subject(clause: str, known: set[str]) -> str | None:

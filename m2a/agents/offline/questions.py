@@ -100,8 +100,8 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -
             return said[-1].replace(names[0], follow_up["what"].strip())
     parts = [part for one in said for part in sentences(plain(one))]
     pronoun = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE)
-    personal = pronoun and not find_names(text) and not _speaks_of_somebody(text[: pronoun.start()])
-    if personal and (named := antecedent(parts, concepts)):
+    names_somebody = find_names(text) or (pronoun and _speaks_of_somebody(text[: pronoun.start()]))
+    if pronoun and not names_somebody and (named := antecedent(parts, concepts, pronoun[0])):
         text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{named}'s", text, flags=re.IGNORECASE)
         text = re.sub(r"\b(?:he|she|him|her)\b", named, text, flags=re.IGNORECASE)
     loose = re.search(r"\b(?:it|its|that one)\b", text, re.IGNORECASE) and not content_words(text)

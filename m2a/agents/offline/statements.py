@@ -29,7 +29,7 @@ _PREFERENCE = re.compile(
     r"\bmy favou?rite\b|\bi'd rather\b",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(r"^(?:he|she)(?:'s|'d|'ll)?\b|^(?:his|her)\b", re.IGNORECASE)
+_PERSONAL = re.compile(r"^(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
 _LOOSE = re.compile(
     r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE
 )
@@ -214,11 +214,11 @@ def _observations(
         utterance, opening = replace(utterance, text=f"{opening}{utterance.text}"), ""
         if texts and len(texts[-1][0]) > _LONG:
             texts.append((body, utterance))
-        elif texts and leans(body) and not (_PERSONAL.match(body) and antecedent([texts[-1][0]], concepts)):
+        elif texts and leans(body) and not _meant_by(body, [texts[-1][0]], concepts):
             texts[-1] = _joined(texts[-1], body, utterance)
-        elif (
-            _PERSONAL.match(body) and (named := antecedent([*before, *(text for text, _ in texts)], concepts))
-        ) and not (find_namings(body) and texts):
+        elif (named := _meant_by(body, [*before, *(text for text, _ in texts)], concepts)) and not (
+            find_namings(body) and texts
+        ):
             texts.append((_with_name(body, named), utterance))
         elif _PERSONAL.match(body) and texts:  # "We adopted a greyhound. He's called Duke."
             texts[-1] = _joined(texts[-1], body, utterance)
@@ -227,6 +227,12 @@ def _observations(
                 (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
             )
     return [_observation(text, utterance, today) for text, utterance in texts if _is_something(text, utterance.text)]
+
+
+def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
+    """Whom the pronoun means that the sentence begins with; None where it begins with none, or that is not known."""
+    personal = _PERSONAL.match(sentence)
+    return antecedent(before, concepts, personal["pronoun"]) if personal else None
 
 
 def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> tuple[str, Utterance]:
@@ -264,7 +270,7 @@ def topic_of(before: Sequence[str]) -> str | None:
 
 def standing_alone(part: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
     """The sentence with what its first pronoun means, after the sentences `before` it: "She's four" → "Olive is four"."""
-    if _PERSONAL.match(part) and (named := antecedent(before, concepts)):
+    if named := _meant_by(part, before, concepts):
         return _with_name(part, named)
     if re.match(
         r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)\b)", part, re.IGNORECASE
