@@ -73,8 +73,9 @@ def faults_of(
         place = TurnPlace(number, 0)
         faults += [GroupFault(*one, place, subject=f"Session {number}") for one in _session_faults(session, sight)]
     for place in sight.turns:
-        found = (*_turn_faults(place, sight), *(("truth", told) for told in claim_faults(place, sight)))
-        faults += [GroupFault(*one, place, subject=in_words(place).capitalize()) for one in found]
+        faults += [GroupFault(*one, place, subject=in_words(place).capitalize()) for one in _turn_faults(place, sight)]
+    for place, told in claim_faults(sight):
+        faults.append(GroupFault("truth", told, place, subject=in_words(place).capitalize()))
     for number, question in enumerate(group.questions, start=1):
         found = (*_question_faults(question, sight),)
         same = (before for before, one in enumerate(group.questions[: number - 1], start=1) if _same(one, question))

@@ -59,12 +59,6 @@ _SEEN_OFTEN = content_of(
     "sunset hat scarf collar leash bow ribbon sweater shirt jacket boots umbrella ball bone pillow blanket plate cake balloon "
     "wheels wings tail paws ears nose eyes teeth tongue fur stripes button zip strap laces handle fence window waves leaves"
 )
-# What photos of people's things and pets often show besides.
-_SEEN_OFTEN = content_of(
-    "snow beach sea lake river mountain forest kitchen sofa couch bath garden balcony roof bridge tree flower grass sand rain "
-    "sunset hat scarf collar leash bow ribbon sweater shirt jacket boots umbrella ball bone pillow blanket plate cake balloon "
-    "wheels wings tail paws ears nose eyes teeth tongue fur stripes button zip strap laces handle fence window waves leaves"
-)
 _COLOURED = re.compile(rf"\b(?:that|those|its|his|her) (?:\w+ )?((?:{'|'.join(_COLOURS.split())}) [a-z]+)", re.I)
 _IS_COLOURED = re.compile(
     rf"(\w+)(?:'s| is| are| was| were| looks?)(?: so| very| really| all| quite)? ({'|'.join(_COLOURS.split())})\b", re.I
@@ -82,6 +76,7 @@ _KIN = (
     "neighbour roommate coworker colleague boss landlord landlady hairdresser barber dentist doctor teacher husband wife son "
     "daughter nephew niece partner boyfriend girlfriend"
 )
+_RELATIVES = rf"\b(?:{'|'.join(_KIN.split())})s?\b"
 _RELATED = re.compile(
     rf"\b(my|your) ((?:[a-z-]+ ){{0,3}}(?:{'|'.join(_KIN.split())})) (?:from \w+ )?([A-Z][a-z]+)\b", re.I
 )
@@ -120,17 +115,40 @@ _GREETED = (
 )
 
 
-def claim_faults(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Every claim of a turn that is not so."""
-    for check in _CHECKS:
-        yield from check(place, sight)
+def claim_faults(sight: Sight) -> Iterator[tuple[TurnPlace, str]]:
+    """Every claim of a turn that is not so, or not what a turn before it says."""
+    before: dict[tuple[object, ...], tuple[TurnPlace, str]] = {}
+    for place in sight.turns:
+        for check in _CHECKS:
+            yield from ((place, sentence) for sentence in check(place, sight))
+        for key, called in _callings(place, sight):
+            earlier, as_before = before.setdefault(key, (place, called))
+            if not content_of(as_before) & content_of(called):
+                yield place, f"{key[-1]} is {called!r} here, and {as_before!r} in {sight.turn_name(earlier)}."
+
+
+def _callings(place: TurnPlace, sight: Sight) -> Iterator[tuple[tuple[object, ...], str]]:
+    """Whom or what a turn calls what, which no later turn may call otherwise: kin and friends, nicknames, he and she."""
+    turn, names = sight.turns[place], {word for one in sight.concepts for word in one.name.split()}
+    for match in _RELATED.finditer(turn.text):
+        if match[3] not in names:
+            yield ((turn.speaker == sight.request.speakers[0]) == (match[1].lower() == "my"), match[3]), match[2]
+    named = " and ".join(one.name for one in sight.concepts if holds(turn.text, one.name))
+    for nickname in QUOTED.findall(turn.text) if named else ():
+        if nickname[0].isupper():
+            yield ("nickname", nickname), named
+    shown = [one for one in sight.concepts if place in sight.showing(one)]
+    genders = [gender for gender, words in _GENDERS if re.search(words, turn.text, re.I)]
+    people = names_of(turn.text) - names - {*sight.request.speakers} or re.search(_RELATIVES, turn.text, re.I)
+    if len(shown) == len(genders) == 1 and not people:
+        yield ("gender", shown[0].name), genders[0]
 
 
 # Who speaks, and of whom
 
 
 def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Nobody speaks to themselves or to strangers, shows one and names another, or renames a relation."""
+    """Nobody speaks to themselves or to strangers, or shows one and names another."""
     turn, others = sight.turns[place], {name for name in sight.request.speakers if name != sight.turns[place].speaker}
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
@@ -144,19 +162,6 @@ def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
     for one in sight.concepts:
         if named and one not in named and place in sight.showing(one):
             yield f"it shows a photo of {one.name}, but names {named[0].name}."
-    for whose, name, kin in _relations(place, sight):
-        earlier = (one for at in sight.turns if at < place for one in _relations(at, sight))
-        before = next((words for *who, words in earlier if who == [whose, name]), kin)
-        if not content_of(before) & content_of(kin):
-            yield f"it calls {name} a {kin}, who is a {before} before."
-
-
-def _relations(place: TurnPlace, sight: Sight) -> Iterator[tuple[bool, str, str]]:
-    """Whose friend or kin a turn calls somebody: whether the first speaker's, the name, and the relation."""
-    turn, names = sight.turns[place], {word for one in sight.concepts for word in one.name.split()}
-    for match in _RELATED.finditer(turn.text):
-        if match[3] not in names:
-            yield (turn.speaker == sight.request.speakers[0]) == (match[1].lower() == "my"), match[3], match[2]
 
 
 def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
@@ -180,8 +185,8 @@ def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
 
 
 def _kinds(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A concept is called what it is, and an animal is a he or a she throughout."""
-    turn, ours = sight.turns[place], {word for one in sight.concepts for word in one.name.split()}
+    """A concept is called what it is."""
+    turn = sight.turns[place]
     for one in sight.concepts if not any(concept.name.startswith("the ") for concept in sight.concepts) else ():
         known = content_of(" ".join((one.class_name, one.short_description, *class_words(one))))
         for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(one.name)}\b", turn.text):
@@ -194,24 +199,9 @@ def _kinds(place: TurnPlace, sight: Sight) -> Iterator[str]:
                 yield f"it says {match[0]!r}, but {one.name} is a {one.class_name}."
     shown = [one for one in sight.concepts if place in sight.showing(one)]
     for one in shown if len(shown) == 1 else ():
-        kinds = PETS
-        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(kinds)})\b", turn.text, re.I):
-            if one.class_name and kinds[match[1].lower()] != known_class(one):
+        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", turn.text, re.I):
+            if one.class_name and PETS[match[1].lower()] != known_class(one):
                 yield f"it says {match[0]!r} of {one.name}, which is a {one.class_name}."
-        ours |= set(sight.request.speakers)
-        now = _gender(turn.text, ours)
-        earlier = [
-            (at, gender) for at in sight.showing(one) if at < place and (gender := _gender(sight.turns[at].text, ours))
-        ]
-        if now and earlier and earlier[0][1] != now:
-            yield f"{one.name} is {now!r} here, and {earlier[0][1]!r} in {sight.turn_name(earlier[0][0])}."
-
-
-def _gender(text: str, ours: set[str]) -> str:
-    """ "he" or "she" where a text speaks of one of them, and of no person by name or relation."""
-    found = [gender for gender, words in _GENDERS if re.search(words, text, re.I)]
-    people = names_of(text) - ours or re.search(rf"\b(?:{'|'.join(_KIN.split())})s?\b", text, re.I)
-    return found[0] if len(found) == 1 and not people else ""
 
 
 # When
@@ -308,19 +298,6 @@ def _looks(place: TurnPlace, sight: Sight) -> Iterator[str]:
                 yield f"nothing that is stated of {one.name} says {' '.join(sorted(words))!r}."
 
 
-def _nicknames(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """What somebody is also called is said of nobody else."""
-    text = sight.turns[place].text
-    named = [one for one in sight.concepts if holds(text, one.name)]
-    for nickname in (name for name in QUOTED.findall(text) if name[0].isupper()):
-        earlier = (at for at in sight.turns if at < place and holds(sight.turns[at].text, nickname))
-        of = next(
-            (own for at in earlier if (own := [o for o in sight.concepts if holds(sight.turns[at].text, o.name)])), []
-        )
-        if named and of and not any(one in of for one in named):
-            yield f"it calls {named[0].name} {nickname!r}, which is {of[0].name} before."
-
-
 def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
     """A picture that somebody is said to have sent was shown by them before, then, and so often; or never, if it says so."""
     turn, day = sight.turns[place], sight.day(place)
@@ -376,5 +353,5 @@ def _within(sentence: str, day: date, then: date) -> bool:
 
 
 _CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (
-    *(_people, _owned, _kinds, _nicknames, _calendar, _pictured, _looks, _recalled, _counted),
+    *(_people, _owned, _kinds, _calendar, _pictured, _looks, _recalled, _counted),
 )

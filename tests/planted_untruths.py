@@ -235,7 +235,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
     "a thing that no photo shows": (say("D3:3", "Oh dear, with that green scarf!"), "says 'that green scarf'"),
     "a friend who becomes an aunt": (
         both(say("D3:3", "+My friend Zoe asks."), say("D5:3", "+My aunt Zoe asks.")),
-        "who is a friend before",
+        "Zoe is 'aunt' here, and 'friend' in D3:3",
     ),
     "small talk among the evidence": (ask(f"{G1}/8", evidence=["D2:1", "D6:4"]), "D6:4 tells nothing of what is asked"),
     "before for after": (
@@ -299,7 +299,7 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "the nickname of another": (
         both(say("D3:3", "+I call Mochi 'General Fluff'."), say("D5:3", "+Rosso or 'General Fluff', as we say.")),
-        "it calls Rosso 'General Fluff', which is Mochi before",
+        "General Fluff is 'Rosso' here, and 'Mochi' in D3:3",
     ),
     "shown, and said to be never shown": (
         say("D6:3", "+I have never shown you a picture of Rosso."),

@@ -13,8 +13,8 @@ from PIL import Image
 from models.conse_encoder import ConseEncoder, convex_combination
 from models.efficientnet import EfficientNet, class_names
 from models.minilm_encoder import MiniLMEncoder
+from tests.requirements import DREAMBOOTH
 
-DREAMBOOTH = Path(__file__).parents[3] / "shared" / "data" / "dreambooth"
 # What a tag may say of a class without being wrong; a dog's or a cat's breed is not checked.
 RIGHT_TAGS = {
     "backpack": "backpack",

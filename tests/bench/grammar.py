@@ -28,10 +28,9 @@ from data_synthesis.placement import place_groups
 from data_synthesis.sources import read_concepts
 from data_synthesis.voices import first_word, names_in, voices_of
 from m2a.benchmarks.locomo import dialogue_of, read_samples, sample_files, session_numbers
+from tests.requirements import DREAMBOOTH, SHARED
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-LOCOMO = DATA / "locomo"
-DREAMBOOTH = DATA / "dreambooth"
+LOCOMO = SHARED / "locomo"
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+")

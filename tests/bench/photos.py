@@ -30,8 +30,8 @@ from m2a.wiring import cache_dir
 from models.image_encoder import EFFICIENTNET
 from models.load import load_image_encoder, load_text_encoder
 from models.text_encoder import MINILM
+from tests.requirements import DREAMBOOTH
 
-DREAMBOOTH = Path(__file__).parents[3] / "shared" / "data" / "dreambooth"
 PHOTOS = 50
 BEGINNING = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

@@ -21,8 +21,8 @@ from m2a.types import Concept
 from m2a.wiring import cache_dir
 from models.efficientnet import EfficientNet
 from models.likeness_encoder import EfficientNetLikeness
+from tests.requirements import DREAMBOOTH
 
-DREAMBOOTH = Path(__file__).parents[3] / "shared" / "data" / "dreambooth"
 SHOWN_DRAWS = 10  # each in a line of its own
 OLD_FLOOR, OLD_MARGIN = 0.60, 0.06
 
