@@ -11,11 +11,12 @@ from logging import Logger
 
 from m2a.types.errors import UserError
 
-# How the page names the settings of the chat model that its form has; elsewhere they go by their environment variables.
+# How the page names what is set and done in it; elsewhere that goes by its environment variable or command.
 IN_THE_PAGE: Mapping[str, str] = {
     "M2A_CHAT_API_KEY": "the key in Settings",
     "M2A_CHAT_BASE_URL": "the address in Settings",
     "M2A_CHAT_MODEL": "the model in Settings",
+    "`m2a repair`": "“Check the stored data” in Settings",
 }
 
 _FRAMES = 6
@@ -46,9 +47,9 @@ def sentence_of(error: BaseException) -> str | None:
 
 
 def naming(sentence: str, names: Mapping[str, str]) -> str:
-    """Returns a sentence about a chat model with its settings named as they are set where it is read."""
-    for variable, name in names.items():
-        sentence = sentence.replace(variable, name)
+    """Returns the sentence with settings and commands named as they are where it is read."""
+    for elsewhere, here in names.items():
+        sentence = sentence.replace(elsewhere, here)
     return sentence
 
 

@@ -203,7 +203,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
     assert "no longer there" in gone.opened and "Bobo" not in gone.opened
-    assert f'<a href="/?conversation={conversation.conversation_id}">Changes in Memory</a>' in gone.opened
+    assert 'data-memory-act="about" data-kept="forgotten"' in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
     assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed

@@ -24,7 +24,7 @@ export function showConversation() {
   const id = heading.dataset.conversation;
   if (beginning && ((isTemporary(id) && id !== shown) || document.querySelector('.toast-body.error'))) setBeginning(false);
   const where = document.querySelector('[data-tell-where]');
-  const conversation = id ? heading.textContent : 'a new conversation';
+  const conversation = id ? heading.textContent : 'New conversation';
   if (where && where.textContent !== conversation) where.textContent = conversation;
   if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // else a browser may keep it to restore the tab
   const title = id ? `${heading.textContent} · M2A` : 'M2A';

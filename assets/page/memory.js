@@ -122,8 +122,10 @@ export function onMemoryAct(button) {
   const focus = button.dataset.focus ? `[data-focus="${button.dataset.focus}"]` : null;
   if (act === 'back') closeOpened();
   else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
-  else if (act === 'about') askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
-  else if (act === 'everywhere') askMemory('find', { ...filters(), anew: true }, '[data-find] input');
+  else if (act === 'about') {
+    if (document.querySelector('.m-opened')) goTo('');
+    askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
+  } else if (act === 'everywhere') askMemory('find', { ...filters(), anew: true }, '[data-find] input');
   else if (act === 'like') {
     goTo('');
     document.querySelector('[data-find]').reset();

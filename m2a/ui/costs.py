@@ -50,7 +50,7 @@ def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
     notes = [] if with_model else [_NO_MODEL]
     if total.uncounted:
         notes.append(
-            f"{markup.plural(total.uncounted, 'call')} had no count of tokens and {_is_are(total.uncounted)} left out."
+            f"{markup.plural(total.uncounted, 'call')} came without a count of tokens and {_is_are(total.uncounted)} left out."
         )
     if total.unpriced:
         notes.append(

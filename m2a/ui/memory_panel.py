@@ -280,7 +280,7 @@ class MemoryPanel:
             try:
                 opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
-                opened, view = gone_html(self._assistant.changes_by_hand(owner)), replace(view, memory_id=None)
+                opened, view = gone_html(), replace(view, memory_id=None)
         listed = self._list(owner, view, is_emptied=is_emptied)
         return [view.dumped(), self._notice(owner, view.told), opened, listed]
 

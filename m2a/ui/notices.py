@@ -11,8 +11,8 @@ from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
-    "forgotten": "I no longer find, show or use it, in our conversations either. It is not erased from the disk.",
-    "withheld": "I keep it: you find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
+    "forgotten": "I no longer find, show or use it, not even in our conversations. It is not erased from the disk.",
+    "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
     "pinned": "It comes first in the list, and goes along with every message to a language model.",
 }
 
@@ -55,8 +55,8 @@ def memory_html(
 
 _WAITING = {
     "later": " yet</strong> I could not update it; I will try again with your next message.",
-    "aside": "</strong> Updating it kept failing, so I set it aside. What you said stays here, and "
-    "<code>m2a repair</code> tries again.",
+    "aside": "</strong> Updating it kept failing, so I set it aside. What you said stays here. "
+    "“Check the stored data” in Settings lets me try again.",
 }
 
 

@@ -1,12 +1,12 @@
 """One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from m2a.types import EntryChange, HistoryRow, MemoryEntry, OpenedMemory, Reason
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_memory_button, large_photos
 from m2a.ui.evidence import RESTS_ON, memory_link, quote_html
+from m2a.ui.forgotten_list import FORGOTTEN
 from m2a.ui.keeping import keep_html, kept_back_html
 from m2a.ui.photo_search import like_html
 
@@ -53,18 +53,15 @@ def opened_html(opened: OpenedMemory) -> str:
     )
 
 
-def gone_html(changes_by_hand: str | None) -> str:
-    """In the place of a memory that was forgotten, or never was; `changes_by_hand` records what was forgotten in the panel."""
-    place = "the answer in the chat"
-    if changes_by_hand:
-        link = f"/?conversation={quote(changes_by_hand, safe='')}"
-        place += f' or in <a href="{link}">Changes in Memory</a>'
+def gone_html() -> str:
+    """In the place of a memory that was forgotten, undone or erased, or never was."""
     return (
         '<section class="m-opened" data-opened="0" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory is no longer there.</h2>'
-        f'<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten is brought back with Undo, below {place}; '
-        "what was erased is gone for good.</p></section>"
+        '<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten can be brought back; what was erased is '
+        f'gone for good.</p><button type="button" class="m-button" data-memory-act="about" data-kept="{FORGOTTEN}" '
+        'data-focus="kept-forgotten">Show what was forgotten</button></section>'
     )
 
 
@@ -142,7 +139,7 @@ def _version(entry: MemoryEntry) -> str:
     told = markup.day(entry.recorded_at.astimezone())
     restore = f'<button type="button" class="m-act" data-memory-act="restore" data-of="{entry.memory_id}"'
     named = f' aria-label="{markup.text(f"Use this version again: {entry.text}")}"'
-    return f"<li><div>{memory_link(entry)}<small>told {told}</small></div>{restore}{named}>Restore</button></li>"
+    return f"<li><div>{memory_link(entry)}<small>told on {told}</small></div>{restore}{named}>Restore</button></li>"
 
 
 def _history(opened: OpenedMemory) -> str:

@@ -36,7 +36,7 @@ def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
 
 def gone_html() -> str:
     """In the place of that, where what was rejected is not there any more."""
-    return '<div class="m-told"><p role="status">This was erased since; nothing brings it back.</p></div>'
+    return '<div class="m-told"><p role="status">This has been erased since then; nothing brings it back.</p></div>'
 
 
 def _count(review: Review) -> str:

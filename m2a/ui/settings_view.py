@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from datetime import date
 
+from m2a.sentences import IN_THE_PAGE, naming
 from m2a.types import ChatConnection, CostSum, DataSize
 from m2a.ui import markup
 from m2a.ui.costs import days_html
 
 _OFFLINE = "offline"
 _THEMES = (("system", "System"), ("light", "Light"), ("dark", "Dark"))
+_HERE = {"`m2a repair`": "“Fix what can be fixed”"}
 _WORKING = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
 
 
@@ -22,8 +24,8 @@ def head_html() -> str:
 def connection_html(connection: ChatConnection) -> str:
     """The form of the chat model. What the environment fixes is shown, with the variable that does it."""
     model = "" if connection.chat_model == _OFFLINE else connection.chat_model
-    key = "A key is saved and never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
-    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>, I answer by rules"
+    key = "A key is saved; it is never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
+    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>; I answer by rules"
     off = '<button type="button" class="m-button" data-settings-act="offline">Use no language model</button>'
     return (
         f'<section class="m-setting" aria-labelledby="m2a-set-model"><h3 id="m2a-set-model">Language model</h3><p>{now}.</p>'
@@ -46,7 +48,7 @@ def connection_html(connection: ChatConnection) -> str:
         )
         + _field("Key", "chat_api_key", "", key, connection, kind="password")
         + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'
-        f"<small>M2A asks it something first, and saves it only if it answers, in {markup.text(connection.file)}, which "
+        f"<small>M2A tests it first, and saves it only if it answers. It is saved in {markup.text(connection.file)}, which "
         "only you can read. A key is sent only to the server that you entered it for: for another provider or "
         "address, enter its key again.</small></form></section>"
     )
@@ -115,8 +117,8 @@ def reindexed_html(records: int, left: int) -> str:
         return report_html([f"The search index is rebuilt. It holds {markup.plural(records, 'record')}."])
     return report_html(
         [
-            f"Cancelled. {records - left:,} of {records:,} records are in the index; the next search adds the rest, and takes "
-            "longer for it."
+            f"Cancelled. {records - left:,} of {records:,} records are in the index; the next search adds the rest, so it "
+            "takes longer."
         ]
     )
 
@@ -150,10 +152,14 @@ def faults_html(faults: Sequence[str], mended: Sequence[str] | None = None) -> s
         title = f"{markup.plural(len(faults), 'problem')} found."
         return (
             f'<div class="m-report" role="status"><p><b>{title}</b> Fixing loses nothing that you said.</p>'
-            f"{_lines(faults)}{button}</div>"
+            f"{_lines([naming(one, _HERE) for one in faults])}{button}</div>"
         )
     told = list(mended) or ["There was nothing to fix."]
-    left = f"<p><b>Could not be fixed:</b></p>{_lines(faults)}" if faults else "<p>Everything agrees now.</p>"
+    left = (
+        f"<p><b>Could not be fixed:</b></p>{_lines([naming(one, IN_THE_PAGE) for one in faults])}"
+        if faults
+        else "<p>Everything agrees now.</p>"
+    )
     return f'<div class="m-report" role="status">{_lines(told)}{left}</div>'
 
 

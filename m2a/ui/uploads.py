@@ -28,7 +28,7 @@ class Uploads:
                 f"These photos have more than {self._quota // 1_000_000} MB together; attach fewer of them at once."
             )
         if size + sum(coming for coming, _ in self._coming.values()) > self._quota:
-            raise NoRoomError("Other photos are being attached at this moment; try again when they are there.")
+            raise NoRoomError("Other photos are being uploaded right now; try again in a moment.")
         key = object()
         self._coming[key] = (size, time.time())
         try:
