@@ -514,3 +514,13 @@ def test_a_search_beside_a_drop_finds_all_or_nothing(index, owner):
 def test_importing_the_index_does_not_import_pymilvus():
     code = "import sys, m2a.memory.index, m2a.memory.retriever, m2a.memory.indexer; print('pymilvus' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_a_process_of_milvus_lite_that_was_killed_is_waited_for_as_long_as_it_takes(open_lite, owner):
+    """Milvus Lite waits three seconds, and on a busy machine closing the index ended in a traceback."""
+    import milvus_lite.server
+
+    open_lite().put(owner, [row(1, "blue ball")])
+    process = milvus_lite.server.subprocess.Popen(["/bin/sleep", "60"])
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(timeout=0) == -signal.SIGKILL

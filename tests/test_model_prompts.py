@@ -535,6 +535,21 @@ async def test_everything_fits_into_a_small_window_and_what_is_cut_is_said(tmp_p
         assert "… (shortened) …" in chat.prompts("generate")[0].text
 
 
+async def test_a_window_that_is_too_short_for_updates_is_enough_to_chat(tmp_path: Path) -> None:
+    window = 4096
+    async with talk(tmp_path, ScriptedModel(keep_and_find, lambda prompt: "Noted."), window=window) as chat:
+        await chat.say("My dog Bobo loves his ball.")
+        for number in range(4):
+            await chat.say(f"Story {number}. " + "Once upon a time there was a dog. " * 60)
+            [reply] = chat.prompts("generate")
+            assert tokens_of(json.dumps(reply.json, ensure_ascii=False)) <= window - reply.json["max_tokens"]
+        chat.conversation = None
+        await chat.say("What does Bobo love?")
+        [reply] = chat.prompts("generate")
+        assert "My dog Bobo loves his ball." in Prompt.of(reply.json).material
+        assert tokens_of(json.dumps(reply.json, ensure_ascii=False)) <= window - reply.json["max_tokens"]
+
+
 async def test_a_model_without_eyes_gets_captions_and_says_so_once(tmp_path: Path) -> None:
     blind = ScriptedModel(keep_and_find, lambda prompt: "I cannot see photos.", sees_photos=False)
     async with talk(tmp_path, blind) as chat:

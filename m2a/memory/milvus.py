@@ -3,6 +3,7 @@
 import fcntl
 import logging
 import os
+import signal
 import tempfile
 import time
 import warnings
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _OPEN_ATTEMPTS = 4
 _STARTING = 0.5  # seconds that Milvus Lite's starter waits
+_KILLED = 60  # seconds until a process that was killed has ended, however busy the machine is
 _CONNECT_TIMEOUT = 8  # seconds
 _LITE_CONNECT_TIMEOUT = 30  # it runs by then, and a busy machine is slow: its file must not be taken for damaged
 # Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
@@ -139,9 +141,20 @@ def _start_quietly() -> None:
     import milvus_lite.server
 
     class LiteProcess(subprocess.Popen[bytes]):
-        """Its starter waits half a second to see whether it ends; that it listens says as much, and sooner."""
+        """Its starter waits half a second to see whether it ends; that it listens says as much, and sooner.
+
+        Whoever ends it kills it where it does not end by itself, and waits three seconds: on a busy machine that is too short.
+        """
+
+        is_killed = False
+
+        def send_signal(self, sig: int) -> None:
+            self.is_killed = self.is_killed or sig == signal.SIGKILL
+            super().send_signal(sig)
 
         def wait(self, timeout: float | None = None) -> int:
+            if self.is_killed:
+                return super().wait(_KILLED)
             socket = str(self.args[2]).removeprefix("unix:")  # type: ignore[index]
             deadline = time.monotonic() + (timeout or 0)
             while timeout == _STARTING and time.monotonic() < deadline:
