@@ -5,7 +5,7 @@ for any dataset: none knows who wrote it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from data_synthesis.classes import class_facts
@@ -28,6 +28,7 @@ _CORRECTS = re.compile(
 _ENOUGH_ALIKE = 3  # content words that two sentences share besides names: they tell the same thing
 _ADDRESSED = re.compile(r"(?:(?:^|[.!?] )(?:\w+ ){0,2}|, )[A-Z]\w+(?=[,!?.]|$)")
 _COUNTED = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
+_WORD = re.compile(r"\w+")
 _ASKING = content_of("who what which where when how did does do was has have one for about many day days ago that then")
 
 
@@ -122,7 +123,8 @@ def _false_forms(question: GeneratedQuestion, sight: Sight) -> Found:
     names = {*(word for one in sight.everyone for word in one.name.split()), *sight.request.speakers}
     for form in question.accepted:
         words = content_of(form)
-        others = (names | names_of(f"it was {form}")) & set(re.findall(r"\w+", form)) - _words_in(question.answer)
+        new = set(_WORD.findall(form)) - set(_WORD.findall(question.answer))
+        others = (names | names_of(f"it was {form}")) & new
         if (
             others
             and not words <= right
@@ -144,10 +146,6 @@ def _general_knowledge(question: GeneratedQuestion, sight: Sight) -> Found:
             for form in (question.answer, *question.accepted) if same else ():
                 if words_of(form) not in [words_of(right) for right in (fact.answer, *fact.accepted)]:
                     yield "truth", f"by what is known of a {one.class_name} it must be {fact.answer!r}, not {form!r}."
-
-
-def _words_in(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text))
 
 
 # Which photo is meant
@@ -241,7 +239,9 @@ def _mentions(question: GeneratedQuestion, sight: Sight) -> Found:
             and speaker not in {one.speaker for one in turns}
         ):
             yield "truth", f"{speaker} says nothing in its evidence, nor does it speak of {speaker}."
-    shown, given = {one.name: one for one, *_ in sight.shown_by(question)}, " ".join(_stated_of(question, sight))
+    shown = {one.name for one, *_ in sight.shown_by(question)}
+    stated = (fact for one, photo, _ in sight.shown_by(question) for fact in facts_of(one, photo))
+    given = " ".join(text for fact in stated for text in (fact.text, *fact.short))
     if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL):
         for name in sorted({*names_of(text), *QUOTED.findall(text)} - _names(sight)):
             if turns and not holds(f"{said} {given}", name):
@@ -258,11 +258,6 @@ def _mentions(question: GeneratedQuestion, sight: Sight) -> Found:
             elsewhere = other is not one and not content_of(photo.setting) <= own
             if elsewhere and holds(text, f"{one.name} {photo.setting}"):
                 yield "truth", f"it speaks of {one.name} {photo.setting!r}, where {other.name} is."
-
-
-def _stated_of(question: GeneratedQuestion, sight: Sight) -> Iterator[str]:
-    for one, photo, _ in sight.shown_by(question):
-        yield from (text for fact in facts_of(one, photo) for text in (fact.text, *fact.short))
 
 
 def _undone(question: GeneratedQuestion, sight: Sight) -> Found:
@@ -296,10 +291,11 @@ def _told_otherwise(question: GeneratedQuestion, sight: Sight) -> Found:
                     f"the day that {sight.turn_name(event.place)} tells is taken back in {sight.turn_name(place)}.",
                 )
         return
-    if answer in ours or sight.answered(question) or not (names_of(f"It was {answer}.") or _COUNTED.fullmatch(answer)):
+    is_name = bool(names_of(f"It was {answer}."))
+    if answer in ours or sight.answered(question) or not (is_name or _COUNTED.fullmatch(answer)):
         return
     known, told = set[str](), 0
-    for place in about if names_of(f"It was {answer}.") else ():
+    for place in about if is_name else ():
         text = sight.turns[place].text
         new = names_of(text) - ours - known
         if told and new and answer not in new and _CORRECTS.search(text) and (place in evidence or told == 2):
@@ -309,7 +305,7 @@ def _told_otherwise(question: GeneratedQuestion, sight: Sight) -> Found:
     telling = [one for at in evidence for one in sentences_of(sight.turns[at].text) if holds(one, answer)]
     for place in (at for at in about if at not in evidence):
         for one in sentences_of(sight.turns[place].text):
-            others = names_of(one) - ours if names_of(f"It was {answer}.") else _counts(one, answer)
+            others = names_of(one) - ours if is_name else _counts(one, answer.partition(" ")[2])
             shared = (
                 content_of(one) & content_of(own) - content_of(" ".join(ours)) for own in (*telling, question.text)
             )
@@ -317,14 +313,9 @@ def _told_otherwise(question: GeneratedQuestion, sight: Sight) -> Found:
                 yield "truth", f"{sight.turn_name(place)} says so of {min(others)}, not of {answer}."
 
 
-def _counts(text: str, answer: str) -> set[str]:
-    """The other numbers that a text gives of what an answer counts."""
-    unit = answer.partition(" ")[2]
-    return (
-        {match[0] for match in _COUNTED.finditer(text) if not unit or match[1] == unit}
-        if not holds(text, answer)
-        else set()
-    )
+def _counts(text: str, unit: str) -> set[str]:
+    """The numbers that a text gives, of what is counted in `unit` if it is not empty."""
+    return {match[0] for match in _COUNTED.finditer(text) if not unit or match[1] == unit}
 
 
 # Evidence
@@ -347,9 +338,10 @@ def _evidence(question: GeneratedQuestion, sight: Sight) -> Found:
     meant += [one for one, photo, _ in sight.shown_by(question) if sight.look(words, one, photo)]
     for place in sight.places(question):
         turn, before = sight.turns[place], sight.turns.get(TurnPlace(place.session, place.turn - 1))
-        texts = (turn.text, before.text if before else "")
+        near = f"{turn.text} … {before.text if before else ''}"
         says = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
         of = [one for one in sight.concepts if holds(turn.text, one.name)]
+        names_one = any(holds(near, one.name) for one in sight.concepts)
         shows = [owners[photo] for photo in turn.photos if photo in owners]
         if quoted and turn.photos and not says and place not in events and not quoted & set(turn.photos):
             yield "evidence", f"{sight.turn_name(place)} does not show the photo that it asks of."
@@ -357,7 +349,7 @@ def _evidence(question: GeneratedQuestion, sight: Sight) -> Found:
             yield "evidence", f"{sight.turn_name(place)} shows {shows[0].name}, whom it does not ask of."
         elif meant and of and not shows and place not in events and not any(one in meant for one in of):
             yield "truth", f"{sight.turn_name(place)} says so of {of[0].name}, not of {meant[0].name}."
-        elif not (turn.photos or says or place in events or sight.words(place) & asked or _names_any(texts, sight)):
+        elif not (turn.photos or says or place in events or sight.words(place) & asked or names_one):
             yield "evidence", f"{sight.turn_name(place)} tells nothing of what is asked."
     if question.category != MULTI_HOP:
         return
@@ -367,10 +359,6 @@ def _evidence(question: GeneratedQuestion, sight: Sight) -> Found:
     if says_so and not sight.answered(question) and says_so <= {one.place for one in seen}:
         told = f"{question.answer!r} stands only beside its photos; the turn that tells it of them is missing."
         yield "evidence", told
-
-
-def _names_any(texts: Iterable[str], sight: Sight) -> bool:
-    return any(holds(text, one.name) for text in texts for one in sight.concepts)
 
 
 _CHECKS: tuple[Callable[[GeneratedQuestion, Sight], Found], ...] = (

@@ -311,6 +311,18 @@ def test_what_goes_on_takes_its_time_and_fits_the_season():
     assert steps > 5
 
 
+def test_what_another_group_tells_of_its_things_is_not_told_again():
+    def told(plan):
+        passages = [one for session in plan.sessions for one in session if one.kind in ("arc", "origin")]
+        return {str(one.template.get("noun") or one.template["ask"]) for one in passages}
+
+    for seed in range(6):
+        asked = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
+        first = plan_of(asked)
+        again = plan_of(asked, first.stories)
+        assert told(first) and told(again) and told(first).isdisjoint(told(again)), seed
+
+
 @pytest.fixture(scope="module")
 def around_the_clock():
     """Groups whose sessions are held at all hours, and one that is held by night alone."""

@@ -25,7 +25,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "10"
+    version = "11"
 
     def __init__(self) -> None:
         self._said: dict[str, set[str]] = {}

@@ -244,8 +244,17 @@ def _chains(plan: Plan) -> list[list[Passage]]:
 
 
 def _templates(plan: Plan, name: str, member: Member) -> Any:
+    """An arc or an origin that suits the member, and while there is one, one that neither this group nor another has told."""
     every = data("text/arcs.json") if name == "arcs" else data("text/talk.json")["origins"]
-    return plan.decks.draw(name, every, lambda one: member.kind in one["kinds"] or "any" in one["kinds"])
+    fitting = [one for one in every if member.kind in one["kinds"] or "any" in one["kinds"]]
+    new = [one for one in fitting if _story(one) not in plan.told and _story(one) not in plan.stories]
+    template = plan.decks.draw(name, every, (new or fitting).__contains__)
+    plan.stories.add(_story(template))
+    return template
+
+
+def _story(template: Any) -> str:
+    return str(template.get("id") or template["ask"])
 
 
 def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
