@@ -29,8 +29,11 @@ _SCROLL = """() => {
 _IN_A_MESSAGE = "(selector) => Boolean(document.querySelector(selector)?.matches('.m-message .m-markdown a'))"
 
 
-def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK) -> list[str]:
-    """What axe-core finds serious or critical in the page as it is, in each of the looks. Leaves it wide and light."""
+def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK, *, without: Sequence[str] = ()) -> list[str]:
+    """What axe-core finds serious or critical in the page as it is, in each of the looks. Leaves it wide and light.
+
+    Parts `without` which it is done, by selector, are for whoever audits them elsewhere: axe takes long for many elements.
+    """
     page = visitor.page
     found = []
     for look in looks:
@@ -39,7 +42,8 @@ def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK) -> list[str]:
         page.wait_for_function(f"document.body.classList.contains('dark') === {str(look.theme == 'dark').lower()}")
         page.evaluate(_SCROLL)
         options = {"runOnly": {"type": "tag", "values": _TAGS}, "resultTypes": ["violations"]}
-        for violation in Axe().run(page, options=options).response["violations"]:
+        context = {"exclude": [[selector] for selector in without]} if without else None
+        for violation in Axe().run(page, context, options).response["violations"]:
             nodes = violation["nodes"]
             if violation["id"] == "target-size":
                 nodes = [one for one in nodes if not page.evaluate(_IN_A_MESSAGE, one["target"][0])]

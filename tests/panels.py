@@ -19,7 +19,17 @@ from m2a.memory.photo_decoder import DecodedPhoto, PhotoDecoder
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.stores import Stores
 from m2a.settings import load_settings
-from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, MemoryEntry, Message, Refusal, Replacement
+from m2a.types import (
+    Addition,
+    ConceptMention,
+    EntryDraft,
+    EvidenceRange,
+    Forgetting,
+    MemoryEntry,
+    Message,
+    Refusal,
+    Replacement,
+)
 from m2a.wiring import open_sql_stores
 from tests.browser import Visitor
 
@@ -62,6 +72,7 @@ PANELS = (
     Panel("no memory of that day", "/?memory=", "#m2a-memory .m-empty", (".m-filters summary", ("[name=since]", "2099-01-01"))),
     Panel("an opened memory", "/?memory={memory}", ".m-opened h2", (), ".m-opened h2, .m-opened .m-caption, .m-versions a"),
     Panel("settings", "/?settings=", "#m2a-set-data"),
+    Panel("what was forgotten", "/?memory=", ".m-past", ("[data-focus=kept-forgotten]",)),
     Panel("what waits for review", "/?memory=", ".m-review[open]", (".m-review > summary",)),
     Panel("what would be erased", "/?memory={memory}", "dialog[open] .m-goes", (".m-opened [data-erase=memory]",)),
     Panel("a message that is edited", "/?conversation={talk}", "form.m-resend textarea", ("[data-edit-message] >> nth=0",)),
@@ -157,6 +168,19 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
         steps = _steps(texts[-1], memories, messages)
         why = asked.conversation_id
         bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=asked.message_id, update_pending=False)
+        # Words that nothing else has: what repeats the forgotten is withheld, too.
+        regretted = bank.record(why, role="user", speaker="You", text="Periwinkle umbrellas")
+        evidence = EvidenceRange(regretted.message_id, regretted.message_id)
+        gone = bank.add(EntryDraft(regretted.text, (evidence,)), who="test", why="")
+        told = bank.record_reply(
+            why,
+            "Fine.",
+            speaker="M2A",
+            steps={"searches": [], "sources": []},
+            answers=regretted.message_id,
+            update_pending=True,
+        )
+        bank.write([Forgetting((gone.memory_id,), "")], who="test", update_of=told.message_id)
         titled = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
         for conversation_id, title in zip([str(talk), why, *titled], [texts[0], texts[0], *texts], strict=True):
             bank.rename_conversation(conversation_id, title)

@@ -5,9 +5,26 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from m2a.memory.attribution import Attribution
+from m2a.types import EntryDraft, EvidenceRange
 from tests.browser import SECONDS, Server
 from tests.chat_server import ChatServer, say, status
-from tests.panels import plant
+from tests.panels import RisingClock, planting_bank
+
+
+def remember_teapots(data_dir: Path, count: int) -> None:
+    """That many memories and the message that they come from, written at once and in no index yet."""
+    data_dir.mkdir()
+    stores, bank = planting_bank(data_dir, RisingClock())
+    try:
+        said = bank.record(None, role="user", speaker="You", text="My teapots")
+        evidence = (EvidenceRange(said.message_id, said.message_id),)
+        by = Attribution("test", "", said.said_at)
+        with stores.database.write(bank.owner) as unit:
+            for number in range(count):
+                stores.semantic.add(unit, EntryDraft(f"The teapot number {number} is red", evidence), by)
+    finally:
+        stores.database.close()
 
 
 def test_a_model_is_tested_and_used_and_left_again(server: Server, visit, shoot) -> None:
@@ -34,8 +51,7 @@ def test_a_model_is_tested_and_used_and_left_again(server: Server, visit, shoot)
 
 
 def test_the_rebuilding_of_the_index_is_cancelled_and_the_next_search_finishes_it(tmp_path: Path, visit, shoot) -> None:
-    (tmp_path / "data").mkdir()
-    plant(tmp_path / "data", [f"The teapot number {number} is red" for number in range(150)], "teapot")
+    remember_teapots(tmp_path / "data", 600)
     server = Server(tmp_path / "data")
     server.start()
     try:

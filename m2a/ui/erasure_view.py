@@ -129,12 +129,16 @@ def _choice(gone: ErasurePreview) -> str:
     memories = len(gone.retained_memories) or sum(one.superseded_by is None for one in gone.memories)
     if gone.erasure.kind not in KEEPING or not memories:
         return ""
-    rest = "1 memory comes" if memories == 1 else f"{memories} memories come"
-    along = _radio(gone.erasure, "Erase the memories, too", "They go with it.", is_keeping=False)
+    is_one = memories == 1
+    rest, these = ("1 memory comes", "memory") if is_one else (f"{memories} memories come", "memories")
+    along = _radio(
+        gone.erasure, f"Erase the {these}, too", f"{'It goes' if is_one else 'They go'} with it.", is_keeping=False
+    )
     stay = _radio(
         gone.erasure,
-        "Keep the memories",
-        "The words that they came from are erased; each memory says so from then on.",
+        f"Keep the {these}",
+        f"The words that {'it' if is_one else 'they'} came from are erased; {'it' if is_one else 'each memory'} says so from "
+        "then on.",
         is_keeping=True,
     )
     return f'<fieldset class="m-choice"><legend>{rest} from it:</legend>{along}{stay}</fieldset>'
