@@ -45,6 +45,14 @@ async def test_a_short_sentence_is_quoted_with_the_memory_that_it_is_part_of(tal
     assert "loft" not in await talk.say("Where is Ivana's paddling pool?")
 
 
+async def test_where_i_live_is_not_where_my_mother_does(talk: Talk) -> None:
+    await talk.say("We rent a flat at 14 Harbour Street.")
+    await talk.say("My mum lives in Whitby.")
+    home = await talk.say("Where do I live?")
+    assert "Harbour Street" in home and "Whitby" not in home
+    assert "Whitby" in await talk.say("Where does my mum live?")
+
+
 async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
     await talk.say("Lea plays the violin and hates broccoli.")
     await talk.say("Please forget that Lea hates broccoli.")

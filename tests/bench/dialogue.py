@@ -42,12 +42,16 @@ _QUOTED = re.compile(r'"([^"]{3,})"')
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """A question with its reply, the messages that the reply quotes, in order, and the words of its gold evidence."""
+    """A question with its reply, the messages that the reply quotes, in order, and the words of its gold evidence.
+
+    `found_first` are the messages of what the search alone finds first.
+    """
 
     question: Question
     reply: str
     quoted: Sequence[frozenset[str]]
     evidence_words: str
+    found_first: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ async def hear(dialogue: Dialogue, encoder: TokenEncoder, sessions: int | None =
         memory = stores.fresh_memory("m2a")
         system = await registry.open_system("m2a", memory, parts)
         written = [memory.record([utterance(turn) for turn in session.turns]) for session in said]
+        references = {message.message_id: message.reference for messages in written for message in messages}
         began, cpu_began = time.perf_counter(), time.process_time()
         for messages in written:
             await system.observe(messages)
@@ -102,13 +107,15 @@ async def hear(dialogue: Dialogue, encoder: TokenEncoder, sessions: int | None =
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
         asked = []
         for question in questions:
-            reply = await _ask(system, question, written[-1][-1].said_at)
+            asked_at = written[-1][-1].said_at
+            reply = await _ask(system, question, asked_at)
+            first = await system.retrieve(_asked(question, asked_at), 1)
             quoted = [
                 frozenset(reference for reference, turn in turns.items() if _plain(words) in _plain(words_of(turn)))
                 for words in _QUOTED.findall(reply)
             ]
             evidence = " ".join(words_of(turns[reference]) for reference in question.evidence)
-            asked.append(Replied(question, reply, quoted, evidence))
+            asked.append(Replied(question, reply, quoted, evidence, frozenset(references[one] for one in first or ())))
             progress.step(f"{dialogue.dialogue_id} is asked of")
         with stores.database.snapshot() as connection:
             texts = {row.memory_id: row for row in connection.execute(select(entry))}
@@ -121,8 +128,11 @@ async def hear(dialogue: Dialogue, encoder: TokenEncoder, sessions: int | None =
 
 
 async def _ask(system: MemorySystem, question: Question, asked_at: datetime) -> str:
-    asked = Asked(question.text, question.asked_at or asked_at, (), question.instructions)
-    return (await system.answer(asked, Meter())).text
+    return (await system.answer(_asked(question, asked_at), Meter())).text
+
+
+def _asked(question: Question, asked_at: datetime) -> Asked:
+    return Asked(question.text, question.asked_at or asked_at, (), question.instructions)
 
 
 def table(heard: Sequence[Heard]) -> list[str]:
@@ -150,6 +160,7 @@ def figures(heard: Sequence[Heard]) -> dict[str, str]:
         "corrections": str(sum(len(one.corrections) for one in heard)),
         "questions with an answer": str(len(answerable)),
         "first quoted message is evidence (0.45)": _share(answerable, _quotes_evidence_first),
+        "the search's own first is evidence": _share(answerable, _finds_evidence_first),
         "neither evidence nor decline (0.15)": _share(answerable, _misleads),
         "words a reply (60)": f"{sum(len(one.reply.split()) for one in asked) / max(1, len(asked)):.0f}",
         "accepted match": _share(answerable, _is_accepted),
@@ -175,6 +186,10 @@ def _share(asked: Sequence[Replied], holds: Callable[[Replied], bool]) -> str:
 
 def _quotes_evidence_first(one: Replied) -> bool:
     return bool(one.quoted) and not one.quoted[0].isdisjoint(one.question.evidence)
+
+
+def _finds_evidence_first(one: Replied) -> bool:
+    return not one.found_first.isdisjoint(one.question.evidence)
 
 
 def _misleads(one: Replied) -> bool:

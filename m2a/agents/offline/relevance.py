@@ -10,10 +10,11 @@ from m2a.agents.offline import lexicon
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.kinds import KINDS
-from m2a.agents.offline.names import find_places, mentioned, names_of
+from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, meets, members, plain, spelling, stem, stems
+from m2a.agents.offline.values import has_place
 from m2a.types import Concept, Hit, MemoryEntry
 
 _SYNONYM = 0.9  # what a word of the lists meets, where the same word meets 1 and any other its cosine
@@ -106,6 +107,7 @@ def judged(
                 tells_taste=tells_the_taste(question, entry.text),
                 is_anothers=entry.memory_id in of_others
                 or _is_elsewhere(entry.text, counted)
+                or (has_home and home is not None and home.is_anothers(entry.text))
                 or tells_anothers(question.text, entry.text)
                 or tells_another_thing(question, entry.text),
             ),
@@ -129,7 +131,10 @@ class _Home:
 
     def is_told_by(self, text: str) -> bool:
         told = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
-        return told is not None and bool(find_places(plain(text)))
+        return told is not None and has_place(plain(text))
+
+    def is_anothers(self, text: str) -> bool:
+        return re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE) is not None and not self.is_told_by(text)
 
     def was_before(self, text: str) -> bool:
         over = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
@@ -141,7 +146,9 @@ _ASKS_HOME = re.compile(
 )
 _LIVES_OR_MOVED = (
     r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"
-    r" (?:lives?\b|living\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b)"
+    r" (?:lives?\b|living\b|based\b|settled\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b|"
+    r"(?:rent|own|bought|found|share)(?:s|ed|ing)? (?:an?|our|the|his|her) (?:[\w-]+ ){0,2}"
+    r"(?:flat|apartment|house|home|cottage|studio|bungalow|room|place)\b)"
 )
 
 
