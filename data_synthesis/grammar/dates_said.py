@@ -9,12 +9,12 @@ _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "te
 
 
 def day_before(said_on: date, earliest: date | None, drawn: random.Random) -> date:
-    """A day before `said_on` and after `earliest`, most often of the last two weeks."""
-    first = said_on - timedelta(days=14)
+    """A day before `said_on` and after `earliest`, of the last week, of which people speak without a date."""
+    first = said_on - timedelta(days=7)
     if earliest is not None:
         first = max(first, earliest + timedelta(days=1))
     span = max((said_on - first).days, 1)
-    return said_on - timedelta(days=drawn.randint(1, min(span, drawn.choice((3, 6, 14)))))
+    return said_on - timedelta(days=drawn.randint(1, min(span, drawn.choice((3, 6, 7)))))
 
 
 def expression_for(day: date, said_on: date, drawn: random.Random, *, british: bool, exact: bool = False) -> str:
@@ -28,7 +28,7 @@ def expression_for(day: date, said_on: date, drawn: random.Random, *, british: b
         forms = [weekday] * 2
     if 2 < ago <= 12 and ago != 7:
         forms = [*forms, f"{_NUMBERS[ago - 2]} days ago"]
-    if ago > 6 or not forms:
+    if not forms:
         forms = [*forms, dated]
     chosen = dated if exact else drawn.choice(forms)
     if resolve(chosen, said_on) != day:  # a rule of dates.py that reads it otherwise

@@ -133,8 +133,9 @@ class Telling:
 
     def _expression(self, passage: Passage, day: date, *, exact: bool = False) -> str:
         today, british = self.plan.dates[passage.session], self.plan.speech[passage.owner].british
-        by_night = self.plan.request.placement.times[passage.session].hour < 5  # "yesterday" would be ambiguous
-        return expression_for(day, today, self.plan.drawn, british=british, exact=exact or by_night)
+        by_night = self.plan.request.placement.times[passage.session].hour < 5
+        ambiguous = by_night and (today - day).days <= 2  # "yesterday"
+        return expression_for(day, today, self.plan.drawn, british=british, exact=exact or ambiguous)
 
     def within(self, lead: str, sentence: str) -> str:
         """A sentence with a lead before it."""
