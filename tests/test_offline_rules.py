@@ -510,6 +510,20 @@ async def test_a_roundabout_request_to_forget_is_heard(talk: Talk, told: str, fo
     assert talk.known() == ["The boiler man comes on Fridays."]
 
 
+async def test_what_is_asked_of_is_forgotten_and_not_what_was_said_last(talk: Talk) -> None:
+    await talk.say("I earn 4,200 a month after tax.")
+    await talk.say("My neighbour Mr Hale borrowed my drill.")
+    await talk.say("I don't want you knowing how much I make.")
+    assert "My neighbour Mr Hale borrowed my drill." in talk.known()
+    await talk.say("Please remove that my neighbour borrowed the drill.")
+    assert "My neighbour Mr Hale borrowed my drill." not in talk.known()
+
+
+async def test_a_drop_saw_is_no_request_to_drop_anything(talk: Talk) -> None:
+    await talk.say("Drop saw's away getting serviced.")
+    assert talk.known() == ["Drop saw's away getting serviced."]
+
+
 async def test_what_may_be_meant_to_be_forgotten_is_offered(tmp_path: Path) -> None:
     doubtful = Logistic(bias=-2.0, features={})  # 12 %: any message may ask to forget something, and none surely does
     talk = Talk(tmp_path, rules_with({"forgets": doubtful}))

@@ -81,8 +81,7 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-# The probability from which it is a correction; a lower one where it gives another value of what still is, or words say so.
-_ENOUGH, _ENOUGH_WITH_A_VALUE, _ENOUGH_IN_WORDS = 0.6, 0.4, 0.3
+_ENOUGH = 0.6  # the probability from which it is a correction: a missed one leaves two dated facts, a false one hides the first
 _CLEAR_LEAD = 4.0  # the same where the correction names the memory by one word, and gives another value
 _LEAD = 1.0  # of the logarithm of the odds, over the next memory that could be meant
 # Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
@@ -148,7 +147,7 @@ def find_corrected(
     means_it = leaning or named or bool(new.refuted & claim.words) or _says_the_same_of_oneself(new, claim)
     if not means_it and not (is_last and _gives_another_value(new, claim, said)):
         return None  # it stands alone, and of this memory it says nothing
-    if chosen.probability < _enough(said, new, claim) or not _has_a_sign(new, claim, observation.text, said):
+    if chosen.probability < _ENOUGH or not _has_a_sign(new, claim, observation.text, said):
         return None
     return Correction(entries[chosen.position], not leaning and _tells_all_of(new, claim, said), named)
 
@@ -182,15 +181,6 @@ def rivals_of(
 def _may_correct(observation: Observation, said: str) -> bool:
     """Whether it neither says that all stays as it was nor tells what comes on top."""
     return not says_what_stays(said) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(said)))
-
-
-def _enough(said: str, new: Claim, old: Claim) -> float:
-    if is_past(old.text):
-        return _ENOUGH
-    if corrects(said):
-        return _ENOUGH_IN_WORDS
-    many = may_have_many(new.text) and may_have_many(old.text)
-    return _ENOUGH_WITH_A_VALUE if different_kinds(new, old) and not many else _ENOUGH
 
 
 def _gives_another_value(new: Claim, old: Claim, said: str) -> bool:
@@ -261,10 +251,8 @@ def doubted(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sen
     ]
     if len(two) < 2 or two[0].lead >= _LEAD or not all(_words_naming(new, known[one.position].claim) for one in two):
         return []
-    sure = _chosen(new, said, known, two[0], False, sense).probability >= _enough(
-        said, new, known[two[0].position].claim
-    )
-    return [one.position for one in two] if sure else []
+    is_sure = _chosen(new, said, known, two[0], False, sense).probability >= _ENOUGH
+    return [one.position for one in two] if is_sure else []
 
 
 def correction_features(new: Claim, said: str, old: Known, lead: float, leaning: bool) -> dict[str, float]:

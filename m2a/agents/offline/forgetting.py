@@ -26,12 +26,13 @@ _WORD, _SYNONYM, _COSINE = 1.0, 0.4, 3.0
 _ENOUGH, _LEAD = 0.8, 0.3
 # The same for a memory that shares no word with the request, and for one that shares no more than whose thing it is.
 _ENOUGH_UNNAMED, _LEAD_UNNAMED, _ENOUGH_OF_THE_OWNER = 0.95, 0.4, 2.5
+_ASKS_OF = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 _OWNERS = re.compile(r"([\w-]+)'s (?=\w)")
 
 
 def what_is_meant(what: str) -> bool:
     """Whether "forget …" names anything; "forget that" means what was said last."""
-    return bool(wanted_words(what) or all_words(what))
+    return bool(wanted_words(what) or all_words(what) or _ASKS_OF.search(what))
 
 
 def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
@@ -40,7 +41,7 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sens
     Where none holds all the words, the one that shares what few others hold and is nearest in meaning is meant, if it stands out.
     """
     wanted, entries = wanted_words(what), _of_the_owner(what, entries_of(hits))
-    if not wanted and not all_words(what):
+    if not what_is_meant(what):
         return [entry for entry in entries if previous and rests_on(entry, previous[:1])]
     held = [entry for entry in entries if wanted and _is_of(wanted, entry.text)]
     if len(held) > 1 and _ONE_THING.match(what):
@@ -63,7 +64,7 @@ def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense) -> list[Memor
 
 def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     """Without those of somebody else's where the user's own is to be forgotten: "my PIN" is not "Ellie's PIN"."""
-    if not _MINE.match(what):
+    if not _MINE.match(what) or find_subject(re.sub(r"^\W*that\b", "", what)) is not None:
         return list(entries)
     return [entry for entry in entries if Claim.of(entry.text).owner in ("", "I")]
 

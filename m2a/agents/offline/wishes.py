@@ -79,6 +79,8 @@ RESTORE = re.compile(
 )
 
 _WORD = re.compile(r"(?:un-)?[a-z]+(?:'[a-z]+)?|[?!.,]")
+_PLAINLY = re.compile(r"\b(?:forget|delete|erase|scratch|disregard)", re.IGNORECASE)
+_HARDLY = 0.01  # below which probability the wish is none: "Drop saw's away getting serviced"
 _UNLIKELY = 0.3  # below which probability a clause after the wish tells what holds instead: "Forget Tuesday, we meet on Friday."
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
 _PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
@@ -113,7 +115,8 @@ def forgotten_by(sentence: str, sense: Sense) -> str | None:
         return None
     rest = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
     alone = len(rest) == 1 or not (_PUTS_RIGHT.match(sentence) or _TELLS_ANEW.search(rest[1]) or has_place(rest[1]))
-    return wish["what"].strip() if alone or forget_probability(sentence, sense) >= _UNLIKELY else None
+    least = _UNLIKELY if not alone else 0.0 if _PLAINLY.search(wish[0]) else _HARDLY
+    return wish["what"].strip() if forget_probability(sentence, sense) >= least else None
 
 
 def forget_probability(text: str, sense: Sense) -> float:
