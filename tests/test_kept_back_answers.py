@@ -85,6 +85,9 @@ async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(t
             keep(assistant, KeepingBack(entry.memory_id, ""))
         else:
             keep(assistant, Dating(entry.memory_id, talk.now.date(), ""))
-    assert not any(MARKER in answer for answer in await answers())  # each takes a day
+    told = await answers()  # each takes a day
+    # A decline that says that something is not to be mentioned would tell a bystander that there is something.
+    assert not any(MARKER in answer or "mention" in answer for answer in told)
+    assert "mention" not in await talk.say("Where did I put my passport?")
     assert "Astoria" not in await talk.say("Where do I stay?") and "Astoria" not in await talk.say("Which hotel is it?")
     assert len(assistant.memory(owner).kept_back(10, reason="expired")) == 1

@@ -207,7 +207,6 @@ class ChatAgent:
             concepts=tuple(concepts),
             superseded=await in_thread(self._bank.superseded_in, [earlier.message_id for earlier in recent]),
             is_temporary=self._bank.is_temporary,
-            keeps_back="unmentioned" in await in_thread(self._bank.kept_back_counts),
         )
 
     def _before(self, message: Message) -> tuple[Message, ...]:

@@ -174,7 +174,6 @@ class TurnState:
     - `changes` are, in the update stages, those that the previous turn made to the memory.
     - `people` are the names of several speakers who all count as the user, and `parts` their texts in `message`.
     - `is_temporary` is whether the turn belongs to a temporary chat, of which nothing is kept.
-    - `keeps_back` is whether the owner asked not to mention something in the memory; nothing here says what it is.
     """
 
     stage: Stage
@@ -198,7 +197,6 @@ class TurnState:
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     is_temporary: bool = False
-    keeps_back: bool = False
 
     @property
     def views(self) -> tuple[PhotoView, ...]:

@@ -51,7 +51,6 @@ _SMALL_TALK = (
 
 
 NOT_KEPT_HERE = "Nothing is kept of a temporary chat, so I know it only until this one ends."
-KEPT_BACK = "What you asked me not to mention I keep, and leave out of every answer."
 NOT_CHANGED_HERE = "Nothing is changed or forgotten from a temporary chat; tell me in a conversation that is kept."
 
 
@@ -93,8 +92,6 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     parts += list(dict.fromkeys(answered)) or given[:1]
     if answered and len(answered) < len(given):
         parts.append("The rest of what you ask I don't have in memory.")
-    if state.keeps_back and len(answered) < len(given):
-        parts.append(KEPT_BACK)
     if not any(question.kind.answer == "recognised" for question in asked):
         parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
     told = [part for part in parts if part]
