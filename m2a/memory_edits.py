@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from m2a.incoming import check_message
 from m2a.memory.bank import MemoryBank
+from m2a.memory.keeping import KEPT
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.types import (
     Addition,
@@ -30,7 +31,34 @@ from m2a.types import (
     Supersession,
 )
 
+# How an act is recorded, as the user's wish that a later answer may read, and how the page tells of it: the user typed nothing.
+_FORGET, _PIN, _UNPIN = "Forget a memory of mine.", "Pin a memory of mine.", "Unpin a memory of mine."
+_HIDE, _USE = "Do not mention a memory of mine.", "Use a memory of mine again."
+_DATE = "Use a memory of mine for some time."
+_ACTS = {
+    _FORGET: "You chose to forget a memory.",
+    _PIN: "You pinned a memory.",
+    _UNPIN: "You unpinned a memory.",
+    _HIDE: "You chose “Don’t mention” for a memory.",
+    _USE: "You let me use a memory again.",
+    _DATE: "You set the last day of a memory.",
+}
+_BROUGHT_BACK, _HOLDS = "This holds again: ", "This one holds: "
+_ACTS_ON = {
+    _BROUGHT_BACK: "You brought back: ",
+    _HOLDS: "You kept, of several: ",
+    KEPT: "You kept this, and erased the words that it came from: ",
+}
+
 _GONE = "This memory no longer exists; it was changed or forgotten meanwhile."
+
+
+def told(text: str) -> str:
+    """Returns what the user did, in M2A's words, from the message that records it; what they typed stays as it is."""
+    for recorded, on in _ACTS_ON.items():
+        if text.startswith(recorded):
+            return on + text.removeprefix(recorded)
+    return _ACTS.get(text, f"You wrote: {text}")
 
 
 def edit(bank: MemoryBank, memory_id: int, text: str, happened: DateInterval | None) -> int:
@@ -69,7 +97,7 @@ def restore(bank: MemoryBank, memory_id: int) -> int:
     def changes(message: EvidenceRange) -> Sequence[Change]:
         return [Replacement(current_id, replace(draft, evidence_ids=(*evidence, message)), "the user brought it back")]
 
-    return _recorded(bank, f"This holds again: {older.text}", "I brought it back.", changes)
+    return _recorded(bank, f"{_BROUGHT_BACK}{older.text}", "I brought it back.", changes)
 
 
 def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
@@ -106,7 +134,7 @@ def forget(bank: MemoryBank, memory_id: int) -> int:
     """Forgets a memory and the words that it came from. Raises `RejectedWriteError`."""
     _live_entry(bank, memory_id)
     forgetting = Forgetting((memory_id,), "the user chose it in the memory")
-    return _recorded(bank, "Forget a memory of mine.", "I forgot it.", lambda _message: [forgetting])
+    return _recorded(bank, _FORGET, "I forgot it.", lambda _message: [forgetting])
 
 
 def keep(bank: MemoryBank, change: Keeping) -> int:
@@ -117,15 +145,15 @@ def keep(bank: MemoryBank, change: Keeping) -> int:
     """
     match change:
         case Pinning(is_pinned=True):
-            message, reply = "Pin a memory of mine.", "I pinned it."
+            message, reply = _PIN, "I pinned it."
         case Pinning():
-            message, reply = "Unpin a memory of mine.", "I unpinned it."
+            message, reply = _UNPIN, "I unpinned it."
         case KeepingBack():
-            message, reply = "Do not mention a memory of mine.", "I keep it and do not mention it."
+            message, reply = _HIDE, "I keep it and do not mention it."
         case Return():
-            message, reply = "Use a memory of mine again.", "I use it again."
+            message, reply = _USE, "I use it again."
         case _:
-            message, reply = "Use a memory of mine for some time.", "I noted its last day."
+            message, reply = _DATE, "I noted its last day."
     return _recorded(bank, message, reply, lambda _message: [change])
 
 
@@ -134,7 +162,7 @@ def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int]) -> int:
     kept = _live_entry(bank, kept_id)
     replaced = [_live_entry(bank, memory_id).memory_id for memory_id in others]
     changes: list[Change] = [Supersession(memory_id, kept_id, "the user keeps one of them") for memory_id in replaced]
-    return _recorded(bank, f"This one holds: {kept.text}", "I keep this one.", lambda _message: changes)
+    return _recorded(bank, f"{_HOLDS}{kept.text}", "I keep this one.", lambda _message: changes)
 
 
 def _recorded(

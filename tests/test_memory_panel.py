@@ -32,6 +32,7 @@ from m2a.types import (
     RecordedChange,
 )
 from m2a.ui import opened_memory
+from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
@@ -183,7 +184,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Changed" in edited.notice and f'data-opened="{now.memory_id}"' in edited.opened
     assert "Earlier versions" in edited.opened and "Bobo is my dog." in edited.opened
     [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
-    assert conversation.title == "Changes in Memory"
+    assert conversation.title == "Changes in Memory" and f'data-at="{now.memory_id}"' in edited.listed
     assert assistant.last_continued(bank.owner) not in (None, conversation.conversation_id)
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
 
@@ -343,6 +344,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
     found = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
     assert "Kept, but not used in answers" in found.listed and "Lisbon" in found.listed
+    assert "no answer uses it" in found.listed and "Nothing that I remember" not in found.listed
     opened = Shown(panel.on_memory(kept.view, click(memory_id=one.memory_id), request(assistant)))
     assert "no answer uses it" in opened.opened and "I say: Ana lives in Lisbon." in opened.opened
     assert (
@@ -353,6 +355,11 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     )
     back = keep(opened.view, "return")
     assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(one.memory_id)
+    assistant.edit_memory(bank.owner, one.memory_id, "Ana lives in Graz.", None)
+    by_hand = assistant.changes_by_hand(bank.owner)
+    chat = str(ChatPanel(assistant, Path("uploads")).on_change(by_hand or "", 80, request(assistant)))
+    assert "You pinned a memory." in chat and "You wrote: Ana lives in Graz." in chat
+    assert "m-user" not in chat and "of mine" not in chat  # nobody typed it
     stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
     for act in ("pin", "until", "withhold", "return"):
         with pytest.raises(RejectedWriteError):

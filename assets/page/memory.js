@@ -1,8 +1,9 @@
 // The memory: the panel beside the chat. What is asked of the server goes through its list.
 
+import { addressed } from './conversation.js';
 import { lastAsked } from './draft.js';
 import { fold, keepOpen, unfold } from './folds.js';
-import { goTo, markPlace } from './places.js';
+import { address, goTo, markPlace } from './places.js';
 import { tell } from './server.js';
 
 export const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
@@ -69,6 +70,9 @@ export function showMemory() {
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
   }
+  const at = document.querySelector('#m2a-memory-list [data-at]')?.dataset.at;
+  const named = new URLSearchParams(location.search).get('memory');
+  if (at && named && at !== named) history.replaceState(null, '', address(addressed(), at)); // a newer version took its place
   if (correcting) unfold(correcting);
   correcting = null;
   keepOpen();

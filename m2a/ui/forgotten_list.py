@@ -1,4 +1,4 @@
-"""What was forgotten and is still on the disk: when, and how much. Its words are shown nowhere."""
+"""What was forgotten and is still on the disk: when, and how much. Its words are shown only before they are erased."""
 
 from collections.abc import Sequence
 
@@ -16,8 +16,9 @@ def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:
         return '<h3>Forgotten</h3><p class="m-nothing">Nothing that was forgotten is left.</p>'
     rows = "".join(map(_row, forgettings))
     return (
-        "<h3>Forgotten</h3><p>I no longer find, show or use any of this, so I cannot tell you what it was. It stays on the "
-        f'disk, so that Undo can bring it back, until you erase it for good.</p><ul class="m-memories m-past">{rows}</ul>'
+        "<h3>Forgotten</h3><p>I no longer find or use any of this, and show it only to ask you before it is erased. It "
+        f"stays on the disk, so that Undo can bring it back, until you erase it for good.</p>"
+        f'<ul class="m-memories m-past">{rows}</ul>'
         f"<p>{erase_button('forgotten', None, 'Erase all that was forgotten…')}</p>"
     )
 
@@ -28,7 +29,7 @@ def _row(forgetting: PastForgetting) -> str:
     when = ""
     undo = ""
     if reply is not None:
-        when = f"<small>Forgotten on {markup.moment(reply.said_at)} · {message_link(reply)}</small>"
+        when = f" <small>Forgotten on {markup.moment(reply.said_at)} · {message_link(reply)}</small>"
         undo = (
             f'<button type="button" class="m-act" data-act="undo" data-reply="{reply.message_id}" '
             f'data-number="{forgetting.number}" aria-label="Undo: {what}">Undo</button>'

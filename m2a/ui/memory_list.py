@@ -73,11 +73,15 @@ def page_html(page: MemoryPage, start: int, corrected: Container[int], *, today:
     return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
 
-def hits_html(hits: Sequence[Hit], words: str, corrected: Container[int], about: str = "") -> str:
+def hits_html(
+    hits: Sequence[Hit], words: str, corrected: Container[int], about: str = "", *, is_kept_back: bool = False
+) -> str:
     """What a search found, best first, each with what found it; where nothing is near, that, and what is closest.
 
-    `about` is the subject that the search is limited to.
+    `about` is the subject that the search is limited to. `is_kept_back`: what is kept and not used says the words.
     """
+    if is_kept_back and not any(hit.is_near for hit in hits):
+        return _none_html(f"What I know of “{words}” stands below: I keep it, and no answer uses it.")
     what, way = (f"Nothing about {about}", _EVERYWHERE) if about else ("Nothing that I remember", CLEAR)
     if not hits:
         return _none_html(f"{what} matches “{words}”. Try other words, or fewer.", way)

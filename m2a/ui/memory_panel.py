@@ -286,7 +286,8 @@ class MemoryPanel:
 
     def _list(self, owner: str, view: View, *, is_emptied: bool = False) -> str:
         emptied = " data-emptied" if is_emptied else ""
-        return f'<div class="m-listed" data-count="{view.count}"{emptied}>{self._listed(owner, view)}</div>'
+        at = "" if view.memory_id is None else f' data-at="{view.memory_id}"'
+        return f'<div class="m-listed" data-count="{view.count}"{at}{emptied}>{self._listed(owner, view)}</div>'
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
@@ -322,7 +323,7 @@ class MemoryPanel:
             about = next((one.name for one in subjects if one.concept_id == view.about), "")
             return (
                 head
-                + memory_list.hits_html(hits, words, corrected, about)
+                + memory_list.hits_html(hits, words, corrected, about, is_kept_back=bool(kept_back))
                 + (keeping.listed_html(kept_back) if kept_back else "")
             )
         page = browser.page(wanted, start=view.start, count=PAGE)

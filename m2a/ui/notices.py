@@ -13,7 +13,7 @@ from m2a.ui.evidence import RESTS_ON
 _NOTES = {
     "forgotten": "I no longer find, show or use it, not even in our conversations. It is not erased from the disk.",
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
-    "pinned": "It comes first in the list, and goes along with every message to a language model.",
+    "pinned": "It stands first in the list of Memory, and goes along with every message to a language model.",
 }
 
 # Of the message behind a memory that was rejected.

@@ -39,8 +39,13 @@ def why_html(sources: Sequence[Source], *, key: str, before: Mapping[int, Messag
 
 
 def found_by(hit: Hit) -> str:
-    """How a hit was found, as a sentence: "Found by its meaning (the best match) and its words (2nd best)."."""
-    found = [f"its {name} ({_match(hit.ranks[path])})" for path, name in _PATHS if path in hit.ranks]
+    """How a hit was found, as a sentence: "Found by its meaning (the best match) and its words."
+
+    Other ranks are left out: what ranks third by all together may rank eleventh by one.
+    """
+    found = [
+        f"its {name}{' (the best match)' if hit.ranks[path] == 1 else ''}" for path, name in _PATHS if path in hit.ranks
+    ]
     return f"Found by {joined(found)}." if found else "Found by reading on in the conversation."
 
 
@@ -99,10 +104,3 @@ def _source(source: Source, before: Mapping[int, Message]) -> str:
         about += f'<p class="m-caption">{THUMBNAILS} of its {len(shown)} photos are shown here.</p>'
         shown = shown[:THUMBNAILS]
     return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{found}</div></li>'
-
-
-def _match(rank: int) -> str:
-    if rank == 1:
-        return "the best match"
-    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending} best"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
+from m2a.memory_edits import told
 from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.types import (
@@ -127,9 +128,14 @@ def message_html(
 
     `may` are further buttons. What was opened below it stays open in whatever is drawn with the same `key`.
     """
+    is_act = by_hand and message.role == "user"
+    if is_act and not message.is_gone:
+        message = replace(message, text=told(message.text))
     may += _erase(message) if acts else ""
+    if is_act:
+        return _act_html(message, may)
     if message.role == "user":
-        return _article("user", _user_body(message), message=message, may=may, by_hand=by_hand)
+        return _article("user", _user_body(message), message=message, may=may)
     body = markup.reply(message.text) if message.text else ""
     body += large_photos(message.photos, caption="Photo from memory")
     if message.partial:
@@ -206,8 +212,17 @@ def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     )
 
 
-def _article(role: str, body: str, *, message: Message | None = None, may: str = "", by_hand: bool = False) -> str:
-    name = "M2A" if role == "assistant" else "You, in Memory" if by_hand else "You"
+def _act_html(message: Message, may: str) -> str:
+    """What the user did in the memory, as a note: nobody typed its words."""
+    return (
+        f'<article class="m-message m-by-hand" id="m{message.message_id}" tabindex="-1" aria-label="In Memory">'
+        f'<div class="m-who">In Memory · {markup.clock_time(message.said_at)}{may}</div>'
+        f'<div class="m-body">{_user_body(message)}</div></article>'
+    )
+
+
+def _article(role: str, body: str, *, message: Message | None = None, may: str = "") -> str:
+    name = "M2A" if role == "assistant" else "You"
     anchor = f' id="m{message.message_id}" tabindex="-1"' if message else ""
     said = f" · {markup.clock_time(message.said_at)}" if message else ""
     return (

@@ -21,7 +21,7 @@ from m2a.types import MemoryEntry, Message
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
-    "You can connect one in the page's Settings."
+    "You can connect one in Settings."
 )
 # Small talk: what was said, and what goes well with it. The first that fits.
 _SMALL_TALK = (
