@@ -17,7 +17,7 @@ from models.abilities import Abilities
 from models.availability import ModelUnavailableError
 from models.chat_model import ChatModel, ChatModelError, MalformedReplyError
 from models.probes import ASK_FOR_YES, SAY_YES
-from models.provider_connection import public_address
+from models.provider_connection import is_on_this_machine, public_address
 
 _SETTINGS = ("chat_model", "chat_base_url", "chat_api_key")
 
@@ -48,6 +48,7 @@ def connection(settings: Settings) -> ChatConnection:
         settings.chat_api_key is not None,
         _fixed(settings),
         str(file_of(settings)),
+        sent_to(settings),
     )
 
 
@@ -70,7 +71,7 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
         except ChatModelError as error:
             raise SettingsError(f"{naming(str(error), IN_THE_PAGE)} Nothing was changed.") from error
         saved = f"Saved. {new_settings.chat_model} {outcome}, and is used from your next message on."
-        sentences = [saved, *ability_sentences(abilities, new_settings)]
+        sentences = [saved, *_telling_whom(sent_to(new_settings)), *ability_sentences(abilities, new_settings)]
     key = new_settings.chat_api_key
     values = {
         "chat_model": new_settings.chat_model,
@@ -82,6 +83,18 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
     if changeable:
         await in_thread(write_settings, file_of(settings), changeable)
     return new_settings, policy, sentences
+
+
+def sent_to(settings: Settings) -> str:
+    """To whom messages and photos go; empty while the model runs on this computer."""
+    provider, address = _provider(settings.chat_model), settings.chat_base_url
+    if provider in (OFFLINE, "transformers") or (address and is_on_this_machine(address)):
+        return ""
+    return public_address(address) if address else provider
+
+
+def _telling_whom(whom: str) -> list[str]:
+    return [f"Your messages and photos, and what I remember for an answer, are sent to {whom}."] if whom else []
 
 
 def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
@@ -98,7 +111,8 @@ def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
         name = model.strip(":") or "NAME"
         raise SettingsError(
             f"The model {model!r} does not say where it runs. Put that first, with a colon: openai:{name} for your own "
-            f"server, such as Ollama, or the name of the provider, such as anthropic:{name}."
+            "server, such as Ollama, with its address in the field below; or the name of a provider, to whom everything is "
+            f"then sent, such as anthropic:{name}."
         )
     fixed = _fixed(settings)
     if model == OFFLINE:

@@ -13,6 +13,10 @@ from m2a.types.errors import UserError
 
 # How the page names what is set and done in it; elsewhere that goes by its environment variable or command.
 IN_THE_PAGE: Mapping[str, str] = {
+    "M2A_CHAT_MODEL, M2A_CHAT_BASE_URL and M2A_CHAT_API_KEY": "the model, the address and the key in Settings",
+    "chat_model '": "The model '",
+    "no chat_base_url": "no address",
+    "no chat_api_key": "no key",
     "M2A_CHAT_API_KEY": "the key in Settings",
     "M2A_CHAT_BASE_URL": "the address in Settings",
     "M2A_CHAT_MODEL": "the model in Settings",

@@ -37,9 +37,12 @@ def connect(name: str, base_url: str | None, api_key: str | None) -> "Model[Any]
         return _other_model(name, base_url, api_key)
     except ImportError as error:
         command = install_command(f"'pydantic-ai-slim[{prefix}]'")
-        problem = f"its package is not installed: {command}"
-        if prefix in _COMPATIBLE_PREFIXES:
-            problem = str(error)
+        if prefix not in _COMPATIBLE_PREFIXES:
+            raise ModelUnavailableError(
+                f"chat_model {name!r} cannot be used yet. Stop M2A, run this and start it again, as its package is "
+                f"not installed: {command}"
+            ) from error
+        problem = str(error)
     except Exception as error:
         # pydantic-ai's UserError, the SDKs' own errors, and whatever a provider's constructor raises about its settings.
         problem = str(error).partition(" To try Pydantic AI")[0].rstrip(".")
@@ -101,6 +104,11 @@ def _other_model(name: str, base_url: str | None, api_key: str | None) -> "Model
         return build(**given)
 
     return infer_model(name, provider_factory=provider)
+
+
+def is_on_this_machine(url: str) -> bool:
+    """Whether the address is one of this computer's own."""
+    return urlsplit(url).hostname in _THIS_MACHINE
 
 
 def public_address(url: str) -> str:

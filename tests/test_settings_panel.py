@@ -12,12 +12,15 @@ import gradio as gr
 import pytest
 
 from m2a import Assistant
+from m2a.connecting import connection
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings, SettingsError, load_settings
 from m2a.settings_file import file_of, write_settings
 from m2a.types import ConnectionWish, ReplyFinished
 from m2a.types.errors import UserError
 from m2a.ui.settings_panel import SettingsPanel
+from m2a.ui.settings_view import connection_html
+from m2a.ui.welcome import welcome_html
 from tests.chat_server import ChatServer, Reply, say, status
 from tests.turns import turn
 
@@ -67,7 +70,7 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     typed: Any = SimpleNamespace(chat_model=" openai:tiny ", chat_base_url=server.base_url, chat_api_key=KEY)
     shown = await told(panel.on_connect(typed, who))
     assert "Asking the model" in shown and "openai:tiny answers" in shown and "In use: <b>openai:tiny</b>" in shown
-    assert KEY not in shown and "never shown" in shown
+    assert KEY not in shown and "never shown" in shown and "are sent to" not in shown
     file = assistant.settings.data_dir / "m2a.toml"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert load_settings(data_dir=assistant.settings.data_dir).chat_model == "openai:tiny"
@@ -89,6 +92,11 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     [
         (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
         (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for your own"),
+        (
+            ConnectionWish("openai:tiny", "not an address"),
+            "^The model 'openai:tiny' cannot be used: the address .* in Settings.$",
+        ),
+        (ConnectionWish("deepseek:tiny", "http://127.0.0.1/v1"), "^The model .*takes no address. Check the model, "),
         (ConnectionWish("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
         (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "contains a user name"),
         (ConnectionWish("openai:tiny", "", "a\nb"), "no line breaks"),
@@ -102,6 +110,23 @@ async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
         await assistant.connect(wanted)
     assert KEY not in str(refused.value)
     assert assistant.settings is before and not (before.data_dir / "m2a.toml").exists()
+
+
+def test_to_whom_messages_go_is_said_unless_it_is_this_computer(tmp_path: Path) -> None:
+    def shown(model: str, address: str | None = None) -> str:
+        return connection_html(connection(Settings(data_dir=tmp_path, chat_model=model, chat_base_url=address)))
+
+    assert "photos are sent to anthropic." in shown("anthropic:claude")
+    assert "photos are sent to http://box.lan/v1." in shown("openai:tiny", "http://box.lan/v1")
+    for model, address in (
+        ("offline", None),
+        ("transformers:tiny", None),
+        ("ollama:tiny", "http://localhost:11434/v1"),
+    ):
+        assert "photos are sent to" not in shown(model, address)
+    assert "this computer, except" in welcome_html(offline=False, returning=False, sends=True)
+    assert "this computer.</p>" in welcome_html(offline=False, returning=False)
+    assert "this computer" not in welcome_html(offline=True, returning=False, on_server=True)[:400]
 
 
 async def test_a_refused_key_is_told_in_the_form_and_what_was_typed_stays(assistant: Assistant) -> None:

@@ -9,7 +9,7 @@ class ChatConnection:
     """The chat model in use and its server, with whether there is a key but never the key itself.
 
     `fixed` are the settings that environment variables set, each with its variable; the page cannot change them. `file` is
-    where the others are saved.
+    where the others are saved. `sent_to` is to whom messages and photos go; empty while that is this computer.
     """
 
     chat_model: str
@@ -17,6 +17,7 @@ class ChatConnection:
     has_key: bool
     fixed: Mapping[str, str]
     file: str
+    sent_to: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,9 @@ class ChatView:
         return temporary is None or temporary.reads_memory
 
     def _welcome(self, *, returning: bool) -> str:
-        hello = welcome.welcome_html(offline=self._offline, returning=returning)
+        settings, sends = self._assistant.settings, bool(self._assistant.connection().sent_to)
+        on_server = bool(settings.database_url or settings.milvus_uri)
+        hello = welcome.welcome_html(offline=self._offline, returning=returning, sends=sends, on_server=on_server)
         return hello if returning else hello + welcome.examples_html()
 
     @property

@@ -26,6 +26,8 @@ def connection_html(connection: ChatConnection) -> str:
     model = "" if connection.chat_model == _OFFLINE else connection.chat_model
     key = "A key is saved; it is never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
     now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>; I answer by rules"
+    if connection.sent_to:
+        now += f". Your messages and photos are sent to {markup.text(connection.sent_to)}"
     off = '<button type="button" class="m-button" data-settings-act="offline">Use no language model</button>'
     return (
         f'<section class="m-setting" aria-labelledby="m2a-set-model"><h3 id="m2a-set-model">Language model</h3><p>{now}.</p>'
@@ -48,6 +50,8 @@ def connection_html(connection: ChatConnection) -> str:
         )
         + _field("Key", "chat_api_key", "", key, connection, kind="password")
         + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'
+        "<small>With a provider, or a server on another computer, what you write, your photos and what I remember for an answer "
+        "are sent there.</small>"
         f"<small>M2A tests it first, and saves it only if it answers. It is saved in {markup.text(connection.file)}, which "
         "only you can read. A key is sent only to the server that you entered it for: for another provider or "
         "address, enter its key again.</small></form></section>"

@@ -31,8 +31,16 @@ EXAMPLES = (
 CONNECT = "M2A_CHAT_MODEL=openai:NAME \\\nM2A_CHAT_BASE_URL=http://127.0.0.1:11434/v1 \\\nmake run"
 
 
-def welcome_html(*, offline: bool, returning: bool) -> str:
-    """The empty state of a conversation; the longer one for someone who has none yet."""
+def welcome_html(*, offline: bool, returning: bool, sends: bool = False, on_server: bool = False) -> str:
+    """The empty state of a conversation; the longer one for someone who has none yet.
+
+    `sends`: the language model is not on this computer. `on_server`: the database may not be either.
+    """
+    stays = (
+        "I keep everything in the database that M2A was set up with"
+        if on_server
+        else "Everything stays on this computer"
+    )
     if returning:
         return (
             '<section class="m-welcome"><h2>What is on your mind?</h2>'
@@ -42,8 +50,7 @@ def welcome_html(*, offline: bool, returning: bool) -> str:
         '<section class="m-welcome"><h2>Hello, I am M2A.</h2>'
         "<p>I chat with you, look at your photos and remember what you tell me. Weeks later you can ask about it, "
         "in words or with another photo, and I show you how I know it.</p>"
-        "<p>Everything stays on this computer"
-        + (".</p>" if offline else ", except for what I send to the language model that you connected.</p>")
+        f"<p>{stays}{', except for what I send to the language model that you connected' if sends else ''}.</p>"
         + (offline_html() if offline else "")
         + "<p class='m-try'>Try one of these. A click puts it into the box below; nothing is sent until you say so.</p>"
         "</section>"
