@@ -26,7 +26,7 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.keeping import CHANGES_IN_MEMORY
 from m2a.memory.memory_browser import MemoryBrowser
 from m2a.memory.message_recorder import MessageRefusedError
-from m2a.memory.owners import owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
+from m2a.memory.owners import all_owners, owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.purging import is_purge_due, purge
 from m2a.memory.stores import Stores
 from m2a.sentences import log_unforeseen
@@ -223,6 +223,10 @@ class Assistant:
         """The conversation that records what the owner changed in the memory by hand; None before the first change."""
         known = self.memory(owner).conversations()
         return next((one.conversation_id for one in known if one.title == CHANGES_IN_MEMORY), None)
+
+    def is_shared(self) -> bool:
+        """Whether the files hold the memory of more than one owner."""
+        return len(all_owners(self.stores.database)) > 1
 
     def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
         """Renames a conversation. Raises `MessageRefusedError` and `UnknownConversationError`."""

@@ -12,6 +12,7 @@ from m2a import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
+from m2a.types import KeepingBack
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.erase_panel import ErasePanel, erasure_of
 from m2a.ui.memory_panel import MemoryPanel, View
@@ -128,9 +129,10 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     pin = told(bank, PIN)
     place = bank.conversations()[0].conversation_id
     before = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
-    assert 'data-erase="message" data-of="1"' in str(before) and f'data-erase="conversation" data-of="{place}"' in str(
+    assert 'data-erase="message" data-of="1"' in str(before)
+    assert f'data-erase="conversation" data-of="{place}" data-keep' in str(
         before
-    )
+    )  # keeping the memories is chosen at first
     await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     chat = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
     assert chat[0] == "" and "44 71" not in str(chat) and "New conversation" in str(chat)
@@ -152,6 +154,30 @@ async def test_a_memory_that_lost_a_part_of_what_it_rested_on_opens_and_says_so(
     await last_of(panel.on_erase(click(kind="photo", id=ana.photo_ids[0]), request(assistant)))
     shown = str(MemoryPanel(assistant).on_memory("", click(memory_id=ana.memory_id), request(assistant)))
     assert "Part of its source is gone" in shown
+
+
+async def test_with_the_memories_kept_it_is_not_said_that_all_goes_nor_that_a_name_does_that_another_memory_tells(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    told(bank, "Jos lives in Lisbon.", name="Jos")
+    named = told(bank, "Jos plays the tuba.")
+    assistant.keep_memory(bank.owner, KeepingBack(named.memory_id, ""))
+    place = bank.messages([1])[1].conversation_id
+
+    async def shown(**values: object) -> str:
+        return await last_of(panel.on_preview(click(**values), request(assistant)))
+
+    kept = await shown(kind="conversation", id=place, keep=True)
+    assert "the memories from it, with their photos, stay" in kept and "Everything said" not in kept
+    assert "Names that I will no longer know" not in await shown(kind="memory", id=1)
+    await last_of(panel.on_erase(click(kind="memory", id=named.memory_id), request(assistant)))
+    assert "Names that I will no longer know" in await shown(kind="memory", id=1)
+    told_after = await last_of(panel.on_erase(click(kind="memory", id=1), request(assistant)))
+    assert "It is erased" in told_after and "anybody else" not in told_after
+    owner_named(assistant.stores.database, "other")
+    told(bank, PIN)
+    last = bank.entries()[-1].memory_id
+    assert "anybody else" in await last_of(panel.on_erase(click(kind="memory", id=last), request(assistant)))
 
 
 async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:

@@ -97,7 +97,7 @@ class _Work(ErasureRemoval):
             tuple(memory for memory in kept if memory.memory_id not in self._retained),
             tuple(sorted(self._photos)),
             tuple(captions),
-            tuple(
+            self._without_named(
                 name for key, (name, _) in names_before.items() if key not in names_after or names_after[key][0] != name
             ),
             tuple(

@@ -31,6 +31,7 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.sql import grouped
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_kept_back
+from m2a.memory.words import finished_words
 from m2a.types import Concept, Erasure, EvidenceRange, MemoryEntry, Message, RecordKey
 from m2a.types.errors import UserError
 from models.captioner import together
@@ -212,6 +213,14 @@ class ErasureScope:
         """Returns the known names by concept id, each with whether a photo shows the concept."""
         concepts = concept_store.concepts(self._unit)
         return {concept.concept_id: (concept.name, bool(concept.photo_ids)) for concept in concepts}
+
+    def _without_named(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Returns the names that no remaining memory tells, whether it is used or kept back."""
+        held = (kept_back.c.owner == entry.c.owner) & (kept_back.c.memory_id == entry.c.memory_id)
+        stays = entry.c.alive | select(kept_back.c.memory_id).where(held).exists()
+        texts = self._unit.scalars(select(entry.c.text).where(self._unit.owns(entry), stays))
+        told = [set(finished_words(text)) for text in texts]
+        return tuple(name for name in names if not any(words.issuperset(finished_words(name)) for words in told))
 
     def _concepts_losing(self) -> set[int]:
         """Returns the ids of the concepts that lose an entry or a photo."""

@@ -25,7 +25,7 @@ from m2a.ui.notices import refusal_html
 from m2a.ui.request import numbers_of, owner_of
 from m2a.ui.resending import Resending
 from m2a.ui.tabs import Sent, Tab, Tabs
-from m2a.ui.temporary_view import ENDED, NOT_FROM_HERE
+from m2a.ui.temporary_view import ENDED, NOT_FROM_HERE, OVER
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -129,7 +129,7 @@ class ChatPanel:
         for event, stream in (
             (new.new, self.on_new),
             (new.temporary, self.on_temporary),
-            (self.attached.end, self.on_new),
+            (self.attached.end, self.on_end),
             (self.conversations.open, self.on_open),
         ):
             connect(event, streamed(stream), None, self.parts)
@@ -188,6 +188,12 @@ class ChatPanel:
     async def on_new(self, request: gr.Request) -> AsyncIterator[Update]:
         async for update in self._stream.open(request, None):
             yield update
+
+    async def on_end(self, request: gr.Request) -> AsyncIterator[Update]:
+        """Ends the temporary chat and says so."""
+        async for update in self._stream.open(request, None):
+            yield update
+        gr.Info(OVER, title="M2A")
 
     async def on_temporary(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """Begins a temporary chat, with the memory or without."""

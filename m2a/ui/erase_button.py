@@ -9,10 +9,14 @@ from m2a.ui import markup
 def erase_button(
     kind: ErasureKind, erased: int | str | None, name: str, *, label: str = "", style: str = "m-button"
 ) -> str:
-    """A button that asks whether a thing is to be erased; `label` says to a screen reader which one."""
+    """A button that asks whether a thing is to be erased; `label` says to a screen reader which one.
+
+    Whoever tidies up conversations means to keep what is known from them, so there keeping the memories is chosen at first.
+    """
+    keep = " data-keep" if kind == "conversation" else ""
     of = "" if erased is None else f' data-of="{markup.text(erased)}"'
     named = f' aria-label="{markup.text(label)}"' if label else ""
-    return f'<button type="button" class="{style}" data-erase="{kind}"{of}{named}>{markup.text(name)}</button>'
+    return f'<button type="button" class="{style}" data-erase="{kind}"{of}{keep}{named}>{markup.text(name)}</button>'
 
 
 def erase_memory_button(entry: MemoryEntry) -> str:

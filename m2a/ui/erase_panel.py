@@ -59,7 +59,8 @@ class ErasePanel:
         owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
         yield erasure_view.waiting_html("Erasing. An answer that is being written is finished first…", asked=asked)
         try:
-            yield erasure_view.receipt_html(await self._assistant.erase(owner, erasure), asked=asked)
+            receipt = await self._assistant.erase(owner, erasure)
+            yield erasure_view.receipt_html(receipt, asked=asked, is_shared=self._assistant.is_shared())
         except Exception as error:  # a toast would stand behind the dialog
             yield erasure_view.refused_html(sentence_for(error), asked=asked)
 

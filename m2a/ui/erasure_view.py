@@ -49,8 +49,9 @@ _CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button
 _TO_PURGE = (
     "It is gone from M2A: no answer, search or page shows it. Its bytes stay in the files on the disk until they are "
     "removed, which happens automatically within a day while M2A is running. You can also do it now, for all that was erased so "
-    "far, by you or by anybody else whose memory is in these files."
+    "far{whose}."
 )
+_WHOSE = ", by you or by anybody else whose memory is in these files"
 _PURGE = '<button type="button" class="m-button" data-purge>Remove it from the disk now</button>'
 
 
@@ -63,6 +64,8 @@ def waiting_html(words: str, *, asked: str) -> str:
 def preview_html(gone: ErasurePreview, *, asked: str) -> str:
     """What goes, what stays, and the one button that does it."""
     title, explanation = _QUESTIONS[gone.erasure.kind]
+    if gone.erasure.kind == "conversation" and gone.retained_memories:
+        explanation = "What was said and shown in it goes; the memories from it, with their photos, stay."
     if not gone.counts:
         nothing = "Nothing forgotten is left on the disk." if gone.erasure.kind == "forgotten" else ""
         why = f"<p>{nothing or 'There is nothing to erase.'}</p>"
@@ -79,10 +82,11 @@ def preview_html(gone: ErasurePreview, *, asked: str) -> str:
     )
 
 
-def receipt_html(receipt: Receipt, *, asked: str) -> str:
-    """What was erased, in numbers alone."""
+def receipt_html(receipt: Receipt, *, asked: str, is_shared: bool) -> str:
+    """What was erased, in numbers alone. `is_shared`: others have a memory in the same files."""
     number = f'<p class="m-caption">Receipt {receipt.receipt_id}, {markup.moment(receipt.erased_at)}</p>'
-    told = f'<p role="status">Erased: {counted(receipt.counts)}.</p><p>{_TO_PURGE}</p>{number}'
+    to_purge = _TO_PURGE.format(whose=_WHOSE if is_shared else "")
+    told = f'<p role="status">Erased: {counted(receipt.counts)}.</p><p>{to_purge}</p>{number}'
     return _dialog(asked, "It is erased", f"{told}<footer>{_PURGE}{_close_focused()}</footer>", erased=receipt.kind)
 
 

@@ -6,6 +6,7 @@ from m2a.ui import markup
 
 TITLE = "Temporary chat"
 ENDED = "This temporary chat has ended, and nothing was sent. Begin another one, or open a conversation."
+OVER = "The temporary chat has ended. Nothing of it was kept."
 NOT_FROM_HERE = "A temporary chat is open, which changes nothing in the memory; end it first."
 
 
@@ -14,7 +15,9 @@ def begin_html() -> str:
     return (
         '<details class="m-details m-begin" data-key="begin-temporary"><summary>Temporary chat</summary>'
         "<p>Nothing in it is kept: no message, no memory, no photo.</p><div>"
+        "<small>With memory: I may answer from what I remember, and I learn nothing new.</small>"
         '<button type="button" class="m-button" data-begin="with">Start with memory</button>'
+        "<small>Without memory: I answer as if I knew nothing about you.</small>"
         '<button type="button" class="m-button" data-begin="without">Start without memory</button></div></details>'
     )
 

@@ -50,7 +50,7 @@ _SMALL_TALK = (
 )
 
 
-NOT_KEPT_HERE = "Nothing is kept of a temporary chat, so I know it only until this one ends."
+NOT_KEPT_HERE = "Nothing is kept of a temporary chat: this is gone when the chat ends."
 NOT_CHANGED_HERE = "Nothing is changed or forgotten from a temporary chat; tell me in a conversation that is kept."
 
 
@@ -119,7 +119,7 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     if is_temporary and (reading.forgets or reading.restores):
         parts.append(NOT_CHANGED_HERE)
     elif reading.forgets:
-        parts.append("Let me see what I have of that.")
+        parts.append("All right. What I forget of that is listed below; if nothing is, I found nothing.")
     if reading.restores and not is_temporary:
         parts.append("All right, both.")
     if any(sentence not in answered for sentence in reading.unread):
