@@ -102,6 +102,7 @@ def test_one_click_ends_it_and_so_does_leaving_it(server: Server, visit) -> None
     visitor.say("Hello there")
     page.get_by_role("button", name="End chat").click()
     expect(page.locator("h1")).to_have_text("New conversation")
+    expect(page.locator(".toast-body")).to_contain_text("The temporary chat has ended.")
     expect(page.locator(".m-message")).to_have_count(0)
     visitor.open(server.url)
     page.locator(".m-heading .m-menu").click()

@@ -494,6 +494,8 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     told = page.locator(".m-told .m-change")
     expect(told).to_contain_text("Changed")
     expect(opened.locator(".m-versions")).to_contain_text("attic")
+    current = opened.get_attribute("data-opened")
+    expect(page).to_have_url(re.compile(rf"[?&]memory={current}$"))  # a reload shows the newer version
     told.get_by_role("button", name="Undo").click()
     expect(told).to_contain_text("Undone")
     expect(opened.locator("h2")).to_contain_text("attic")
