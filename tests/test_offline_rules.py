@@ -524,21 +524,32 @@ async def test_a_drop_saw_is_no_request_to_drop_anything(talk: Talk) -> None:
     assert talk.known() == ["Drop saw's away getting serviced."]
 
 
-async def test_what_may_be_meant_to_be_forgotten_is_offered(tmp_path: Path) -> None:
+async def test_what_is_kept_as_told_offers_to_forget_nothing(tmp_path: Path) -> None:
     doubtful = Logistic(bias=-2.0, features={})  # 12 %: any message may ask to forget something, and none surely does
     talk = Talk(tmp_path, rules_with({"forgets": doubtful}))
-    owed = "My cousin Rita owes me 300 euros for the fence."
     async with talk.assistant:
-        await talk.say(owed)
+        await talk.say("My cousin Rita owes me 300 euros for the fence.")
         await talk.say("The boiler man comes on Fridays.")
-        assert not talk.not_kept
         await talk.say("Rita and I are friends again, and I hope that nobody asks about the fence.")
-        assert owed in talk.known()
-        [offer] = talk.not_kept
-        assert offer.text == f"Forget: {owed}" and offer.number is not None
-        assert talk.last is not None
-        talk.assistant.insist(talk.assistant.local_owner, talk.last.message.message_id, offer.number)
-        assert owed not in talk.known()
+        assert len(talk.known()) == 3 and not talk.not_kept
+
+
+@pytest.mark.parametrize(
+    "bid",
+    [
+        "Please remember that I secretly dislike Yasmine's cooking.",
+        "Please remember that I never told Yasmine about the lost ring.",
+        "Don't forget that I deleted my account at Pieter's bakery.",
+        "Keep in mind that I want to get rid of the suitcase from Naples.",
+    ],
+)
+async def test_who_bids_to_remember_wants_nothing_forgotten(talk: Talk, bid: str) -> None:
+    await talk.say("Next month I am flying to Naples with Yasmine for her birthday.")
+    await talk.say("My brother Pieter is a baker in Ghent.")
+    known = talk.known()
+    await talk.say(bid)
+    assert talk.known()[:2] == known and len(talk.known()) == 3
+    assert not talk.not_kept
 
 
 async def test_what_was_just_said_of_somebody_is_not_all_that_is_known_of_them(talk: Talk) -> None:
@@ -810,3 +821,47 @@ async def test_a_correction_of_one_value_keeps_the_other(talk: Talk) -> None:
     await talk.say("Actually, my mum's birthday is on the 13th of March, not the 12th.")
     assert "65" in await talk.say("How old will my mum be?")
     assert "13th of March" in await talk.say("When is my mum's birthday?")
+
+
+async def test_between_what_was_told_and_what_was_said_since_stands_a_full_stop(talk: Talk) -> None:
+    await talk.say("mum's knee operation is on 8 January at the clinic, in the morning")
+    await talk.say("I got it wrong: mum's knee operation is on 15 January, not the 8th.")
+    answer = await talk.say("When is mum's operation?")
+    assert 'in the morning". Since then, on 4 March 2026' in answer
+
+
+async def test_a_day_is_told_rather_than_the_month_in_which_it_lies(talk: Talk) -> None:
+    await talk.say("My interview is next month, on 12 April.")
+    answer = await talk.say("When is my interview?")
+    assert "(meaning 12 April 2026)" in answer
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "kind", "alias"),
+    [
+        ("It's Biscuit, the dog of Jos.", "Biscuit", "pet", "dog"),
+        ("Jos's dog Biscuit.", "Biscuit", "pet", "dog"),
+        ("That's Tuft, Karim's rabbit.", "Tuft", "pet", "rabbit"),
+        ("Here's Otto, the tortoise of Mrs Dalton.", "Otto", "pet", "tortoise"),
+        ("This is Lena's horse Comet.", "Comet", "pet", "horse"),
+    ],
+)
+async def test_what_a_photo_shows_is_named_and_not_whose_it_is(
+    talk: Talk, told: str, name: str, kind: str, alias: str
+) -> None:
+    await talk.say(told, [drawing("brown", "ellipse", 0)])
+    concepts = talk.assistant.memory(talk.assistant.local_owner).concepts()
+    assert [(one.name, one.kind, one.aliases) for one in concepts] == [(name, kind, (alias,))]
+    assert (await talk.say("Who is this?", [drawing("brown", "ellipse", 4)])).startswith(f"That's {name}.")
+
+
+async def test_who_denies_what_a_photo_was_taken_for_corrects_no_memory(talk: Talk) -> None:
+    await talk.say("It's Biscuit, the dog of Jos.", [drawing("brown", "ellipse", 0)])
+    talk.conversation = None
+    assert (await talk.say("Look at him today", [drawing("brown", "ellipse", 4)])).endswith("That's Biscuit.")
+    await talk.say("No, Jos is a person. The dog is called Biscuit.")
+    assert talk.known()[-2:] == ["Jos is a person.", "The dog is called Biscuit."] and not talk.ties()
+    talk.conversation = None
+    assert (await talk.say("And here?", [drawing("brown", "ellipse", 8)])).endswith("That's Biscuit.")
+    await talk.say("No, Biscuit was at the vet.")
+    assert "The photo does not show Biscuit." in talk.known() and not talk.ties()

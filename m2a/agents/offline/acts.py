@@ -300,6 +300,8 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         found = [one for one in found if one.act not in ("tell", "chat") or not _is_a_reason(one.text, sense)]
     if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
         found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
+    elif any(_to_remember(part) is not None for part in parts):
+        pass  # "Remember that I deleted the account" asks for nothing else, whatever its words are near to
     elif len(typed) <= _READ_AS_ONE and not all(one.act == "command" for one in found):
         tells = any(one.act == "tell" for one in found)
         likely = forget_probability(typed, sense)
@@ -456,8 +458,7 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
         return Utterance("command", text)
     if (what := forgotten_by(text, sense)) is not None:
         return Utterance("forget", what)
-    if (remember := REMEMBER.match(text)) and _says_something(remember["what"]):
-        told = remember["what"].strip()
+    if (told := _to_remember(text)) is not None:
         return Utterance("preference" if _STYLE.search(told) else "tell", told)
     if (remind := _REMIND_THAT.match(text)) and not text.endswith("?") and find_subject(remind["what"]) is not None:
         return Utterance("tell", remind["what"])
@@ -470,6 +471,12 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     if _STYLE.search(text) and not text.endswith("?"):
         return Utterance("preference", text)
     return None
+
+
+def _to_remember(sentence: str) -> str | None:
+    """What a sentence bids to remember, None where it bids nothing of the kind."""
+    bid = REMEMBER.match(sentence.strip())
+    return bid["what"].strip() if bid is not None and _says_something(bid["what"]) else None
 
 
 def _says_something(told: str) -> bool:

@@ -56,7 +56,7 @@ def answer(
         said = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
         return _said(question, said) if said else DECLINED
     told, older = newest_of_each(chosen)
-    reply = _answer(question, told, messages, concepts, today, recalled) + _kept_too(older, messages)
+    reply = _followed_by(_answer(question, told, messages, concepts, today, recalled), _kept_too(older, messages))
     is_open = not _ASKS_OF_PLANS.search(question.text) and all(_is_open(entry.text) for entry in told)
     return f"{STILL_OPEN} {reply}" if is_open else reply
 
@@ -134,12 +134,13 @@ def _age_of(entry: MemoryEntry) -> tuple[int, int]:
     return max((last for _, last in entry.evidence_ids), default=0), entry.memory_id
 
 
-def _kept_too(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
+def _kept_too(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[str]:
+    """That older statements of the same are kept."""
     if not older:
-        return ""
+        return []
     if len(older) == 1:
-        return f" I also keep what you said of it before, on {_told_on(older[0], messages)}."
-    return f" I also keep {len(older)} older statements about it."
+        return [f"I also keep what you said of it before, on {_told_on(older[0], messages)}."]
+    return [f"I also keep {len(older)} older statements about it."]
 
 
 def _said(question: Question, messages: Sequence[Message]) -> str:
@@ -173,8 +174,8 @@ def nearest(question: Question, found: Sequence[MemoryEntry], context: MemoryCon
     groups = _told_once(together(told), context.messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
-        return f"The nearest that I have: {quote(entry, context.messages, corrections, beside)}{kept}"
-    return f"The nearest that I have:\n{_lines(told, context.messages)}{kept}"
+        return _followed_by(f"The nearest that I have: {quote(entry, context.messages, corrections, beside)}", kept)
+    return _followed_by(f"The nearest that I have:\n{_lines(told, context.messages)}", kept)
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
@@ -248,7 +249,21 @@ def quote(
 ) -> str:
     """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it, and what was corrected after."""
     told = f"{_upper(_quoted(entry, messages, 'told me'))} {_marks(entry, beside)}"
-    return " ".join([told, *_since(corrections, messages)])
+    return _followed_by(told, _since(corrections, messages))
+
+
+def _followed_by(told: str, more: Sequence[str]) -> str:
+    """What was told, with a full stop before its last marks where more is said after it, and that."""
+    if not more:
+        return told
+    marks = _LAST_MARKS.search(told)
+    words = told[: marks.start()] if marks is not None else told
+    end = "" if _ENDS.search(words) else "."
+    return " ".join([f"{words}{end}{told[len(words) :]}", *more])
+
+
+_LAST_MARKS = re.compile(r"(?: \[(?:memory|photo) \d+\])+$")
+_ENDS = re.compile(r"[.!?…]\W*$")
 
 
 def _since(corrections: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[str]:
@@ -269,9 +284,22 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
         words = f'"{quotation.text}"'
         parts.append(words if day == last_day else f"on {_day(day)} you {verb}: {words}")
         last_day = day
-    meant = [day for day in _DATE_MEANT.findall(entry.text) if not any(day in one.text for one in found)]
+    meant = [day for day in _days_meant(entry) if not any(day in one.text for one in found)]
     meaning = f" (meaning {', '.join(dict.fromkeys(meant))})" if meant else ""
     return " and ".join(parts) + meaning
+
+
+def _days_meant(entry: MemoryEntry) -> list[str]:
+    """The dates put beside the user's words; for one within which the memory names another, that: "next month, on the 3rd"."""
+    named = [one.interval for one in find_dates(entry.text, entry.recorded_at.date(), past=False)]
+    days = []
+    for meant in _DATE_MEANT.findall(entry.text):
+        whole = next((one.interval for one in find_dates(meant, entry.recorded_at.date(), past=False)), None)
+        within = [
+            one for one in named if whole and one != whole and whole.first <= one.first and one.last <= whole.last
+        ]
+        days.append(written(min(within, key=lambda one: one.last - one.first)) if within else meant)
+    return days
 
 
 _DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
@@ -345,7 +373,7 @@ def _lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
         about = f"About {who}: " if (who := _who_is_meant(entry, found)) else ""
         words = " and ".join(f'"{quotation.text}"' for quotation in found)
         line = f"- {about}{words} ({_told_on(entry, messages)}) {_marks(entry, beside)}"
-        lines.append(" ".join([line, *_since(corrections, messages)]))
+        lines.append(_followed_by(line, _since(corrections, messages)))
     return "\n".join(lines)
 
 

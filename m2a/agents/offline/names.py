@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from m2a.agents.offline import lexicon
@@ -244,17 +245,27 @@ _NOUN = r"((?:[\w'-]+ ){0,2}[\w-]+)"
 
 
 def _named_relations(sentence: str) -> Iterable[Naming]:
-    """my sister Ana · Ana, my sister · Ana is my sister · my sister is called Ana · a dog named Rex"""
+    """my sister Ana · Ana, my sister · Ana is my sister · my sister is called Ana · a dog named Rex · Jos's dog Rex"""
     for match in re.finditer(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {_NOUN},? ({NAME})", sentence):
         noun = match[1]
-        if _kind(noun) != "thing" and not _is_no_name(match[2].split()[0], False):
+        belongs = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
+        if _kind(noun) != "thing" and not belongs and not _is_no_name(match[2].split()[0], False):
             yield _naming(match[2], noun)
+    for match in re.finditer(rf"{NAME}'s? {_NOUN} ({NAME})|({NAME}), {NAME}'s? {_NOUN}", sentence):
+        noun, name = match[1] or match[4], _without_opening(match[2] or match[3])
+        pet = next((part for part in _prefixes(noun) if _kind(part) == "pet"), None)
+        if pet and name and (match[4] or pet == noun):  # who is somebody else's sister is not "my sister"
+            yield _naming(name, pet)
     pattern = rf"({NAME})(?:,| is| was|'s| and I are| are) (?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {_NOUN}"
     for match in re.finditer(pattern, sentence):
         noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) != "thing"), None)
-        name = match[1]
-        if noun and not _is_no_name(
-            name.split()[0], match.start() == 0 and len(name.split()) == 1 and name.lower() in _COMMON_STARTS
+        name = _without_opening(match[1])
+        if (
+            noun
+            and name
+            and not _is_no_name(
+                name.split()[0], match.start() == 0 and len(name.split()) == 1 and name.lower() in _COMMON_STARTS
+            )
         ):
             yield _naming(name, noun)
     for match in re.finditer(
@@ -272,8 +283,16 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
             yield Naming(match[2], "person")
 
 
+def _without_opening(name: str) -> str:
+    """The name without what only opens the sentence: "It's Bobo"."""
+    words = name.split()
+    while words and _is_no_name(words[0], False):
+        words.pop(0)
+    return " ".join(words)
+
+
 def _prefixes(noun: str) -> list[str]:
-    words = noun.split()
+    words = list(takewhile(lambda word: word not in PREPOSITIONS, noun.split()))
     return [" ".join(words[:length]) for length in range(1, len(words) + 1)]
 
 

@@ -25,7 +25,6 @@ def told_to_each_other(reading: Reading) -> Reading:
         observations=reading.observations or reading.otherwise,
         forgets=(),
         otherwise=(),
-        doubtful="",
         restores=False,
     )
 

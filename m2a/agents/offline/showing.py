@@ -140,6 +140,7 @@ def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Conc
         return
     shown = _shown_before(message, recent)
     typed = plain(message.text).strip()
+    given = {naming.name for naming in find_namings(typed)}
     is_yes, is_no = bool(_YES.match(typed)), bool(_NO.match(typed))
     if not is_yes and not is_no:
         return
@@ -147,8 +148,18 @@ def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Conc
     for asked in (*_ASKED.finditer(recent[-1].text), *named):
         concept = next((one for one in concepts if said_to_user(one.name) == asked["name"]), None)
         photo_ids = _at(asked["which"], shown) if asked["which"] else shown
-        if concept is not None and photo_ids:
+        if concept is not None and photo_ids and not (is_no and concept.name in given):
             yield _saying(typed, concept.name, concept.kind, photo_ids, denied=is_no)
+
+
+def without_denial(said: str, message: Message, recent: Sequence[Message]) -> str:
+    """The words without the "no" that answers what the assistant took a photo for: it takes back nothing that the user told."""
+    if not plain(message.text).strip().startswith(said) or message.photos or not recent:
+        return said
+    guess = recent[-1].role == "assistant" and (
+        _ASKED.search(recent[-1].text) or _NAMED_OUTRIGHT.search(recent[-1].text)
+    )
+    return _NO.sub("", said).lstrip(" ,.!:-") if guess else said
 
 
 def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, under: bool) -> PhotoSaying | None:

@@ -11,13 +11,13 @@ from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import SHOWS, Utterance, utterances
-from m2a.agents.offline.change_words import TAKES_BACK, corrects
+from m2a.agents.offline.change_words import TAKES_BACK
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.showing import PhotoSaying, photo_sayings
+from m2a.agents.offline.showing import PhotoSaying, photo_sayings, without_denial
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.values import find_values, has_day
 from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
@@ -74,25 +74,23 @@ class Observation:
 class Reading:
     """All that a message holds for the memory.
 
-    `otherwise` is kept where nothing of what is to be forgotten is found; `doubtful` may ask to forget something. `restores`
-    where the user says that a replaced statement holds as well. `unread` are the sentences that these rules cannot read, and
-    `left_out` is how many more a long message has than are read: both are in the conversation only.
+    `otherwise` is kept where nothing of what is to be forgotten is found. `restores` where the user says that a replaced
+    statement holds as well. `unread` are the sentences that these rules cannot read, and `left_out` is how many more a long
+    message has than are read: both are in the conversation only.
     """
 
     observations: tuple[Observation, ...] = ()
     forgets: tuple[str, ...] = ()
     otherwise: tuple[Observation, ...] = ()
-    doubtful: str = ""
     restores: bool = False
     unread: tuple[str, ...] = ()
     left_out: int = 0
 
     def __bool__(self) -> bool:
         """Whether anything is to be done to the memory."""
-        return bool(self.observations or self.forgets or self.doubtful or self.restores)
+        return bool(self.observations or self.forgets or self.restores)
 
 
-_MAY_FORGET = 0.1  # from which probability of a message the user is asked whether something is to be forgotten
 _MORE_TO_FORGET = 0.1  # from which probability a message that follows a request to forget is another
 SENTENCES = 60  # of one message that are read; more would keep the user waiting
 _FEW = 7  # words of a message that may be no more than another value
@@ -116,17 +114,9 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         reading,
         observations=reading.observations[:OBSERVATIONS],
         otherwise=reading.otherwise[:OBSERVATIONS],
-        doubtful="" if reading.forgets or reading.restores or not _may_forget(typed, sense) else typed,
         unread=unread,
         left_out=max(0, len(whole) - SENTENCES) + max(0, dropped),
     )
-
-
-def _may_forget(typed: str, sense: Sense) -> bool:
-    """Whether a message may ask to forget something; one that corrects, or tells a number, does something else."""
-    if corrects(typed) or re.search(r"\d", typed) or len(typed) > _LONG or not is_english(typed):
-        return False
-    return forget_probability(typed, sense) >= _MAY_FORGET
 
 
 def _is_another_value(typed: str, recent: Sequence[Message]) -> bool:
@@ -176,8 +166,9 @@ def _reading(
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
     sayings = photo_sayings(message, recent, concepts)
+    observations = [one for one in observations if not any(_is_of(one, saying) for saying in sayings)]
+    observations = [replace(one, said=without_denial(one.said, message, recent)) for one in observations]
     if sayings:
-        observations = [one for one in observations if not any(_is_of(one, saying) for saying in sayings)]
         observations += [
             Observation(one.text, concepts=(one.mention,), said=one.said, photo_ids=one.photo_ids) for one in sayings
         ]

@@ -97,12 +97,10 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         if not forgotten:
             missing.append(what.strip(" ."))
     observations = reading.observations
-    doubtful = [
-        one for what in (*missing, reading.doubtful) for one in may_be_forgotten(what, found.without(gone), sense)
-    ]
+    doubtful = [one for what in missing for one in may_be_forgotten(what, found.without(gone), sense)]
     if doubtful:
         missing = []
-    if reading.otherwise and not writes:
+    elif reading.otherwise and not writes:  # what is kept as told asks for nothing else
         observations, missing = reading.otherwise, []
     hits = found.without(gone)
     if are_several(state):
@@ -132,7 +130,7 @@ def _restored(state: TurnState) -> Iterator[RestoreMemory]:
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
     """What is to be forgotten, what is told, whom it is told of, and what was said just before, which it may correct."""
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
-    forgets = [*reading.forgets[:_FORGETS], *filter(None, [reading.doubtful])]
+    forgets = reading.forgets[:_FORGETS]
     searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
     corrections = [one for one in reading.observations if corrects(one.said)]
     others = [one for one in reading.observations if one not in corrections]
