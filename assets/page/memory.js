@@ -12,6 +12,7 @@ let memoryFocus = null;
 let typing = null;
 let newestCount = 0;
 let correcting = null;
+let opened; // the memory that was shown when the list was last drawn
 let openedFrom = ''; // the part of the list in which the memory was clicked: it may stand in the summary too
 export const TOLD = '#m2a-memory-notice .m-change'; // what an act in the panel changed
 
@@ -70,9 +71,11 @@ export function showMemory() {
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
   }
-  const at = document.querySelector('#m2a-memory-list [data-at]')?.dataset.at;
+  const at = document.querySelector('#m2a-memory-list .m-listed')?.dataset.at;
   const named = new URLSearchParams(location.search).get('memory');
-  if (at && named && at !== named) history.replaceState(null, '', address(addressed(), at)); // a newer version took its place
+  // A newer version took its place. Another that is asked for meanwhile is no version of it.
+  if (at && named === opened && at !== named) history.replaceState(null, '', address(addressed(), at));
+  opened = at;
   if (correcting) unfold(correcting);
   correcting = null;
   keepOpen();
