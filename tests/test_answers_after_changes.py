@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from m2a.agents.offline.answers import DECLINED, STILL_OPEN
-from m2a.agents.offline.replies import KEPT_BACK
 from m2a.types import KeepingBack, MemoryEntry, MemoryRule
 from tests.offline_talk import Talk
 
@@ -74,12 +73,11 @@ async def test_what_was_only_hoped_or_thought_of_is_told_as_open(talk: Talk) -> 
 
 async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_nothing_of_it(talk: Talk) -> None:
     await talk.say("My brother Tom owes me 200 euros.")
-    assert KEPT_BACK not in await talk.say("Where are my passports?")
     talk.assistant.keep_memory(talk.assistant.local_owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
     talk.conversation = None
     for question in ("How much does Tom owe me?", "Where are my passports?"):
         reply = await talk.say(question)
-        assert reply.startswith(DECLINED) and reply.endswith(KEPT_BACK) and "200" not in reply
+        assert reply.startswith(DECLINED) and "mention" not in reply and "200" not in reply
 
 
 async def test_what_was_rejected_in_the_review_is_still_found_in_the_conversation(talk: Talk) -> None:

@@ -41,7 +41,10 @@ def test_the_caption_of_a_photo_stands_once() -> None:
 def test_of_a_long_message_stands_what_says_the_memory_and_all_of_it_where_no_memory_does() -> None:
     session = entry(1, "Physiotherapy session on 14 January 2027 at 10:40 in room 3; bring a towel.", 7)
     [_entry, message] = context_lines(MemoryContext("", hits(session, said(7, MAIL)), ()))
-    assert "user (You): your first physiotherapy session is on 14 January at 10:40, room 3. … (shortened)" in message
+    assert (
+        "user (You): your first physiotherapy session is on 14 January at 10:40, room 3. … Please bring a towel. … (shortened)"
+        in message
+    )
     assert "newly painted" not in message and "message 7" in message
     [alone] = context_lines(MemoryContext("", hits(said(7, MAIL)), ()))
     assert MAIL in alone
