@@ -254,6 +254,10 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     assert 'data-waiting="2"' in shown and "until you erase it" in shown
     assert place == f"{reply}:0" and "<img src=x" not in shown and "&lt;img src=x" in shown
     assert panel.on_skip(SimpleNamespace(reply_id=reply, number=0), request)[0] == f"{reply}:1"
+    stale, _told, drawn = panel.on_refresh(f"{reply}:0", request)  # began before that: the page goes to what was asked for
+    assert stale == f"{reply}:0" and "data-asked" not in drawn
+    place, _told, drawn = panel.on_show(SimpleNamespace(reply_id=reply, number=1), request)
+    assert place == f"{reply}:1" and "data-asked" in drawn
     for event in (
         SimpleNamespace(),
         SimpleNamespace(reply_id=10**6, number=0),
