@@ -30,7 +30,8 @@ from m2a.memory import conversations
 from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
-from m2a.memory.index import IndexHit, MemoryIndex
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_rows import IndexHit
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
