@@ -1,6 +1,6 @@
 """What the chat shows of the store and of the turns under way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.types import Conversation, Failed, Message
+from m2a.types import Conversation, Failed, MemoryEntry, Message
 from m2a.ui import temporary_view, welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
 from m2a.ui.edit_message import Editing
@@ -170,6 +170,8 @@ class ChatView:
         if quoted:
             before = self._assistant.before(owner, quoted, conversation_id)
             because = {reply_id: replace(told, before=before) for reply_id, told in because.items()}
+        if corrected := self._corrected(owner, because.values()):
+            because = {reply_id: replace(told, corrected=corrected) for reply_id, told in because.items()}
         failures: Sequence[Failed] = ()
         if turn and turn.done:
             live_because = because_of(turn.events)
@@ -187,6 +189,12 @@ class ChatView:
             editing=editing,
             last_day=last_day,
         )
+
+    def _corrected(self, owner: str, told: Iterable[Because]) -> frozenset[int]:
+        """The memories that answers rest on and that others correct."""
+        records = [source.hit.record for one in told for source in one.sources]
+        memory_ids = {record.memory_id for record in records if isinstance(record, MemoryEntry)}
+        return frozenset(self._assistant.memory(owner).corrections_of(memory_ids)) if memory_ids else frozenset()
 
     def _because(self, owner: str, reply: Message, waiting: Mapping[int, bool]) -> Because:
         message_id = reply.message_id

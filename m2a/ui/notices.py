@@ -4,7 +4,7 @@ buttons to have it otherwise, and what failed."""
 from collections.abc import Sequence
 from typing import Literal
 
-from m2a.sentences import IN_THE_PAGE, naming
+from m2a.sentences import IN_THE_PAGE, STAYS, naming
 from m2a.types import Failed, Held, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
@@ -15,9 +15,6 @@ _NOTES = {
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
     "pinned": "It stands first in the list of Memory, and goes along with every message to a language model.",
 }
-
-# Of the message behind a memory that was rejected, or that is of a category that is never kept.
-STAYS = "Your message stays in the conversation, where I can still find it, until you erase it."
 
 
 def memory_html(

@@ -1,10 +1,10 @@
 """The review, as HTML: how much waits, and the memory that is to be decided on."""
 
+from m2a.sentences import STAYS
 from m2a.types import HeldMemory, Review
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import quote_html
-from m2a.ui.notices import STAYS
 
 _WHY = {"review": "Waiting for your review", "category": "Not kept", "check": "Not kept: it did not pass the check"}
 
