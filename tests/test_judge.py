@@ -18,8 +18,8 @@ async def test_only_a_service_that_failed_may_be_asked_again() -> None:
         unreached = await judge_at(server).judge("When?", "7 May", "On May 7th.")
     with ChatServer(replies(say("hm"))) as server:
         unread = await judge_at(server).judge("When?", "7 May", "On May 7th.")
-    assert (unreached.verdict, unreached.unheard) == ("judge_failed", True)
-    assert (unread.verdict, unread.unheard) == ("judge_failed", False)
+    assert (unreached.verdict, unreached.unreachable) == ("judge_failed", True)
+    assert (unread.verdict, unread.unreachable) == ("judge_failed", False)
 
 
 async def verdict_after(*script: Reply, timeout: float = 30.0) -> tuple[str, int]:
@@ -109,10 +109,10 @@ async def test_what_a_judgement_costs_is_known_where_its_tokens_and_its_price_ar
     with ChatServer(replies(say("hm"), say(RIGHT), say(RIGHT, usage=None), status(401, "no"))) as server:
         model = load_chat_model("openai:judge", base_url=server.base_url, api_key="none")
         judge = Judge(model, price)
-        counted, uncounted, unheard = [await judge.judge("When?", "7 May", "On May 7th.") for _ in range(3)]
+        counted, uncounted, unreached = [await judge.judge("When?", "7 May", "On May 7th.") for _ in range(3)]
     assert (counted.calls, counted.cost) == (2, 2.0 * 22 + 14)
     assert (uncounted.calls, uncounted.cost) == (1, None)
-    assert (unheard.calls, unheard.cost, unheard.unheard) == (0, None, True)
+    assert (unreached.calls, unreached.cost, unreached.unreachable) == (0, None, True)
 
 
 async def test_the_prompt_holds_the_material_as_it_is() -> None:

@@ -236,7 +236,7 @@ def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its
     names = ["own_factconsolidation_mh_6k", "selective forgetting", "own_factconsolidation_mh_6k, 2 hops"]
     assert list(summary["m2a"]["categories"]) == names
     [table] = [one for one in tables_of(summary, {}) if one.title.startswith("By sub-dataset")]
-    assert len(table.rows) == 3 and "no figure on them stands beside a published one" in table.note
+    assert len(table.rows) == 3 and "do not compare them with published figures" in table.note
 
 
 def hop(cloze: str, question: str, answer: str) -> dict[str, Any]:

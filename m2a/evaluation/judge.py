@@ -1,9 +1,9 @@
-"""A language model that marks answers: right or wrong, or no verdict at all. It never guesses one.
+"""A language model that judges answers: right, wrong, or no verdict if none can be read from its reply.
 
 LongMemEval counts by rules of its own for each of its types of question (`prompts/judge_rules`), which follow in meaning
-those that its authors give to GPT-4o, in words of ours; other questions are marked by one set of rules. These are stricter
+those that its authors give to GPT-4o, in our own words; all other questions are judged by one set of rules. These are stricter
 than those of the M2A paper (appendix D.3), by which an answer is right "as long as it touches on the same topic": a judge
-named PAPER + its model marks all questions by the paper's own words.
+named PAPER + its model judges all questions by the paper's own words.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from models.thoughts import without_thoughts
 KEY = "M2A_JUDGE_API_KEY"
 REPEATS = 2
 STRICT = " (strict)"
-"""Behind the name of a strict judge."""
+"""Ends the name of a strict judge."""
 NOTHING_SAID = "Nothing was said of it: the right answer is that this is not known."
 
 _PROMPTS = files("m2a.evaluation").joinpath("prompts")
@@ -37,20 +37,20 @@ _PAPER_PROMPT = _PROMPTS.joinpath("judge_paper.md").read_text(encoding="utf-8")
 VERSION = hashlib.sha256(
     json.dumps([_PROMPT, _RULES, _PAPER_PROMPT, NOTHING_SAID, sorted(RUBRICS)]).encode()
 ).hexdigest()[:12]
-"""Of the prompts and all rules."""
+"""A hash of the prompts and all rules."""
 
 Wording = Literal["lenient", "strict", "paper"]
 PAPER = "paper:"
-"""Before the name of a judge that goes by the paper's words."""
+"""Begins the name of a judge that uses the paper's wording."""
 _LABELS: dict[str, Verdict] = {"right": "right", "correct": "right", "wrong": "wrong"}
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, why, and what it took. `usage` sums what the server counted; None where it did not count. `calls` are
-    those that were answered, `cost` is in dollars, None where it is unknown.
+    """A verdict, its reason, and what it took.
 
-    `unheard` is for a service that failed: then nothing was judged, and asking again may help.
+    `usage` sums the server's counts, or is None if it did not count. `calls` are those that were answered. `cost` is in
+    dollars, or None if unknown. If the judge is `unreachable`, nothing was judged, and asking again may help.
     """
 
     verdict: Verdict
@@ -58,14 +58,14 @@ class Judgement:
     usage: TokenUsage
     calls: int
     cost: float | None = None
-    unheard: bool = False
+    unreachable: bool = False
 
 
 class Judge:
-    """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows.
+    """Judges one answer at a time; calls may run side by side. `name` appears in tables and rows.
 
-    `lenient` is generous about form, as published judges are; `strict` lets nothing vague or partial pass, but for gold answers
-    that are rubrics; `paper` has the words of the paper's appendix D.3 in place of ours.
+    `lenient` is generous about form, as published judges are. `strict` accepts nothing vague or partial, except where the gold
+    answer is a rubric. `paper` uses the wording of the paper's appendix D.3.
     """
 
     def __init__(self, chat_model: ChatModel, price: Price = unknown, *, wording: Wording = "lenient") -> None:
@@ -79,14 +79,12 @@ class Judge:
         self.chat_model = chat_model
 
     async def judge(self, question: str, gold: str | None, reply: str, category: str = "") -> Judgement:
-        """`judge_failed` where no verdict could be read after two repeats, or the service failed; never an exception.
+        """Returns `judge_failed` if no verdict could be read after two repeats, or the service failed; raises nothing.
 
-        `gold` is None where nothing was said of it; then a reply that says so is right. `category` is that of the
-        question: some have rules of their own.
+        `gold` is None for a question without an answer; then a reply that says so is right. Some categories have rules of
+        their own.
         """
-        is_strict = (
-            self._wording == "strict" and category not in RUBRICS
-        )  # a rubric is nothing that a reply could give whole
+        is_strict = self._wording == "strict" and category not in RUBRICS  # no reply can give a whole rubric
         rules = _RULES["strict"] if is_strict else _RULES.get(category, _RULES["default"])
         words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
         prompt = _PAPER_PROMPT.format(**words) if self._wording == "paper" else _PROMPT.format(rules=rules, **words)
@@ -96,7 +94,7 @@ class Judge:
             try:
                 text, usage = await self._ask(prompt)
             except ChatModelError as error:
-                return self._judgement("judge_failed", told(error), spent, unheard=True)
+                return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
             spent.append(usage)
             label = label_of(text)
             if label is not None:
@@ -104,11 +102,13 @@ class Judge:
             reason = f"No single verdict in: {text!r:.300}"
         return self._judgement("judge_failed", reason, spent)
 
-    def _judgement(self, verdict: Verdict, reason: str, spent: list[TokenUsage], *, unheard: bool = False) -> Judgement:
+    def _judgement(
+        self, verdict: Verdict, reason: str, spent: list[TokenUsage], *, unreachable: bool = False
+    ) -> Judgement:
         usage, cost = _total(spent), None
         if usage.input_tokens is not None and usage.output_tokens is not None:
             cost = self._price(usage.input_tokens, usage.output_tokens)
-        return Judgement(verdict, reason, usage, len(spent), cost, unheard)
+        return Judgement(verdict, reason, usage, len(spent), cost, unreachable)
 
     async def _ask(self, prompt: str) -> tuple[str, TokenUsage]:
         text, usage = "", TokenUsage()
@@ -120,24 +120,24 @@ class Judge:
         return text, usage
 
 
-def told(error: ChatModelError) -> str:
-    """In words that name a judge's own key and address where the chat model's would be named."""
+def in_judge_terms(error: ChatModelError) -> str:
+    """Returns the error's sentence with the judge's key and address in place of the chat model's."""
     return naming(str(error), {"M2A_CHAT_API_KEY": KEY, "M2A_CHAT_BASE_URL": "--judge-base-url"})
 
 
 def label_of(text: str) -> Verdict | None:
-    """The one label that a judge's answer holds as a JSON object; None where there is none, or more than one."""
+    """Returns the one label in the JSON objects of a judge's reply, or None if there is none or they differ."""
     labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in _labels(text)}
     return labels.pop() if len(labels) == 1 else None
 
 
 def _labels(text: str) -> Iterator[object]:
-    """The label of each JSON object in a text, objects within objects apart."""
+    """Yields the label of each JSON object in a text, without objects inside objects."""
     text, decoder, place = without_thoughts(text), json.JSONDecoder(), 0
     while (place := text.find("{", place)) >= 0:
         try:
             found, place = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):  # no JSON, or lists in lists without an end
+        except (ValueError, RecursionError):  # no JSON, or endlessly nested lists
             place += 1
         else:
             yield found.get("label")
