@@ -2,7 +2,7 @@
 
 import pytest
 
-from m2a.evaluation.judge import REPEATS, VERSION, Judge
+from m2a.evaluation.judge import REPEATS, VERSION, Judge, Judgement
 from models.load import load_chat_model
 from tests.chat_server import ChatServer, Reply, hang, replies, say, status
 
@@ -148,3 +148,43 @@ async def test_a_strict_judge_has_a_name_and_rules_of_its_own() -> None:
     assert "more vaguely" in prompts[0] and "Be generous" not in prompts[0]
     assert "Be generous" in prompts[1] and "more vaguely" not in prompts[1]
     assert "need not meet every point" in prompts[2] and "all of the gold answer" not in prompts[2]
+
+
+GOLD, KEYPOINTS, SUMMARY = "Ann sails home.", ["Ann sails.", "She comes home."], "Ann sails. She sinks. She is found."
+
+
+async def summary_after(*script: Reply) -> tuple[Judgement, list[str]]:
+    """The judgement of a summary, and the prompts that it took."""
+    with ChatServer(replies(*script)) as server:
+        judgement = await judge_at(server).judge_summary(GOLD, KEYPOINTS, SUMMARY)
+        return judgement, [request.json["messages"][0]["content"] for request in server.requests]
+
+
+async def test_a_summary_is_scored_by_the_key_points_it_covers_and_the_sentences_that_are_supported() -> None:
+    counts = ('{"fluent": 1}', '1. yes. {"covered": 1}', '{"sentences": 3, "supported": 2}')
+    judgement, prompts = await summary_after(*map(say, counts))
+    assert judgement.f1 == pytest.approx(2 * 0.5 * (2 / 3) / (0.5 + 2 / 3)) and judgement.verdict == "right"
+    assert [SUMMARY in prompt for prompt in prompts] == [True] * 3 and judgement.calls == 3
+    assert [GOLD in prompt for prompt in prompts] == [False, False, True]
+    assert ["2. She comes home." in prompt for prompt in prompts] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        ('{"fluent": 0}', '{"covered": 2}', '{"sentences": 3, "supported": 3}'),
+        ('{"fluent": 1}', '{"covered": 0}', '{"sentences": 3, "supported": 0}'),
+        ('{"fluent": 1}', '{"covered": 2}', '{"sentences": 0, "supported": 0}'),
+    ],
+)
+async def test_a_summary_that_is_not_fluent_or_says_nothing_right_has_no_points(counts: tuple[str, ...]) -> None:
+    judgement, _ = await summary_after(*map(say, counts))
+    assert (judgement.f1, judgement.verdict) == (0.0, "right")
+
+
+async def test_a_count_that_cannot_be_is_asked_again_and_never_guessed() -> None:
+    impossible = ('{"fluent": 1}', '{"covered": 3}', '{"covered": -1}', '{"covered": true}')
+    judgement, prompts = await summary_after(*map(say, impossible))
+    assert (judgement.f1, judgement.verdict, len(prompts)) == (None, "judge_failed", 4)
+    judgement, _ = await summary_after(say('{"fluent": 1}'), status(401, "no such key"))
+    assert judgement.unreachable and judgement.f1 is None and judgement.calls == 1

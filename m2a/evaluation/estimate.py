@@ -12,6 +12,7 @@ _PROMPT = 300  # instructions
 _REPLY = 60
 _MEMORY = 60  # a memory or a turn in a prompt
 _JUDGE = 400
+_CALLS_PER_SUMMARY = 3  # of a judge
 
 # Calls per exchange or message, and prompt tokens per call besides the instructions, as observed with a small model.
 _AGENT_UPDATES = 0.5  # updates per message: one per exchange of two
@@ -52,33 +53,35 @@ class _Size(NamedTuple):
     """The size of what is asked.
 
     `history` counts the tokens of each dialogue once per question, up to the window. `excess` counts the tokens by which all
-    messages together exceed usual messages, as chunks of a document do.
+    messages together exceed usual messages, as chunks of a document do. `judgements` counts the calls of one judge.
     """
 
     messages: int
     questions: int
     history: int
     excess: int
+    judgements: int
 
 
 def estimate(
     benchmark: Benchmark, systems: Sequence[str], *, asks_model: bool, judges: int, window: int
 ) -> list[Estimate]:
     """Returns the estimate of each system, including the judges. Without a model, judges judge the answers of the rules."""
-    messages = questions = history = total = 0
+    messages = questions = history = total = judgements = 0
     for dialogue in benchmark.dialogues:
         tokens = sum(len(turn.text) + 60 for turn in dialogue.turns) // CHARACTERS_PER_TOKEN
         messages += sum(1 for _ in dialogue.turns)
         questions += len(dialogue.questions)
         history += min(window, tokens) * len(dialogue.questions)
         total += tokens
-    size = _Size(messages, questions, history, max(0, total - messages * _MEMORY))
+        judgements += sum(_CALLS_PER_SUMMARY if q.measure == "summary" else 1 for q in dialogue.questions)
+    size = _Size(messages, questions, history, max(0, total - messages * _MEMORY), judgements)
     return [_of(system, size, judges, asks_model=asks_model) for system in systems]
 
 
 def _of(system: str, size: _Size, judges: int, *, asks_model: bool) -> Estimate:
-    messages, questions, history, excess = size
-    judged = judges * questions if asks_model or registry.answers_offline(system) else 0
+    messages, questions, history, excess, judgements = size
+    judged = judges * judgements if asks_model or registry.answers_offline(system) else 0
     taking_in = answering = tokens = building = 0
     if asks_model and system.startswith("m2a"):
         taking_in = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE)

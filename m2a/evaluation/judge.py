@@ -8,10 +8,11 @@ named PAPER + its model judges all questions by the paper's own words.
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.evaluation.record import Verdict
@@ -34,8 +35,12 @@ _RULES = {
     if file.name.endswith(".md")
 }
 _PAPER_PROMPT = _PROMPTS.joinpath("judge_paper.md").read_text(encoding="utf-8")
+_SUMMARY_PROMPTS = {
+    name: _PROMPTS.joinpath("summary", f"{name}.md").read_text(encoding="utf-8")
+    for name in ("fluency", "recall", "precision")
+}
 VERSION = hashlib.sha256(
-    json.dumps([_PROMPT, _RULES, _PAPER_PROMPT, NOTHING_SAID, sorted(RUBRICS)]).encode()
+    json.dumps([_PROMPT, _RULES, _PAPER_PROMPT, _SUMMARY_PROMPTS, NOTHING_SAID, sorted(RUBRICS)]).encode()
 ).hexdigest()[:12]
 """A hash of the prompts and all rules."""
 
@@ -50,7 +55,8 @@ class Judgement:
     """A verdict, its reason, and what it took.
 
     `usage` sums the server's counts, or is None if it did not count. `calls` are those that were answered. `cost` is in
-    dollars, or None if unknown. If the judge is `unreachable`, nothing was judged, and asking again may help.
+    dollars, or None if unknown. If the judge is `unreachable`, nothing was judged, and asking again may help. `f1` is the score
+    of a summary.
     """
 
     verdict: Verdict
@@ -59,6 +65,7 @@ class Judgement:
     calls: int
     cost: float | None = None
     unreachable: bool = False
+    f1: float | None = None
 
 
 class Judge:
@@ -89,18 +96,55 @@ class Judge:
         words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
         prompt = _PAPER_PROMPT.format(**words) if self._wording == "paper" else _PROMPT.format(rules=rules, **words)
         spent: list[TokenUsage] = []
-        reason = ""
-        for _ in range(1 + REPEATS):
+        try:
+            text = await self._reply(prompt, label_of, spent)
+        except ChatModelError as error:
+            return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
+        label = label_of(text)
+        if label is None:
+            return self._judgement("judge_failed", f"No single verdict in: {text!r:.300}", spent)
+        return self._judgement(label, without_thoughts(text), spent)
+
+    async def judge_summary(self, gold: str, keypoints: Sequence[str], reply: str) -> Judgement:
+        """Scores a summary by F1, as MemoryAgentBench does: from the key points that it covers, and from its sentences that the
+        gold summary supports; 0 if it is not fluent.
+
+        Returns `judge_failed` and no score if a count could not be read after two repeats, or the service failed.
+        """
+        listed = "\n".join(f"{number}. {keypoint}" for number, keypoint in enumerate(keypoints, start=1))
+        words = {"gold": gold, "keypoints": listed, "count": len(keypoints), "reply": reply}
+        limits: Mapping[str, Mapping[str, int | None]] = {
+            "fluency": {"fluent": 1},
+            "recall": {"covered": len(keypoints)},
+            "precision": {"sentences": None, "supported": None},
+        }
+        spent: list[TokenUsage] = []
+        counts: dict[str, int] = {}
+        for name, keys in limits.items():
+            prompt = _SUMMARY_PROMPTS[name].format(**words)
             try:
-                text, usage = await self._ask(prompt)
+                text = await self._reply(prompt, partial(counts_in, limits=keys), spent)
             except ChatModelError as error:
                 return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
+            found = counts_in(text, keys)
+            if found is None:
+                return self._judgement("judge_failed", f"No count for {name} in: {text!r:.300}", spent)
+            counts |= found
+        recall = counts["covered"] / len(keypoints)
+        precision = min(counts["supported"], counts["sentences"]) / max(1, counts["sentences"])
+        f1 = counts["fluent"] * 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+        reason = f"Fluency {counts['fluent']}, recall {recall:.3f}, precision {precision:.3f}."
+        return replace(self._judgement("right", reason, spent), f1=f1)
+
+    async def _reply(self, prompt: str, read: Callable[[str], object], spent: list[TokenUsage]) -> str:
+        """Returns the first reply from which `read` returns something, or else the third."""
+        text = ""
+        for _ in range(1 + REPEATS):
+            text, usage = await self._ask(prompt)
             spent.append(usage)
-            label = label_of(text)
-            if label is not None:
-                return self._judgement(label, without_thoughts(text), spent)
-            reason = f"No single verdict in: {text!r:.300}"
-        return self._judgement("judge_failed", reason, spent)
+            if read(text) is not None:
+                break
+        return text
 
     def _judgement(
         self, verdict: Verdict, reason: str, spent: list[TokenUsage], *, unreachable: bool = False
@@ -127,12 +171,23 @@ def in_judge_terms(error: ChatModelError) -> str:
 
 def label_of(text: str) -> Verdict | None:
     """Returns the one label in the JSON objects of a judge's reply, or None if there is none or they differ."""
-    labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in _labels(text)}
+    given = [found.get("label") for found in _objects(text)]
+    labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in given}
     return labels.pop() if len(labels) == 1 else None
 
 
-def _labels(text: str) -> Iterator[object]:
-    """Yields the label of each JSON object in a text, without objects inside objects."""
+def counts_in(text: str, limits: Mapping[str, int | None]) -> dict[str, int] | None:
+    """Returns the counts of the last JSON object in a judge's reply, or None unless all are there and within their limits."""
+    found = [one for one in _objects(text) if set(limits) <= set(one)]
+    if not found:
+        return None
+    counts = {key: found[-1][key] for key in limits}
+    is_count = all(type(count) is int and count >= 0 for count in counts.values())
+    return counts if is_count and all(limit is None or counts[key] <= limit for key, limit in limits.items()) else None
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yields each JSON object in a text, without objects inside objects."""
     text, decoder, place = without_thoughts(text), json.JSONDecoder(), 0
     while (place := text.find("{", place)) >= 0:
         try:
@@ -140,7 +195,7 @@ def _labels(text: str) -> Iterator[object]:
         except (ValueError, RecursionError):  # no JSON, or endlessly nested lists
             place += 1
         else:
-            yield found.get("label")
+            yield found
 
 
 def _total(usages: list[TokenUsage]) -> TokenUsage:

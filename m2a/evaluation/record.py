@@ -40,7 +40,8 @@ class QuestionRecord:
     - Token counts are None if no model was called, costs are None if unknown, and those of judges are counted separately.
       Times are in seconds.
     - `sources` are references of the turns that the answer could rest on.
-    - `measure`, `stratum`, `hops` and `known_error` are those of the question.
+    - `measure`, `stratum`, `hops`, `known_error` and `keypoints` are those of the question.
+    - `summary_f1` holds the score of a summary per judge; its verdict is `right` if a score could be read.
     """
 
     system: str
@@ -81,6 +82,8 @@ class QuestionRecord:
     stratum: str = ""
     hops: int = 1
     known_error: bool = False
+    keypoints: tuple[str, ...] = ()
+    summary_f1: dict[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
 
 

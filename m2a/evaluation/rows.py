@@ -52,6 +52,7 @@ def question_row(
         stratum=asked.stratum,
         hops=asked.hops,
         known_error=asked.known_error,
+        keypoints=asked.keypoints,
     )
 
 
@@ -80,6 +81,7 @@ def with_judgements(row: QuestionRecord, judgements: Mapping[str, Judgement]) ->
     row = replace(
         row,
         verdicts=row.verdicts | {name: one.verdict for name, one in judgements.items()},
+        summary_f1=row.summary_f1 | {name: one.f1 for name, one in judgements.items() if one.f1 is not None},
         unreachable={name: one.reason for name, one in judgements.items() if one.unreachable},
         trace=(
             *row.trace,

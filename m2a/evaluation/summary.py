@@ -92,6 +92,7 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
         "abstention": _abstention(main),
         "false_abstention": _of_reply(_declines_wrongly),
         "as_published": _of_reply(lambda reply, row: as_published(row.measure, reply, _golds(row)), _is_measured),
+        "summary_f1": _summary_f1(main),
         "strict": _strict,
         "chain_valid": _chain_valid,
         "errors": lambda row: float(row.error is not None),
@@ -145,8 +146,8 @@ def _judge_failed(judges: Sequence[str]) -> Metric:
 
 
 def _right(row: QuestionRecord, judge: str) -> float | None:
-    """Returns 1 or 0, or None if this judge was not asked. A judge that failed counts as wrong."""
-    return float(row.verdicts[judge] == "right") if judge in row.verdicts else None
+    """Returns 1 or 0, or None if this judge was not asked, or scores a summary. A judge that failed counts as wrong."""
+    return float(row.verdicts[judge] == "right") if judge in row.verdicts and row.measure != "summary" else None
 
 
 def _answered(row: QuestionRecord) -> bool:
@@ -161,7 +162,7 @@ def _has_words(row: QuestionRecord) -> bool:
 
 def _is_measured(row: QuestionRecord) -> bool:
     """Whether the benchmark has its own measure for the words of the answer."""
-    return row.gold is not None and bool(row.measure) and _answered(row)
+    return row.gold is not None and row.measure not in ("", "summary") and _answered(row)
 
 
 def _golds(row: QuestionRecord) -> tuple[str, ...]:
@@ -200,6 +201,18 @@ def _chain_valid(row: QuestionRecord) -> float | None:
     if right is None or row.hops < 2 or not row.evidence:
         return None
     return right * float(set(row.evidence) <= set(row.sources))
+
+
+def _summary_f1(judges: Sequence[str]) -> Metric:
+    """Returns the metric of summaries, the mean over the judges. A judge that failed gives 0."""
+
+    def of(row: QuestionRecord) -> float | None:
+        asked = [judge for judge in judges if judge in row.verdicts]
+        if row.measure != "summary" or not asked:
+            return None
+        return float(np.mean([row.summary_f1.get(judge, 0.0) for judge in asked]))
+
+    return of
 
 
 def _abstention(judges: Sequence[str]) -> Metric:

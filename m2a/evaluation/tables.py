@@ -215,17 +215,18 @@ def _known_errors(summary: Summary) -> Table | None:
 
 def _competencies(summary: Summary) -> Table | None:
     """Returns MemoryAgentBench by sub-dataset, competency and stratum, scored as published and strictly."""
-    if not _has(summary, "as_published"):
+    metrics = ("as_published", "summary_f1", "strict", "chain_valid")
+    if not any(_has(summary, metric) for metric in metrics):
         return None
-    metrics = ("as_published", "strict", "chain_valid")
     rows = tuple(
         (f"{system}: {category}", str(one["n"]), *(percent(one, metric) for metric in metrics))
         for category in categories_of(summary)
         for system, figures in summary.items()
-        if "as_published" in (one := figures["categories"].get(category, {}))
+        if not set(metrics).isdisjoint(one := figures["categories"].get(category, {}))
     )
     note = (
-        "as_published: as MemoryAgentBench scores; a reply that lists an old and a new value counts as right. strict: the short "
+        "as_published: as MemoryAgentBench scores; a reply that lists an old and a new value counts as right. summary_f1: by the "
+        "judges, from the key points covered and the sentences supported. strict: the short "
         "answer (after “Answer:”, or the first line) is a gold answer and nothing else. chain_valid: strict, and the chunks of "
         "all facts of the chain were among the sources. Categories that begin with own_ were composed here; do not compare them "
         "with published figures."

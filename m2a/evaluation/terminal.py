@@ -23,6 +23,7 @@ _COLUMNS = (
     "f1",
     "accepted_match",
     "as_published",
+    "summary_f1",
     "strict",
     "chain_valid",
     "recall@5",

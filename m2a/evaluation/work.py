@@ -62,6 +62,11 @@ async def check_services(work: Work, row: QuestionRecord, judges: Sequence[Judge
 
 async def with_verdicts(row: QuestionRecord, reply: str, judges: Sequence[Judge]) -> QuestionRecord:
     """Asks the judges about a reply, side by side, and returns the row with their judgements."""
-    asked = (judge.judge(row.question, row.gold, reply, row.category) for judge in judges)
+    asked = (
+        judge.judge_summary(row.gold or "", row.keypoints, reply)
+        if row.measure == "summary"
+        else judge.judge(row.question, row.gold, reply, row.category)
+        for judge in judges
+    )
     judgements = await asyncio.gather(*asked)
     return with_judgements(row, dict(zip((judge.name for judge in judges), judgements, strict=True)))
