@@ -165,7 +165,7 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
         write_report(tmp_path)
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "run.json").write_text("{}")
-    with pytest.raises(ReportError, match="is not finished: the same"):
+    with pytest.raises(ReportError, match="is not finished; run the same"):
         write_report(tmp_path / "begun")
     with pytest.raises(ReportError, match=r"holds no questions\.jsonl"):
         compare(tmp_path / "begun", tmp_path / "begun")

@@ -317,7 +317,7 @@ def _peer_place(settings: Settings) -> "PeerPlace":
 
 
 def _address(settings: Settings) -> tuple[str | None, str | None]:
-    """Where an OpenAI-compatible client finds the chat model, and its key."""
+    """Returns the chat model's address for an OpenAI-compatible client, and its key."""
     key = settings.chat_api_key.get_secret_value() if settings.chat_api_key else None
     if settings.chat_base_url is not None:
         return settings.chat_base_url, key

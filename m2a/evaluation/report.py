@@ -60,10 +60,10 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Raises ReportError where the folder holds no finished run."""
+    """Reads a finished run. Raises `ReportError` if the folder has none."""
     settings = read_settings(folder)
     if not all((folder / name).is_file() for name in ("summary.json", "facts.json")):
-        raise ReportError(f"The run in {folder} is not finished: the same `m2a evaluate` command goes on with it.")
+        raise ReportError(f"The run in {folder} is not finished; run the same `m2a evaluate` command to continue it.")
     return Run(folder, settings, _by_system(folder / "summary.json"), _by_system(folder / "facts.json"))
 
 
@@ -75,18 +75,18 @@ def _by_system(file: Path) -> dict[str, Any]:
 
 
 def learned_from(settings: Mapping[str, Any]) -> LearnedFrom:
-    """By system the dialogues of the run that its ranking was learned from."""
+    """Returns, by system, the dialogues of the run that its ranking was learned from."""
     found = settings.get("learned_from")
     return found if isinstance(found, dict) else {}
 
 
 def read_settings(folder: Path) -> Mapping[str, Any]:
-    """Of a run, finished or not. Raises ReportError where there is none."""
+    """Reads the settings of a run, finished or not. Raises `ReportError` if there is none."""
     if not (folder / "run.json").is_file():
         raise ReportError(f"{folder} holds no finished run. Run `m2a evaluate … --out {folder}` first.")
-    settings = _object(folder / "run.json", "make the run anew in another folder")
+    settings = _object(folder / "run.json", "repeat the run in another folder")
     if "format" in settings:
-        raise ReportError(f"{folder} is a data set made by data_synthesis, no run of `m2a evaluate`.")
+        raise ReportError(f"{folder} is a data set made by data_synthesis, not a run of `m2a evaluate`.")
     return settings
 
 
