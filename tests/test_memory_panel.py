@@ -294,7 +294,7 @@ async def test_the_memory_opens_with_what_is_known_in_short(
         told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
         told(bank, f"The parcel number {number} came.")
     told(bank, "Ana lives in Lisbon.", name="Ana")
-    bobo, ana, rest = assistant.browser(assistant.local_owner).summary()
+    _subjects, (bobo, ana, rest) = assistant.browser(assistant.local_owner).overview()
     assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
     assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
     assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
