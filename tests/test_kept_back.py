@@ -37,7 +37,7 @@ def reaches(memory: Memory, word: str = MARKER) -> list[str]:
         "entries": bank.entries(),
         "by id": bank.entries_by_id(range(1, 40)),
         "older": bank.replaced_entries(range(1, 40)),
-        "superseded": bank.superseded_in(range(1, 40)),
+        "superseded": bank.revisions_in(range(1, 40)),
         "pinned": [*bank.pinned(), *bank.standing_preferences()],
         "concepts": bank.concepts(),
         "conversation": [bank.conversation(one.conversation_id) for one in bank.conversations()],

@@ -140,10 +140,16 @@ class MemoryReader:
         with self._database.read(self.owner) as unit:
             return self._semantic.superseded(unit, memory_ids)
 
-    def superseded_in(self, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """Returns, by message id, the replaced entries that rest on that message."""
+    def revisions_in(self, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
+        """Returns, by message id, the replaced entries that rest on that message, and the live entries that correct a part of
+        one that rests on it."""
         with self._database.read(self.owner) as unit:
-            return self._semantic.superseded_in(unit, message_ids)
+            superseded = self._semantic.superseded_in(unit, message_ids)
+            corrections = self._semantic.corrections_in(unit, message_ids)
+        return {
+            message_id: [*superseded.get(message_id, ()), *corrections.get(message_id, ())]
+            for message_id in sorted({*superseded, *corrections})
+        }
 
     def history(self, memory_id: int) -> list[HistoryRow]:
         """Returns all changes to a memory, oldest first.

@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from m2a.memory.names import known_names
+from m2a.memory.names import asked_of, known_names
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import Asked, Record, Words, WordStatistics, asks_for_picture, features
 from m2a.memory.ranking.ranker import Ranker
@@ -147,12 +147,14 @@ class RankedQuestion:
         self._text = text
         speakers = frozenset(word for speaker in memory.speakers for word in finished_words(speaker))
         self._names = known_names(text, memory.statistics.holding, speakers)
+        self._names_a_stranger = bool(asked_of(text, memory.statistics.holding, speakers))
         self._beside_words: set[RecordKey] = set()
 
     @property
     def names_what_is_held(self) -> bool:
-        """Whether it names something or somebody that several records name, apart from the speakers."""
-        return bool(self._names)
+        """Whether it names something or somebody, none of the speakers, that several of the records name, and is not asked of
+        somebody of whom there is nothing: a dog Max in the memory says nothing of the dog Max of a John who is unknown."""
+        return bool(self._names) and not self._names_a_stranger
 
     def encoded(self, states: TokenStates) -> None:
         """Stores the question's token states."""
