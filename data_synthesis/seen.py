@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -67,7 +67,8 @@ class Fact:
         return content_of(" ".join(part[-1] for part in parts if part))
 
 
-def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
+@lru_cache(maxsize=1024)
+def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
     """All that is stated of what a photo of a concept shows."""
     facts = []
     for text in filter(None, (photo.setting, photo.description)):
@@ -87,7 +88,7 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
         for one in concept.questions
         if one.photo == photo.path
     ]
-    return facts
+    return tuple(facts)
 
 
 def plain_look(look: str) -> str:
@@ -191,7 +192,8 @@ class Sight:
         return [one for one in self.concepts if holds(text, one.name)]
 
     def shown_at(self, place: TurnPlace) -> list[PersonalConcept]:
-        return [one for one in self.concepts if place in self.showing(one)]
+        photos = self.turns[place].photos if place in self.turns else ()
+        return [one for one in self.concepts if any(own.path in photos for own in one.photos)]
 
     def stated(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
         """All words that are stated of photos of a concept, or of those named."""
@@ -226,10 +228,6 @@ class Sight:
             for expression in expressions_in(sentence):
                 with suppress(ValueError):
                     yield sentence, resolve(expression, day)
-
-    def tells_a_day(self, place: TurnPlace) -> bool:
-        """Whether a turn without a photo says when something happened, other than on its own day."""
-        return not self.turns[place].photos and any(expression for expression, _ in self.dates_told(place))
 
     def places(self, question: GeneratedQuestion) -> list[TurnPlace]:
         """Its evidence, as far as that exists."""
@@ -304,7 +302,9 @@ class Sight:
                 found += [(concept, photo, fact) for fact in facts if answer <= fact.words][:1]
         return found
 
-    def _facts_asked(self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
+    def _facts_asked(
+        self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto
+    ) -> Sequence[Fact]:
         """Those that the question can be about: the setting if it asks where, an attribute that it names."""
         facts, asked = facts_of(concept, photo), content_of(question.text)
         if question.category == VISUAL_RETRIEVAL:
