@@ -110,7 +110,7 @@ def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
             yield f"it speaks to {name}, who is not there."
     before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
     met = names_of(before.text) - sight.names if before else set()
-    for name in set(_REGARDS.findall(turn.text)) - sight.names - met if met else ():
+    for name in sorted({*_REGARDS.findall(turn.text)} - sight.names - met) if met else ():
         yield f"it sends greetings to {name}, and the turn before speaks of {min(met)}."
     named = sight.named_in(turn.text)
     for one in sight.shown_at(place):
@@ -192,7 +192,7 @@ def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
     before = [at for at, one in sight.turns.items() if at < place and one.speaker == turn.speaker]
     about = {at for one in sight.named_in(turn.text) for at in sight.about[one.name]}
     about |= {TurnPlace(at.session, at.turn + 1) for at in about}
-    for name in set(_DENIED.findall(turn.text)) & names_of(turn.text) - sight.names:
+    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - sight.names):
         if about and not any(holds(sight.turns[at].text, name) for at in before if at in about):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
     for sentence, new in sight.dated_sentences(place):
@@ -200,7 +200,7 @@ def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
             (at, old)
             for at in reversed(before)
             for earlier, old in sight.dated_sentences(at)
-            if len(content_of(earlier) & content_of(sentence)) >= 2
+            if len([word for word in content_of(earlier) & content_of(sentence) if len(word) > 3]) >= 2
         )
         at, old = next(alike, (place, None))
         if old == new:
