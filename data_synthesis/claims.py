@@ -46,7 +46,7 @@ _BESIDE = re.compile(
 _OF_OTHERS = re.compile(
     r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
 )
-_RELATED = re.compile(rf"\b(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?([A-Z][a-z]+)\b", re.I)
+_RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?)([A-Z][a-z]+)\b")
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
 )
@@ -106,7 +106,7 @@ def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
     for name in _GREETS.findall(turn.text):
-        if name not in sight.names | {"There"} and not any(other.startswith(name) for other in others):
+        if name not in sight.names | {"There"} and not any(other[:3] == name[:3] for other in others):
             yield f"it speaks to {name}, who is not there."
     before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
     met = names_of(before.text) - sight.names if before else set()

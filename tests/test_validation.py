@@ -25,7 +25,7 @@ from tests import planted_content_faults, planted_host_faults
 from tests.chat_server import ChatServer, Reply, call
 from tests.merged_folder import FILES, MergedFolder, write_json, write_locomo, write_merged_folder
 from tests.planted_faults import FAULTS
-from tests.planted_untruths import FURTHER, LATER, UNTRUTHS, make_consistent, write_source
+from tests.planted_untruths import FURTHER, LATER, UNTRUTHS, make_consistent, say, write_source
 from tests.requirements import DREAMBOOTH, needs
 
 PLANTED = (planted_content_faults, planted_host_faults)  # these enter theirs in FAULTS too
@@ -314,6 +314,21 @@ def test_an_untruth_is_found_though_all_files_agree(name: str, copied: MergedFol
     report = validate(copied.path, None, sources)
     assert any(words in str(fault) for fault in report.faults), str(report)
     assert not {fault.rule for fault in report.faults} & {"schema", "records", "id map"}, str(report)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        {"D3:3": "+My mother and I talked.", "D5:3": "+My husband and I talked."},  # no name follows
+        {"D3:4": "Thanks, Benny! He says sorry."},
+    ],
+)
+def test_what_people_may_say_is_no_fault(turns: dict[str, str], copied: MergedFolder) -> None:
+    for where, text in turns.items():
+        say(where, text)(copied)
+    make_consistent(copied)
+    report = validate(copied.path)
+    assert not report.faults, str(report)
 
 
 async def test_a_model_without_photos_tells_what_needs_none(good: Path) -> None:
