@@ -191,7 +191,6 @@ def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
         return
     before = [at for at, one in sight.turns.items() if at < place and one.speaker == turn.speaker]
     about = {at for one in sight.named_in(turn.text) for at in sight.about[one.name]}
-    about |= {TurnPlace(at.session, at.turn + 1) for at in about}
     for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - sight.names):
         if about and not any(holds(sight.turns[at].text, name) for at in before if at in about):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."

@@ -371,6 +371,10 @@ LATER: dict[str, tuple[Plant, str]] = {
         ),
         "what is shared in D3:2 is shared on its own day",
     ),
+    "an answer to who asks about it tells": (
+        both(say("D6:2", "And how is Rosso?"), say("D6:3", "It still has the silver key.")),
+        "D6:3 tells 'a silver key' of Rosso",
+    ),
     "the same day once more": (
         say("D5:4", "+I told you the wrong day, I bought Rosso at the flea market on April 29."),
         "takes back the day that D2:3 tells, and tells the same day",
