@@ -162,11 +162,11 @@ class Sight:
 
     @cached_property
     def about(self) -> dict[str, list[TurnPlace]]:
-        """The turns that speak of each concept: that name it, answer one that does, or stand near one that shows it."""
-        about = {}
+        """The turns that speak of each concept: that name it, name none and answer one that does, or stand near its photo."""
+        about, unnamed = {}, {place for place, turn in self.turns.items() if not self.named_in(turn.text)}
         for concept in self.concepts:
             places = {place for place, turn in self.turns.items() if holds(turn.text, concept.name)}
-            places |= {TurnPlace(at.session, at.turn + 1) for at in places}
+            places |= {TurnPlace(at.session, at.turn + 1) for at in places} & unnamed
             for at in self.showing(concept):
                 places |= {TurnPlace(at.session, at.turn + step) for step in range(-_NEAR, _NEAR + 1)}
             about[concept.name] = [place for place in self.turns if place in places]
