@@ -46,7 +46,7 @@ _BESIDE = re.compile(
 _OF_OTHERS = re.compile(
     r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
 )
-_RELATED = re.compile(rf"\b(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?([A-Z][a-z]+)\b", re.I)
+_RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?)([A-Z][a-z]+)\b")
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
 )
@@ -106,11 +106,11 @@ def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
     for name in _GREETS.findall(turn.text):
-        if name not in sight.names | {"There"} and not any(other.startswith(name) for other in others):
+        if name not in sight.names | {"There"} and not any(other[:3] == name[:3] for other in others):
             yield f"it speaks to {name}, who is not there."
     before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
     met = names_of(before.text) - sight.names if before else set()
-    for name in set(_REGARDS.findall(turn.text)) - sight.names - met if met else ():
+    for name in sorted({*_REGARDS.findall(turn.text)} - sight.names - met) if met else ():
         yield f"it sends greetings to {name}, and the turn before speaks of {min(met)}."
     named = sight.named_in(turn.text)
     for one in sight.shown_at(place):
@@ -191,8 +191,7 @@ def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
         return
     before = [at for at, one in sight.turns.items() if at < place and one.speaker == turn.speaker]
     about = {at for one in sight.named_in(turn.text) for at in sight.about[one.name]}
-    about |= {TurnPlace(at.session, at.turn + 1) for at in about}
-    for name in set(_DENIED.findall(turn.text)) & names_of(turn.text) - sight.names:
+    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - sight.names):
         if about and not any(holds(sight.turns[at].text, name) for at in before if at in about):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
     for sentence, new in sight.dated_sentences(place):
@@ -200,7 +199,7 @@ def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
             (at, old)
             for at in reversed(before)
             for earlier, old in sight.dated_sentences(at)
-            if len(content_of(earlier) & content_of(sentence)) >= 2
+            if len([word for word in content_of(earlier) & content_of(sentence) if len(word) > 3]) >= 2
         )
         at, old = next(alike, (place, None))
         if old == new:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -67,7 +67,8 @@ class Fact:
         return content_of(" ".join(part[-1] for part in parts if part))
 
 
-def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
+@lru_cache(maxsize=1024)
+def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
     """All that is stated of what a photo of a concept shows."""
     facts = []
     for text in filter(None, (photo.setting, photo.description)):
@@ -87,7 +88,7 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
         for one in concept.questions
         if one.photo == photo.path
     ]
-    return facts
+    return tuple(facts)
 
 
 def plain_look(look: str) -> str:
@@ -161,10 +162,11 @@ class Sight:
 
     @cached_property
     def about(self) -> dict[str, list[TurnPlace]]:
-        """The turns that speak of each concept: that name it, show it, or stand near one that shows it."""
-        about = {}
+        """The turns that speak of each concept: that name it, name none and answer one that does, or stand near its photo."""
+        about, unnamed = {}, {place for place, turn in self.turns.items() if not self.named_in(turn.text)}
         for concept in self.concepts:
             places = {place for place, turn in self.turns.items() if holds(turn.text, concept.name)}
+            places |= {TurnPlace(at.session, at.turn + 1) for at in places} & unnamed
             for at in self.showing(concept):
                 places |= {TurnPlace(at.session, at.turn + step) for step in range(-_NEAR, _NEAR + 1)}
             about[concept.name] = [place for place in self.turns if place in places]
@@ -191,7 +193,8 @@ class Sight:
         return [one for one in self.concepts if holds(text, one.name)]
 
     def shown_at(self, place: TurnPlace) -> list[PersonalConcept]:
-        return [one for one in self.concepts if place in self.showing(one)]
+        photos = self.turns[place].photos if place in self.turns else ()
+        return [one for one in self.concepts if any(own.path in photos for own in one.photos)]
 
     def stated(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
         """All words that are stated of photos of a concept, or of those named."""
@@ -226,10 +229,6 @@ class Sight:
             for expression in expressions_in(sentence):
                 with suppress(ValueError):
                     yield sentence, resolve(expression, day)
-
-    def tells_a_day(self, place: TurnPlace) -> bool:
-        """Whether a turn without a photo says when something happened, other than on its own day."""
-        return not self.turns[place].photos and any(expression for expression, _ in self.dates_told(place))
 
     def places(self, question: GeneratedQuestion) -> list[TurnPlace]:
         """Its evidence, as far as that exists."""
@@ -304,7 +303,9 @@ class Sight:
                 found += [(concept, photo, fact) for fact in facts if answer <= fact.words][:1]
         return found
 
-    def _facts_asked(self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
+    def _facts_asked(
+        self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto
+    ) -> Sequence[Fact]:
         """Those that the question can be about: the setting if it asks where, an attribute that it names."""
         facts, asked = facts_of(concept, photo), content_of(question.text)
         if question.category == VISUAL_RETRIEVAL:

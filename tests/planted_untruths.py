@@ -211,7 +211,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
         ),
         "says 'a silver key'",
     ),
-    "a month accepted for a day": (ask(f"{G1}/3", accepted_answers=["April 2023"]), "does not say the day"),
+    "a month accepted for a day": (ask(f"{G1}/3", accepted_answers=["April 2023"]), "'April 2023' is accepted, but says"),
     "half an answer accepted": (ask(f"{G1}/8", accepted_answers=["silver"]), "'silver' is accepted, but says too little"),
     "another's name accepted": (ask(f"{G2}/13", accepted_answers=["Flash"]), "is the name of another"),
     "half an answer told": (say("D6:2", "+Those laces of leather last.", 1), "tells half of 'three laces of leather'"),
@@ -258,7 +258,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
     ),
     "a speaker who does not exist": (
         ask(f"{G1}/10", question="What is Rosso leaning on in the picture that Sarah shared on 9 May 2023?"),
-        "nobody called Sarah",
+        "Sarah shows no photo in its evidence",
     ),
     "what was taken back": (
         both(
@@ -330,6 +330,13 @@ LATER: dict[str, tuple[Plant, str]] = {
         ),
         "it must be '30'",
     ),
+    "knowledge of another class": (
+        ask(
+            f"{G1}/6", question="How many permanent teeth does a healthy adult of Rosso's species normally have?",
+            answer="30", evidence=["D2:1"],
+        ),
+        "it asks of another class of things than that of Rosso, a backpack",
+    ),
     "a name from nowhere": (
         ask(f"{G1}/8", question="What hangs from the zip of Rosso, who came through Beth?"),
         "nothing in its evidence says 'Beth'",
@@ -344,7 +351,7 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "a day that was taken back": (
         say("D5:4", "+I told you the wrong day, I bought Rosso on April 28."),
-        "the day that D2:3 tells is taken back in D5:4",
+        "the day of D2:3 is taken back in D5:4",
     ),
     "a number told otherwise": (
         both(
@@ -363,6 +370,10 @@ LATER: dict[str, tuple[Plant, str]] = {
             evidence=["D3:2"], **dated("D3:2", "yesterday"),
         ),
         "what is shared in D3:2 is shared on its own day",
+    ),
+    "an answer to who asks about it tells": (
+        both(say("D6:2", "And how is Rosso?"), say("D6:3", "It still has the silver key.")),
+        "D6:3 tells 'a silver key' of Rosso",
     ),
     "the same day once more": (
         say("D5:4", "+I told you the wrong day, I bought Rosso at the flea market on April 29."),
