@@ -4,7 +4,7 @@ It is derived here alone, for every generator and again for a folder that was re
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -25,7 +25,7 @@ from data_synthesis.group import (
     Seen,
     TurnPlace,
 )
-from data_synthesis.wording import content_of, holds, long_sentences, sentences, whole_words
+from data_synthesis.wording import content_of, holds, long_sentences, sentences, sentences_of, whole_words
 
 OPEN_DOMAIN = 8
 _NEAR = 2  # turns; so far from a photo words may still be about it
@@ -38,6 +38,11 @@ _ASKS_LITTLE = (
     content_of("colour color main look looks type kind shape detail visible brand item base picture photo") | POSES
 )
 _ASKED_OF_ANY = content_of("what which how is are does do can be has have like look colour color main there")
+CORRECTS = re.compile(
+    r"\b(?:wrong|turns out|mix(?:ed|ing)?(?: \w+)?[ -]up|take (?:something|it|that) back|my fault|correct(?:ion)?|mistake|"
+    r"told you it was|forget the day)\b",
+    re.I,
+)
 _PART_ENDS = re.compile(r"[,;()/]|\b(?:with|and|or|in|on|at|by|of|to|from|around|behind|above|below|held|tied)\b")
 
 
@@ -177,6 +182,22 @@ class Sight:
         """The long sentences of the dialogue's other turns."""
         return frozenset(sentence for text in self.request.texts_elsewhere for sentence in long_sentences(text))
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The words of the names of the concepts and the speakers."""
+        return frozenset(word for one in self.concepts for word in one.name.split()) | {*self.request.speakers}
+
+    def named_in(self, text: str) -> list[PersonalConcept]:
+        return [one for one in self.concepts if holds(text, one.name)]
+
+    def shown_at(self, place: TurnPlace) -> list[PersonalConcept]:
+        return [one for one in self.concepts if place in self.showing(one)]
+
+    def stated(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
+        """All words that are stated of photos of a concept, or of those named."""
+        views = [one for one in (*concept.photos, *concept.unseen) if photos is None or one.path in photos]
+        return frozenset().union(*(fact.words for view in views for fact in facts_of(concept, view)))
+
     def showing(self, concept: PersonalConcept) -> list[TurnPlace]:
         """The turns that show a concept, in their order."""
         return sorted(at for photo in concept.photos for at in self.shown.get(photo.path, ()))
@@ -196,6 +217,15 @@ class Sight:
                 with suppress(ValueError):
                     found.append((expression, resolve(expression, day)))
         return found
+
+    def dated_sentences(self, place: TurnPlace) -> Iterator[tuple[str, date]]:
+        """The sentences of a turn without a photo that tell a day, each with it."""
+        if (day := self.day(place)) is None or self.turns[place].photos:
+            return
+        for sentence in sentences_of(self.turns[place].text):
+            for expression in expressions_in(sentence):
+                with suppress(ValueError):
+                    yield sentence, resolve(expression, day)
 
     def tells_a_day(self, place: TurnPlace) -> bool:
         """Whether a turn without a photo says when something happened, other than on its own day."""
@@ -263,7 +293,7 @@ class Sight:
             yield from ((*self.owners[path], place) for path in self.turns[place].photos if path in self.owners)
 
     def named(self, question: GeneratedQuestion) -> list[PersonalConcept]:
-        return [one for one in self.concepts if holds(question.text, one.name)]
+        return self.named_in(question.text)
 
     def answered(self, question: GeneratedQuestion) -> list[Answering]:
         """Of each photo of whom the question is about the first fact that says the answer; nothing where a date is asked."""
