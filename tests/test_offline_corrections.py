@@ -359,6 +359,32 @@ def test_whoever_goes_by_a_name_and_by_what_they_are_is_one(sense: Sense) -> Non
     assert corrected_by("Uncle Ben's operation has been put off to 28 January", before, sense) is None
 
 
+@pytest.mark.parametrize(
+    ("before", "text", "meant"),
+    [
+        (
+            ["Cousin Phil lives in Hobart.", "Phil's mum lives in Burnie."],
+            "Phil has shifted to Adelaide for a girl, his mum stayed put.",
+            {None, "Cousin Phil lives in Hobart."},
+        ),
+        (
+            ["My desk downtown is on the ninth floor.", "The break room downtown is on the ninth floor."],
+            "As of the reshuffle I sit on the eleventh floor when I'm downtown; the break room stayed put.",
+            {None, "My desk downtown is on the ninth floor."},
+        ),
+        (
+            ["We're painting the lounge in duck egg."],
+            "Ok scrap that, Marcus hates it, the lounge is going to be mustard.",
+            {"We're painting the lounge in duck egg."},
+        ),
+    ],
+)
+def test_a_correction_hits_nobody_elses_memory(
+    sense: Sense, before: list[str], text: str, meant: set[str | None]
+) -> None:
+    assert corrected_by(text, before, sense) in meant
+
+
 def test_a_memory_is_forgotten_with_what_corrects_it(sense: Sense) -> None:
     hits = told(["I weigh 82 kilos.", "I weigh 81 kilos now", "I don't like coriander."], sense)
     correction = hits[1].record

@@ -723,6 +723,42 @@ async def test_a_name_is_told_by_whose_it_is(talk: Talk, told: str, asked: str, 
     assert name in reply and "I don't have that" not in reply
 
 
+@pytest.mark.parametrize(
+    ("told", "forget", "gone"),
+    [
+        (
+            ("Lotte's birthday is on 14 June.", "Bea's birthday is on 3 May.", "Megan's birthday is on 1 March."),
+            "Drop Lotte's birthday.",
+            "Lotte's birthday is on 14 June.",
+        ),
+        (
+            ("I weigh 81 kilos.", "My dog Rex weighs 11 kilos.", "The marrow weighed 61 pounds."),
+            "Forget how much I weigh.",
+            "I weigh 81 kilos.",
+        ),
+        (
+            ("We named the dog Biscuit.", "Mr Bhat has a labrador named Simba.", "I walk at seven."),
+            "Forget what we named the dog.",
+            "We named the dog Biscuit.",
+        ),
+        (
+            ("My old flat was at 9 Quay Street.", "My ex Paulo lives at 4 Harbour Street.", "I like figs."),
+            "can you lose my ex's address, don't want it sitting around",
+            "My ex Paulo lives at 4 Harbour Street.",
+        ),
+    ],
+)
+async def test_nothing_of_others_goes_with_what_is_forgotten(
+    talk: Talk, told: tuple[str, ...], forget: str, gone: str
+) -> None:
+    for text in told:
+        await talk.say(text)
+    known = set(talk.known())
+    await talk.say(forget)
+    left = known - set(talk.known())
+    assert len(left) == 1 and next(iter(left)).startswith(gone.rstrip(".")), "it alone"
+
+
 async def test_the_words_of_what_stays_are_not_forgotten_with_what_is_of_the_same_people(talk: Talk) -> None:
     for said in (
         "Nina says that the Harrisons are getting divorced, he has met somebody in Leeds.",

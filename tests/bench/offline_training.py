@@ -20,6 +20,7 @@ from m2a.types import EvidenceRange, MemoryEntry
 from models.text_encoder import MINILM
 from tests.bench.corpus import INTEGRITY, LEARNED_CASES, PAIRS, SHORT
 from tests.bench.correction_training import corrects_examples, meant_examples, situations
+from tests.bench.forget_training import forgotten_examples, requests
 from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played, holds_any
@@ -223,6 +224,7 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
             found[act] += examples
         found["answers"] += answer_examples(played, group, sense)
     found["forgets"] = forget_examples(cases, _spoken(sets), sense)
+    found["forgotten"] = forgotten_examples(requests(cases, sense), sense)
     told = situations(cases, sets, sense)
     found["meant"] = meant_examples(told, sense)
     judging = sense.with_models(as_decisions({"meant": fit(found["meant"], penalty=MEANT_PENALTY)}))
@@ -254,5 +256,6 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
     models["meant"] = fit(used["meant"], penalty=MEANT_PENALTY)
     models["forgets"] = fit(used["forgets"], penalty=0.5, vector_penalty=0.3, standardised=False)
+    models["forgotten"] = fit(used["forgotten"], penalty=3.0)
     models["corrects"] = fit(used["corrects"], penalty=3.0, vector_penalty=3.0)
     return models

@@ -27,7 +27,7 @@ MOVES = re.compile(
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 TAKES_BACK = re.compile(
     r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad|error)|i tell a lie|silly me|"
-    r"strike that|second thought|was wrong|"
+    r"(?:strike|scrap) that|second thought|was wrong|"
     r"got .{1,20} wrong|had .{1,20} wrong|copied .{1,20} wrong|wrote .{1,20} wrong|mixed\b.{0,12} up|muddled|"
     r"swapped|(?:put|set) me (?:right|straight)|corrected me|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
     r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|"
@@ -77,8 +77,8 @@ _STAYS = re.compile(
     r"\b(?:did|has|have|is|was|were|are|had)(?:n't| not)(?: been)? ?(?:changed?|altered|moved?|affected|different)?\W*$|"
     r"\b(?:was|were|is|are) (?:still )?(?:right|correct|fine|unchanged|unaffected|the same|"
     r"(?:as|where) (?:it|they|he|she) (?:was|were))\b|"
-    r"\b(?:stays?|stands|still|remains?|unchanged|untouched|no change|as before|the same)\b|\bnot [A-Z]\w+'s\b|"
-    r"\bonly (?:the|that|him|her)\b|\bhad right\W*$",
+    r"\b(?:stays?|stayed (?:put|where|as|on)|stands|still|remains?|unchanged|untouched|no change|as before|the same)\b|"
+    r"\bnot [A-Z]\w+'s\b|\bonly (?:the|that|him|her)\b|\bhad right\W*$",
     re.IGNORECASE,
 )
 

@@ -387,6 +387,8 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
         return False
     held = old.claim.words | old.claim.subject_names
     told = new.words | new.subject_names
+    if old.claim.possessed & PEOPLE and not (new.possessed or any(meets(word, told) for word in old.claim.possessed)):
+        return False  # Phil's mum is not Phil
     if not old.claim.subject_names or old.claim.subject_names & told:
         return True
     if new.subject_names <= PEOPLE and PEOPLE & new.subject & old.claim.subject:

@@ -1,33 +1,28 @@
 """What "forget …" means: the memories that go, and what of them stays."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from m2a.agents.offline.claims import Claim
+from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.corrections import leans
+from m2a.agents.offline.forgotten import rate
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import content, meets, plain, stems, tokens
-from m2a.agents.offline.wishes import all_words, is_forget, wanted_words, what_is_named
+from m2a.agents.offline.text import content, meets, stems, tokens
+from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
-# "That about Sam" is one thing that was said of him, and not all.
-_ONE_THING = re.compile(r"(?:that|this|it|the (?:thing|bit|part|story|news|matter))\b(?! i\b)", re.IGNORECASE)
 _MINE = re.compile(r"\W*(?:(?:that |what i said )?about |that |of )?(?:my|our) (?![\w' -]*'s\b)", re.IGNORECASE)
 _MET = 0.75  # of the words wanted
-# What a word counts that few of the memories hold, one that says the same, and the likeness of the whole; and by how much one
-# must be above the next to be meant.
-_WORD, _SYNONYM, _COSINE = 1.0, 0.4, 3.0
-_ENOUGH, _LEAD = 0.8, 0.3
-# The same for a memory that shares no word with the request, and for one that shares no more than whose thing it is.
-_ENOUGH_UNNAMED, _LEAD_UNNAMED, _ENOUGH_OF_THE_OWNER = 0.95, 0.4, 2.5
+# A memory is meant that more likely is than not, and the less sure that is, the more it must stand out: what the logarithms of
+# its odds and of its lead over the next one come to. In doubt the user is asked which of those that are `_NEAR` the likeliest.
+_ENOUGH, _APART, _MAYBE, _NEAR, _ASKED = 2.0, 0.7, -1.7, 2.0, 4
+_ALONE = 1.0  # the lead of a memory beside which there is no other
 _ASKS_OF = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
-_OWNERS = re.compile(r"([\w-]+)'s (?=\w)")
 
 
 def what_is_meant(what: str) -> bool:
@@ -38,28 +33,35 @@ def what_is_meant(what: str) -> bool:
 def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
     """The memories that "forget …" means; with nothing named, those of the user's previous message.
 
-    Where none holds all the words, the one that shares what few others hold and is nearest in meaning is meant, if it stands out.
+    All of somebody or something is every memory that names them; else the one that surely is meant, if it stands out, with
+    what corrects it or gives another value of the same.
     """
     wanted, entries = wanted_words(what), _of_the_owner(what, entries_of(hits))
+    just_said = [entry for entry in entries if previous and rests_on(entry, previous[:1])]
     if not what_is_meant(what):
-        return [entry for entry in entries if previous and rests_on(entry, previous[:1])]
-    held = [entry for entry in entries if wanted and _is_of(wanted, entry.text)]
-    if len(held) > 1 and _ONE_THING.match(what):
-        just_said = [entry for entry in held if previous and rests_on(entry, previous[:1])]
-        # "That gossip about Sam" says more of it than that it is of Sam.
-        return just_said if just_said and all_words(what) <= wanted else _standing_out(what, held, sense)
-    return held or _standing_out(what, entries, sense)
+        return just_said
+    if wanted and _ALL.search(what):
+        return [entry for entry in entries if _is_of(wanted, entry.text)] or _standing_out(
+            what, entries, just_said, sense
+        )
+    return _standing_out(what, entries, just_said, sense)
 
 
 def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense) -> list[MemoryEntry]:
     """The memories, likeliest first, that "forget …" may mean where none surely is meant; the user is to say which."""
-    wanted, rated = wanted_words(what), _rated(what, _of_the_owner(what, entries_of(hits)), sense)
+    rated = rate(what, _of_the_owner(what, entries_of(hits)), sense)
+    named = all_words(what)
+    near = [
+        one
+        for one in rated
+        if one.log_odds >= max(_MAYBE, rated[0].log_odds - _NEAR)
+        or (one.of_a_person_alone and rated[0].of_a_person_alone)
+    ]
     return [
         one.entry
-        for one in rated
-        if (one.words >= _WORD / 2 or _is_of(wanted, one.entry.text))
-        and one.score >= max(_ENOUGH, rated[0].score - _WORD)
-    ]
+        for one in near
+        if one.log_odds >= 0 or any(meets(word, frozenset(stems(one.entry.text))) for word in named)
+    ][:_ASKED]
 
 
 def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -69,62 +71,38 @@ def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry
     return [entry for entry in entries if Claim.of(entry.text).owner in ("", "I")]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rated:
-    """A memory, how well it agrees with what is to be forgotten, and what of that its words count."""
-
-    entry: MemoryEntry
-    words: float
-    score: float
-
-
-def _rated(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[_Rated]:
-    """The memories, the best first, and of those alike the newest."""
-    named, gist = all_words(what), what_is_named(what)
-    if _ONE_THING.match(what) and not named <= content(gist):
-        gist = what  # "that gossip about Sam" is of the gossip
-    words = [content(entry.text) for entry in entries]
-    holders = Counter(word for held in words for word in held)
-    found = []
-    for entry, held in zip(entries, words, strict=True):
-        shared = _WORD * sum(1 / holders[word] for word in held & named)
-        shared += _SYNONYM * sum(1 / holders[word] for word in held - named if meets(word, named))
-        found.append(_Rated(entry, shared, shared + _COSINE * sense.cosine(gist, entry.text)))
-    return sorted(found, key=lambda one: (one.score, one.entry.memory_id), reverse=True)
-
-
-def _standing_out(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
-    rated = _rated(what, entries, sense)
-    if not rated or rated[0].score < _ENOUGH:
+def _standing_out(
+    what: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
+) -> list[MemoryEntry]:
+    """The memory that surely is meant, and what goes with it; of two that are near to one another the one that was just said."""
+    rated = rate(what, entries, sense)
+    if not rated or rated[0].log_odds < 0:
         return []
-    best = rated[0].entry
-    least, lead = (_ENOUGH, _LEAD) if _names_a_word_of(what, best.text) else (_ENOUGH_UNNAMED, _LEAD_UNNAMED)
-    if _speaks_of_the_owner_alone(what, best.text):
-        least = _ENOUGH_OF_THE_OWNER
-    if rated[0].score < least:
-        return []
+    best, likelihood = rated[0].entry, rated[0].log_odds
     group = next(group for group in together(entries) if best in group)
-    others = [one.score for one in rated if one.entry not in group]
-    if others and rated[0].score - others[0] < lead:
-        return []
+    same = [one.entry for one in rated if one.log_odds >= 0 and _gives_another_value(best.text, one.entry.text)]
+    rivals = [one for one in rated if one.entry not in (best, *group, *same)]
+    lead = likelihood - rivals[0].log_odds if rivals else _ALONE
+    # Of a person of whom more is told, a request that names nothing else of the memory may mean any of it.
+    is_any = rated[0].of_a_person_alone and any(one.of_a_person_alone for one in rivals)
+    if is_any or lead < _APART or likelihood + lead < _ENOUGH:
+        near = [best, *(one.entry for one in rivals if likelihood - one.log_odds < _APART)]
+        # "That gossip about the Harrisons" says more of it than that it is of them.
+        of_these = [entry for entry in near if entry in just_said and _is_of(all_words(what), entry.text)]
+        return of_these if len(of_these) == 1 else []
     # With what corrects it, it is one statement; what tells something else of the same, and stands alone, stays.
     of_it = all_words(what) | _told(best.text)
-    return [one for one in group if one is best or leans(one.text, one.text) or _told(one.text) & of_it]
+    tied = [one for one in group if leans(one.text, one.text) or _told(one.text) & of_it]
+    going = {entry.memory_id: entry for entry in (best, *same, *tied)}
+    return [going[memory_id] for memory_id in sorted(going)]
 
 
-def _names_a_word_of(what: str, text: str) -> bool:
-    """Whether the text holds any word of what is named, but for whose it is."""
-    return any(meets(word, frozenset(stems(text))) for word in all_words(what) - _owners(what))
-
-
-def _speaks_of_the_owner_alone(what: str, text: str) -> bool:
-    """Whether all that it shares with the request is whose thing is meant: "mum's password" is not all that mum does."""
-    said = frozenset(stems(text))
-    return not _names_a_word_of(what, text) and any(meets(word, said) for word in _owners(what))
-
-
-def _owners(what: str) -> set[str]:
-    return {word for owner in _OWNERS.findall(plain(what)) for word in content(owner)}
+def _gives_another_value(one: str, other: str) -> bool:
+    """Whether they tell two values of one thing: "I weigh 81 kilos", "On the scale I weigh 79 kilos"."""
+    first, second = Claim.of(one), Claim.of(other)
+    of_one = first.owner == second.owner and first.subject_names == second.subject_names
+    shared = (first.words & second.words) - value_words(first) - value_words(second)
+    return exclude_each_other(one, other) or (of_one and bool(shared) and bool(different_kinds(first, second)))
 
 
 def _told(text: str) -> set[str]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from m2a.agents.offline import acts, corrections, meant, relevance
+from m2a.agents.offline import acts, corrections, forgotten, meant, relevance
 from m2a.agents.offline.relations import likeness, spans
 from m2a.agents.offline.sense import Logistic, as_decisions
 from models.text_encoder import TextEncoder
@@ -17,6 +17,7 @@ OF_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -
 _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
     "answers": relevance.FEATURES,
+    "forgotten": forgotten.FEATURES,
     "meant": meant.FEATURES,
     "corrects": corrections.FEATURES,
     "is the value": spans.FEATURES,

@@ -85,9 +85,16 @@ _UNLIKELY = 0.3  # below which probability a clause after the wish tells what ho
 # After these a message goes on with what holds instead: "scratch what I said about the key, Ana has it".
 _PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
 _TELLS_ANEW = re.compile(r"\d|(?<=[a-z,'] )(?!I\b)[A-Z]|\b(?:now|instead)\b")
+# "Scratch that, it's Monday": said of oneself, and nothing is to be forgotten.
+_TAKEN_BACK = re.compile(
+    r"(?:(?:ok(?:ay)?|no|oh),? )?(?:scratch that\b[\s,.:-]+\w|"
+    r"(?:scrap|strike) that\b[\s,.:-]+(?!(?:about|from|off|out|please|thing|bit|part|again|one)\b)\w)",
+    re.IGNORECASE,
+)
 _ONLY_POINTS = re.compile(
-    r"(?:(?:it|that|this|them|those|these)(?: (?:one|part|bit|thing))?"
-    r"(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)|(?:it|them) \w+\W*$)",
+    r"(?:(?:(?:everything|all|anything|the whole thing) )?(?:about |of )?(?:it|that|this|them|those|these)"
+    r"(?: (?:one|part|bit|thing))?(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)|"
+    r"(?:(?:everything|all|anything) about )?(?:it|them) \w+\W*$)",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -99,7 +106,7 @@ _ASKING = {
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
     "info detail entry whole story record told tell say said erase remove wipe scrub purge unlearn scrap strike drop bin "
     "clear lose rid throw list mind head file keep kept hold store save remember retain confidence pretend happen "
-    "kindly would ever anyone anybody omg reason longer never ok".split()
+    "kindly would ever anyone anybody omg reason longer never ok completely entirely altogether".split()
 }
 
 
@@ -111,7 +118,7 @@ def is_forget(sentence: str) -> bool:
 def forgotten_by(sentence: str, sense: Sense) -> str | None:
     """What a sentence wants forgotten, in its own words; None where it wants nothing forgotten, or tells what holds instead."""
     wish = _NOT_KEPT.match(sentence) or _FORGET.match(sentence)
-    if wish is None or _NEVER_MIND.match(sentence) or re.match(r"scratch that\b[\s,.:-]+\w", sentence, re.IGNORECASE):
+    if wish is None or _NEVER_MIND.match(sentence) or _TAKEN_BACK.match(sentence):
         return None
     rest = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
     alone = len(rest) == 1 or not (_PUTS_RIGHT.match(sentence) or _TELLS_ANEW.search(rest[1]) or has_place(rest[1]))
