@@ -247,9 +247,15 @@ def quote(
     corrections: Sequence[MemoryEntry] = (),
     beside: Sequence[MemoryEntry] = (),
 ) -> str:
-    """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it, and what was corrected after."""
-    told = f"{_upper(_quoted(entry, messages, 'told me'))} {_marks(entry, beside)}"
-    return _followed_by(told, _since(corrections, messages))
+    """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it.
+
+    Of what was corrected the newest comes first, since it is what holds.
+    """
+    *earlier, newest = (entry, *corrections)
+    marks = _marks(newest, beside if newest is entry else ())
+    return _followed_by(
+        f"{_upper(_quoted(newest, messages, 'told me'))} {marks}", _before(entry, earlier, messages, beside)
+    )
 
 
 def _followed_by(told: str, more: Sequence[str]) -> str:
@@ -266,9 +272,14 @@ _LAST_MARKS = re.compile(r"(?: \[(?:memory|photo) \d+\])+$")
 _ENDS = re.compile(r"[.!?…]\W*$")
 
 
-def _since(corrections: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[str]:
-    """What was said of it since, which is what holds."""
-    return [f"Since then, {_quoted(one, messages, 'told me')} [memory {one.memory_id}]" for one in corrections]
+def _before(
+    entry: MemoryEntry, earlier: Sequence[MemoryEntry], messages: Sequence[Message], beside: Sequence[MemoryEntry]
+) -> list[str]:
+    """What was said of it before it was corrected, the newest first; `beside` is told with `entry`."""
+    return [
+        f"Before that, {_quoted(one, messages, 'told me')} {_marks(one, beside if one is entry else ())}"
+        for one in reversed(earlier)
+    ]
 
 
 def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
@@ -369,11 +380,13 @@ def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
 def _lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     lines = []
     for (entry, *corrections), beside in _told_once(together(chosen), messages):
-        found = _words_of(entry, messages)
-        about = f"About {who}: " if (who := _who_is_meant(entry, found)) else ""
+        *earlier, newest = (entry, *corrections)
+        found = _words_of(newest, messages)
+        about = f"About {who}: " if (who := _who_is_meant(newest, found)) else ""
         words = " and ".join(f'"{quotation.text}"' for quotation in found)
-        line = f"- {about}{words} ({_told_on(entry, messages)}) {_marks(entry, beside)}"
-        lines.append(_followed_by(line, _since(corrections, messages)))
+        marks = _marks(newest, beside if newest is entry else ())
+        line = f"- {about}{words} ({_told_on(newest, messages)}) {marks}"
+        lines.append(_followed_by(line, _before(entry, earlier, messages, beside)))
     return "\n".join(lines)
 
 
