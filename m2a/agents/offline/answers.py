@@ -31,10 +31,10 @@ _MORE = 0.2  # of the best memory's probability: what is told of the same person
 _A_NAME = 4  # words
 _ALIKE = 24  # what says the same of other values: all languages that somebody speaks
 _NEAREST = 3
+_BRIEF = 45  # words that the nearest memories have together, the first of them apart
 _LIKELY = 0.2  # the probability from which a memory is near though it shares no word with the question
 _BESIDE = 2
 _WHOLE = 400  # characters up to which the nearest message is quoted as a whole
-_AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
 
@@ -179,28 +179,39 @@ def nearest(question: Question, found: Sequence[MemoryEntry], context: MemoryCon
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
-    """Of the memories found, best first, those that the answer will rest on, each followed by what corrects it."""
+    """Of the memories found, best first, those that the answer will rest on, each followed by what corrects it.
+
+    Of what answers about as well, and of what is only near, the order is that of the search.
+    """
     if not found:
         return []
     if not is_sure(found):
-        found = _of_the_named(question, found)
-        close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
-        close = [match for match in close if match.score >= _LIKELY or _speaks_of(question, match)]
-        if not close:
-            return []
-        alike = [match for match in found if _is_alike(match, found[0])]
-        return _with_corrections(list(dict.fromkeys([*_with_its_message(close, found), *alike])))
-    wide = question.kind.answer in ("counted", "with photos", "shown")
-    share = _LOOSELY_CLOSE if wide else _CLOSE
-    close = [match for match in found if match.score >= share * found[0].score]
-    if wide:
-        return _with_corrections(close[:_LISTED])
-    alike = [match for match in found[1:] if _is_alike(match, found[0])]
+        return _with_corrections(_nearest_of(question, found))
+    best = found[0].score
+    if question.kind.answer in ("counted", "with photos", "shown"):
+        return _with_corrections([match for match in found if match.score >= _LOOSELY_CLOSE * best][:_LISTED])
+    close = [match for match in found if match.score >= _CLOSE * best][:_QUOTED]
+    if question.kind.answer == "quoted":
+        close.sort(key=_place)
+    alike = [match for match in found if _is_alike(match, found[0])]
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
-    told = _with_its_message(close[:_QUOTED], found)
-    if question.kind.answer != "computed":  # of what answers alike the newest comes first
-        told.sort(key=lambda match: (match in close, _age_of(match.entry)[0]), reverse=True)
+    told = _with_its_message(close, found)
+    if all(_is_alike(match, found[0]) for match in told):  # of what says the same the newest comes first
+        told.sort(key=lambda match: _age_of(match.entry)[0], reverse=True)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
+
+
+def _nearest_of(question: Question, found: Sequence[Match]) -> list[Match]:
+    """The first that the search found of those that may speak of what is asked, and what says the same of other values."""
+    found = sorted(_of_the_named(question, found), key=_place)
+    close = [match for match in found if match.score >= _LIKELY or _speaks_of(question, match)][:_NEAREST]
+    brief = [at for at in range(len(close)) if sum(len(one.entry.text.split()) for one in close[: at + 1]) <= _BRIEF]
+    alike = [match for match in found if _is_alike(match, close[0])] if close else []
+    return list(dict.fromkeys([*close[:1], *(close[at] for at in brief), *alike]))
+
+
+def _place(match: Match) -> int:
+    return match.place
 
 
 def _is_alike(match: Match, best: Match) -> bool:
