@@ -1,67 +1,42 @@
 """What the turns of a group claim that their speakers, dates and photos contradict.
 
 Each check is a function of a turn's place and the sight of its group, and gives sentences. What cannot be told for sure
-from what is stated is no fault.
+from what is stated is no fault. The word lists stand in claim_words.json.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 from data_synthesis.classes import PETS, class_words, known_class
-from data_synthesis.dates import (
-    MONTHS,
-    NUMBERS,
-    ORDINALS,
-    WEEKDAYS,
-    expressions_in,
-    resolve,
-    said_at_odds,
-    written,
-)
-from data_synthesis.group import PersonalConcept, TurnPlace
-from data_synthesis.seen import Sight, facts_of
+from data_synthesis.dates import MONTHS, NUMBERS, ORDINALS, WEEKDAYS, expressions_in, resolve, said_at_odds, written
+from data_synthesis.group import TurnPlace
+from data_synthesis.seen import CORRECTS, Sight
 from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
 
+_WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
+_NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
+_COLOUR_WORDS = content_of(f"{_WORDS['colours']} {_WORDS['materials']}")
+_COLOURS, _KIN = "|".join(f"{_WORDS['colours']} {_WORDS['materials']}".split()), "|".join(_WORDS["kin"].split())
+# What who does not own a thing does with it: they see, feel and speak.
+_OUTSIDE = re.compile(rf"(?:{'|'.join(_WORDS['done by outsiders'].split())})\w*", re.I)
+_SEASONS = [(re.compile(rf"\b(?:{one['words']})", re.I), one["months"]) for one in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
-_HAPPENED = (
-    r"(?:took|got|found|had|was|were|went|came|saw|made|bought|met|did|gave|told|shot|started|finished|snapped|visited|"
-    r"lost|won|left|stayed|walked|played)"
-)
+_HAPPENED = rf"(?:{'|'.join(_WORDS['happened'].split())})"
 _WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
     r"(?<!have )(?<!did )\b(I|you)(?:'ve| have|'d| had)?( never)?(?: just| already| once| only)? "
     r"(?:sent|send you|showed|shown|shared|posted)\b"
 )
-# What who does not own a thing does with it: they see, feel and speak.
-_OUTSIDE = re.compile(
-    r"(?:lov|lik|ador|miss|s[ae][ew]|know|knew|m[ei]?et|remember|forg[eo]t|mention|want|need|hop|wish|th[io]|believ|bet|hear|"
-    r"imagin|pictur|recogni|ask|t[eo]l[dl]|show|call|find|found|prefer|env[iy]|spot|notic|watch|mean|sa[iy]|wonder|look|guess|"
-    r"swear|suppos|feel|felt|was|were|am|can|could)\w*",
-    re.I,
-)
 _PLACE = r"(?:at|in|on|by|under|near|beside) (?:the|a|an|my|our|your|his|her) ([a-z][\w-]*(?: [a-z][\w-]*)?)"
-# Places of which a photo says nothing: where it is kept, seen or told of, and when it was taken.
-_NOT_THERE = content_of(
-    "phone computer laptop camera wall fridge desk album folder frame mail email chat message screen internet website story "
-    "morning afternoon evening night day week weekend month year way end meantime moment mood middle background first last "
-    "same other past future time trip road birthday photo picture drive card cloud group news paper calendar"
-)
-_COLOURS = (
-    "black white red green blue yellow orange pink purple brown grey gray golden silver beige teal turquoise maroon "
-    "violet lavender khaki navy crimson scarlet magenta cream tan"
-)
-# What photos of people's things and pets often show besides.
-_SEEN_OFTEN = content_of(
-    "snow beach sea lake river mountain forest kitchen sofa couch bath garden balcony roof bridge tree flower grass sand rain "
-    "sunset hat scarf collar leash bow ribbon sweater shirt jacket boots umbrella ball bone pillow blanket plate cake balloon "
-    "wheels wings tail paws ears nose eyes teeth tongue fur stripes button zip strap laces handle fence window waves leaves"
-)
-_COLOURED = re.compile(rf"\b(?:that|those|its|his|her) (?:\w+ )?((?:{'|'.join(_COLOURS.split())}) [a-z]+)", re.I)
+_COLOURED = re.compile(rf"\b(?:that|those|its|his|her|the) (?:\w+ )?((?:{_COLOURS}) [a-z]+)", re.I)
 _IS_COLOURED = re.compile(
-    rf"(\w+)(?:'s| is| are| was| were| looks?)(?: so| very| really| all| quite)? ({'|'.join(_COLOURS.split())})\b", re.I
+    rf"\w+(?:'s| is| are| was| were| looks?)(?: so| very| really| all| quite)? ({_COLOURS})\b", re.I
 )
 _BESIDE = re.compile(
     r"\b(?:(?:all )?(?:that|those)|its|his|her|the little|(?:in|on) (?:the|your)) ((?:[a-z-]+ )?[a-z-]+)\b"
@@ -71,48 +46,26 @@ _BESIDE = re.compile(
 _OF_OTHERS = re.compile(
     r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
 )
-_KIN = (
-    "brother sister cousin uncle aunt mother father mom dad mum grandma grandpa grandmother grandfather friend neighbor "
-    "neighbour roommate coworker colleague boss landlord landlady hairdresser barber dentist doctor teacher husband wife son "
-    "daughter nephew niece partner boyfriend girlfriend"
-)
-_RELATIVES = rf"\b(?:{'|'.join(_KIN.split())})s?\b"
-_RELATED = re.compile(
-    rf"\b(my|your) ((?:[a-z-]+ ){{0,3}}(?:{'|'.join(_KIN.split())})) (?:from \w+ )?([A-Z][a-z]+)\b", re.I
-)
+_RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?)([A-Z][a-z]+)\b")
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
 )
 _GENDERS = ("he", r"\b(?:he|him|his|himself)\b"), ("she", r"\b(?:she|hers?|herself)\b")
 _DAY_MONTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?)"
-_DATED = re.compile(rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})")
+_DATED = rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})"
 _WEEKDAY_DATE = re.compile(rf"\b({'|'.join(WEEKDAYS)}),? (?:the )?({_DAY_MONTH})\b", re.I)
 _NOW = rf"({'|'.join((*WEEKDAYS, *MONTHS))})\b"
 _TODAY = re.compile(
     rf"\b(?:it's|it is|today is|today's) (?:already |just |finally |only |the \w+ \w+ of )?{_NOW}"
-    r"(?! (?:that|when|for|we|I|\d+)\b)"
-    rf"|{_NOW} already\b",
+    rf"(?! (?:that|when|for|we|I|\d+)\b)|{_NOW} already\b",
     re.I,
-)
-# What people say at some time of the year alone; north of the equator, where LoCoMo's people live.
-_SOON = r"(?:next week|tomorrow|tonight|today|coming up|around the corner)"
-_SEASONS = (
-    (r"(?:it's|it is|it was) snowing|the snow outside|first snow\b", (11, 12, 1, 2, 3, 4)),
-    (
-        rf"christmas is {_SOON}|christmas eve is|merry christmas|(?:put up|decorat\w+|get|buy) (?:the|a|our|my) christmas tree",
-        (11, 12),
-    ),
-    (r"happy new year", (12, 1)),
-    (rf"happy halloween|halloween is {_SOON}|carv\w+ pumpkins", (9, 10)),
-    (rf"happy valentine's|valentine's day is {_SOON}", (2,)),
-    (rf"happy easter|easter is {_SOON}", (3, 4)),
-    (rf"happy thanksgiving|thanksgiving is {_SOON}", (10, 11)),
-    (r"the leaves are (?:turning|falling)|(?:fall|autumn) is here", (9, 10, 11)),
-    (r"summer is (?:finally )?here|what a hot summer", (5, 6, 7, 8)),
 )
 _GREETED = (
     r"(?:hey|hi|hello|thanks|thank you|sorry|okay|aw+|wow|haha|yeah|yep|yes|no|sure|oh)(?: there| wow| man| yeah)?,?"
 )
+_GREETS = re.compile(r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([A-Z][a-z]{2,})(?=[!?.])")
+_REGARDS = re.compile(r"\b[Ss]ay (?:hi|hello|thanks) to ([A-Z][a-z]{2,})\b")
+_DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|your) (?:[a-z-]+ )+)?([A-Z][a-z]+)\b")
 
 
 def claim_faults(sight: Sight) -> Iterator[tuple[TurnPlace, str]]:
@@ -129,17 +82,17 @@ def claim_faults(sight: Sight) -> Iterator[tuple[TurnPlace, str]]:
 
 def _callings(place: TurnPlace, sight: Sight) -> Iterator[tuple[tuple[object, ...], str]]:
     """Whom or what a turn calls what, which no later turn may call otherwise: kin and friends, nicknames, he and she."""
-    turn, names = sight.turns[place], {word for one in sight.concepts for word in one.name.split()}
+    turn = sight.turns[place]
     for match in _RELATED.finditer(turn.text):
-        if match[3] not in names:
+        if match[3] not in sight.names:
             yield ((turn.speaker == sight.request.speakers[0]) == (match[1].lower() == "my"), match[3]), match[2]
-    named = " and ".join(one.name for one in sight.concepts if holds(turn.text, one.name))
+    named = " and ".join(one.name for one in sight.named_in(turn.text))
     for nickname in QUOTED.findall(turn.text) if named else ():
         if nickname[0].isupper():
             yield ("nickname", nickname), named
-    shown = [one for one in sight.concepts if place in sight.showing(one)]
+    shown = sight.shown_at(place)
     genders = [gender for gender, words in _GENDERS if re.search(words, turn.text, re.I)]
-    people = names_of(turn.text) - names - {*sight.request.speakers} or re.search(_RELATIVES, turn.text, re.I)
+    people = names_of(turn.text) - sight.names or re.search(rf"\b(?:{_KIN})s?\b", turn.text, re.I)
     if len(shown) == len(genders) == 1 and not people:
         yield ("gender", shown[0].name), genders[0]
 
@@ -148,30 +101,31 @@ def _callings(place: TurnPlace, sight: Sight) -> Iterator[tuple[tuple[object, ..
 
 
 def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Nobody speaks to themselves or to strangers, or shows one and names another."""
+    """Nobody speaks to themselves or to strangers, greets another than was spoken of, or shows one and names another."""
     turn, others = sight.turns[place], {name for name in sight.request.speakers if name != sight.turns[place].speaker}
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
-    ours = {word for one in sight.concepts for word in one.name.split()} | {turn.speaker}
-    for match in re.finditer(
-        r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([A-Z][a-z]{2,})(?=[!?.])", turn.text
-    ):
-        if match[1] not in ours | {"There"} and not any(other.startswith(match[1]) for other in others):
-            yield f"it speaks to {match[1]}, who is not there."
-    named = [one for one in sight.concepts if holds(turn.text, one.name)]
-    for one in sight.concepts:
-        if named and one not in named and place in sight.showing(one):
+    for name in _GREETS.findall(turn.text):
+        if name not in sight.names | {"There"} and not any(other[:3] == name[:3] for other in others):
+            yield f"it speaks to {name}, who is not there."
+    before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
+    met = names_of(before.text) - sight.names if before else set()
+    for name in sorted({*_REGARDS.findall(turn.text)} - sight.names - met) if met else ():
+        yield f"it sends greetings to {name}, and the turn before speaks of {min(met)}."
+    named = sight.named_in(turn.text)
+    for one in sight.shown_at(place):
+        if named and one not in named:
             yield f"it shows a photo of {one.name}, but names {named[0].name}."
 
 
 def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
     """Nobody calls their own what the other alone shows, nor the other's what they show alone."""
     turn = sight.turns[place]
-    for one in (concept for concept in sight.concepts if holds(turn.text, concept.name)):
+    for one in sight.named_in(turn.text):
         showing, name = {sight.turns[at].speaker for at in sight.showing(one)}, re.escape(one.name)
-        match = re.search(rf"\b(my|your) (?:{re.escape(one.class_name)} )?<?{name}\b", turn.text, re.I)
         if len(showing) != 1:
             continue
+        match = re.search(rf"\b(my|your) (?:{re.escape(one.class_name)} )?<?{name}\b", turn.text, re.I)
         if match and (match[1].lower() == "my") != (turn.speaker in showing):
             yield f"it says {match[0]!r}, but {min(showing)} alone shows it."
         acts = re.search(
@@ -186,20 +140,15 @@ def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
 
 def _kinds(place: TurnPlace, sight: Sight) -> Iterator[str]:
     """A concept is called what it is."""
-    turn = sight.turns[place]
-    for one in sight.concepts if not any(concept.name.startswith("the ") for concept in sight.concepts) else ():
+    text, shown = sight.turns[place].text, sight.shown_at(place)
+    for one in sight.named_in(text) if not any(concept.name.startswith("the ") for concept in sight.concepts) else ():
         known = content_of(" ".join((one.class_name, one.short_description, *class_words(one))))
-        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(one.name)}\b", turn.text):
-            if (
-                one.class_name
-                and " of " not in match[0]
-                and not content_of(match[1]) & known
-                and not _ENDEARING.match(match[1])
-            ):
+        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(one.name)}\b", text):
+            fits = " of " in match[0] or content_of(match[1]) & known or _ENDEARING.match(match[1])
+            if one.class_name and not fits:
                 yield f"it says {match[0]!r}, but {one.name} is a {one.class_name}."
-    shown = [one for one in sight.concepts if place in sight.showing(one)]
     for one in shown if len(shown) == 1 else ():
-        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", turn.text, re.I):
+        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", text, re.I):
             if one.class_name and PETS[match[1].lower()] != known_class(one):
                 yield f"it says {match[0]!r} of {one.name}, which is a {one.class_name}."
 
@@ -208,12 +157,13 @@ def _kinds(place: TurnPlace, sight: Sight) -> Iterator[str]:
 
 
 def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """The time of year and day, the weekday and the tenses of a turn are those of its session."""
     turn, day = sight.turns[place], sight.day(place)
     if day is None:
         return
     hour = sight.request.placement.times[place.session - 1].hour
-    for words, months in _SEASONS:
-        if (match := re.search(rf"\b(?:{words})", turn.text, re.I)) and day.month not in months:
+    for season, months in _SEASONS:
+        if (match := season.search(turn.text)) and day.month not in months:
             yield f"it says {match[0]!r} on {written(day)}."
     if said := said_at_odds(turn.text, hour, certain=True):
         yield f"it says {said!r} at {hour} o'clock."
@@ -232,89 +182,90 @@ def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
             yield f"it tells of {written(then)} as past, on {written(day)}."
         if then < day - timedelta(days=1) and re.search(to_come, turn.text, re.I):
             yield f"it tells of {written(then)} as to come, on {written(day)}."
-    for sentence in sentences_of(turn.text) if not turn.photos else ():  # a day that is given for a photo elsewhere
-        match = _DATED.search(sentence) if re.search(_PICTURE, sentence, re.I) else None
-        try:
-            taken = resolve(f"on {match[1]}", day) if match else None
-        except ValueError:
-            continue
-        for one in sight.concepts if taken else ():
-            days = {told for at in sight.showing(one) for _, told in sight.dates_told(at)}
-            if holds(sentence, one.name) and days and taken and taken not in days:
-                yield f"no photo of {one.name} is of {written(taken)}."
+
+
+def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """What is taken back was said by the same speaker; the day that is told instead is another, past when the first was told."""
+    turn = sight.turns[place]
+    if not CORRECTS.search(turn.text):
+        return
+    before = [at for at, one in sight.turns.items() if at < place and one.speaker == turn.speaker]
+    about = {at for one in sight.named_in(turn.text) for at in sight.about[one.name]}
+    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - sight.names):
+        if about and not any(holds(sight.turns[at].text, name) for at in before if at in about):
+            yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
+    for sentence, new in sight.dated_sentences(place):
+        alike = (
+            (at, old)
+            for at in reversed(before)
+            for earlier, old in sight.dated_sentences(at)
+            if len([word for word in content_of(earlier) & content_of(sentence) if len(word) > 3]) >= 2
+        )
+        at, old = next(alike, (place, None))
+        if old == new:
+            yield f"it takes back the day that {sight.turn_name(at)} tells, and tells the same day."
+        elif old and (then := sight.day(at)) and old <= then < new:
+            yield f"{sight.turn_name(at)} tells as past what was on {written(new)} by this."
 
 
 # What photos show
 
 
-def _stated(sight: Sight, place: TurnPlace, one: PersonalConcept) -> frozenset[str]:
-    """All words that are stated of the photos of a concept that a turn shows."""
-    shown = [photo for photo in one.photos if photo.path in sight.turns[place].photos]
-    return frozenset().union(*(fact.words for photo in shown for fact in facts_of(one, photo)))
-
-
-def _pictured(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Where a turn says that its photo was taken, it was; and a colour that it or its reply sees there is stated of it."""
-    turn, before = sight.turns[place], TurnPlace(place.session, place.turn - 1)
-    at = place if turn.photos else before
-    seen = [one for one in sight.concepts if at in sight.showing(one)]
-    for one in seen if turn.photos else ():
-        shown = [photo for photo in one.photos if photo.path in turn.photos]
-        alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken" * (len(seen) == 1)
-        for said in re.finditer(rf"(?:\b{re.escape(one.name)},?{alone}) {_PLACE}", turn.text, re.I):
-            words = content_of(said[1])
-            if all(photo.setting for photo in shown) and not words & (_NOT_THERE | _stated(sight, place, one)):
-                yield f"it says {said[0]!r}, but its photo is {shown[0].setting!r}."
-    stated = frozenset().union(*(_stated(sight, at, one) | content_of(one.name) for one in seen))
-    for sentence in sentences_of(turn.text) if stated else ():
-        found = [(match[0], match[1]) for match in _COLOURED.finditer(sentence)]
-        if content_of(sentence) & stated:
-            found += [(match[0], match[2]) for match in _IS_COLOURED.finditer(sentence)]
-        for match in _BESIDE.finditer(sentence):
-            found += [
-                (match[0], noun)
-                for noun in (match[1] or match[2]).split()
-                if content_of(noun) <= _SEEN_OFTEN | sight.visible
-            ]
-        for phrase, colour in found if not _OF_OTHERS.search(sentence) else ():
-            if not content_of(colour) <= stated:
-                yield f"nothing that is stated of the photo {'before ' * (at != place)}says {phrase!r}."
-
-
 def _looks(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """What a turn says that a concept has or is to look at is stated of it."""
-    for sentence in sentences_of(sight.turns[place].text):
-        for one in (concept for concept in sight.concepts if holds(sentence, concept.name)):
-            facts = [fact for photo in (*one.photos, *one.unseen) for fact in facts_of(one, photo)]
-            stated = content_of(f"{one.name} {one.class_name}").union(*(fact.words for fact in facts))
-            at = re.search(rf"{_PICTURE} of {re.escape(one.name)} ({_PLACE})", sentence, re.I)
-            if at and facts and not content_of(at[2]) & (stated | _NOT_THERE):
-                yield f"no photo of {one.name} is {at[1]!r}."
-            match = re.search(
-                rf"\b{re.escape(one.name)}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence
-            )
-            words = content_of(match[1]) & (_SEEN_OFTEN | content_of(_COLOURS)) - stated if match and facts else ()
-            if match and words and not _OF_OTHERS.search(sentence):
-                yield f"nothing that is stated of {one.name} says {' '.join(sorted(words))!r}."
+    """What a turn sees on its photo or on that of the turn before, and what it says of a concept that it names, is stated."""
+    turn = sight.turns[place]
+    at = place if turn.photos else TurnPlace(place.session, place.turn - 1)
+    at_hand = {one.name: sight.stated(one, sight.turns[at].photos) for one in sight.shown_at(at)}
+    seen = frozenset[str]().union(*(words | content_of(name) for name, words in at_hand.items()))
+    alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken|\b(?:took|shot) (?:it|this|that)" * (len(at_hand) == 1)
+    for sentence in sentences_of(turn.text):
+        if _OF_OTHERS.search(sentence):
+            continue
+        photo = "the photo" if at == place else "the photo before"
+        claims = [(photo, phrase, words, seen) for phrase, words in (_seen_in(sentence, seen, sight) if seen else ())]
+        for one in sight.concepts:
+            name, stated = re.escape(one.name), sight.stated(one)
+            has = re.search(rf"\b{name}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence)
+            if has and stated:
+                claims.append((one.name, has[1], content_of(has[1]) & (_SEEN_OFTEN | _COLOUR_WORDS), stated))
+            own = bool(turn.photos) and one.name in at_hand
+            where = rf"\b{name},?{alone}" if own else rf"{_PICTURE} of {name}"
+            for match in re.finditer(rf"(?:{where}) {_PLACE}", sentence, re.I):
+                words, there = content_of(match[1]), _NOT_THERE | (at_hand[one.name] if own else stated)
+                if all(view.setting for view in one.photos) and not words & there:
+                    claims.append((one.name, match[0], words, there))
+        for about, phrase, words, stated in claims:
+            if words - stated:
+                yield f"nothing that is stated of {about} says {phrase!r}."
+
+
+def _seen_in(sentence: str, seen: frozenset[str], sight: Sight) -> Iterator[tuple[str, frozenset[str]]]:
+    """What a sentence sees on the photo at hand, of which `seen` is stated, with the words that must be stated of it."""
+    related = bool(content_of(sentence) & seen)
+    for match in (*_COLOURED.finditer(sentence), *(_IS_COLOURED.finditer(sentence) if related else ())):
+        yield match[0], content_of(match[1])
+    for match in _BESIDE.finditer(sentence):
+        nouns = map(content_of, (match[1] or match[2]).split())
+        yield match[0], frozenset().union(*(noun for noun in nouns if noun <= _SEEN_OFTEN | sight.visible))
+
+
+# What was shown
 
 
 def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
     """A picture that somebody is said to have sent was shown by them before, then, and so often; or never, if it says so."""
     turn, day = sight.turns[place], sight.day(place)
     for sentence in sentences_of(turn.text):
-        sent = re.search(_SENT, sentence, re.I)
-        thanks = re.search(r"\bthank", sentence, re.I)
-        if (
-            not re.search(_PICTURE, sentence, re.I)
-            or not (sent or thanks)
-            or (sent and sent[1] == "I" and not re.search(r"\byou\b", sentence))
-        ):
-            continue
+        sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
+        reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
         mine = bool(sent and sent[1] == "I")
-        for one in (concept for concept in sight.concepts if holds(sentence, concept.name)):
-            shown = [
-                at for at in sight.showing(one) if at <= place and (sight.turns[at].speaker == turn.speaker) == mine
-            ]
+        to_you = not mine or re.search(r"\byou\b", sentence)
+        if not re.search(_PICTURE, sentence, re.I) or not (sent or thanks or reacts) or not to_you:
+            continue
+        for one in sight.named_in(sentence):
+            shown = [at for at in sight.showing(one) if at <= place]
+            if sent or thanks:
+                shown = [at for at in shown if (sight.turns[at].speaker == turn.speaker) == mine]
             shown = [at for at in shown if at.session == place.session or not re.search(r"\bjust\b", sentence)]
             if sent and sent[2]:
                 if shown and shown != [place]:
@@ -323,22 +274,6 @@ def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
                 yield f"no picture of {one.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
             elif day and not any(_within(sentence, day, then) for at in shown if (then := sight.day(at))):
                 yield f"no picture of {one.name} was shown then."
-
-
-def _counted(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Where a turn counts the pictures of a concept, so many were shown, or this is the first, or the second."""
-    for one in sight.concepts:
-        shown = [at for at in sight.showing(one) if at <= place]
-        words = rf"({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {re.escape(one.name)}\b[^.!?]*"
-        match = re.search(rf"[^.!?]*\b{words}", sight.turns[place].text, re.I)
-        if match is None or not re.search(
-            rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", match[0], re.I
-        ):
-            continue
-        word, own = match[1].lower(), place in shown
-        said = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
-        if said > len(shown) or (own and word in ORDINALS and said < len(shown)):
-            yield f"it speaks of {word!r} of the pictures of {one.name}, of which {len(shown)} were shown."
 
 
 def _within(sentence: str, day: date, then: date) -> bool:
@@ -352,6 +287,31 @@ def _within(sentence: str, day: date, then: date) -> bool:
     return not days or then in days
 
 
+def _pictures(place: TurnPlace, sight: Sight) -> Iterator[str]:
+    """A turn shows whom it was asked to show, counts as many pictures as were shown, and gives a picture one of their days."""
+    turn, shown = sight.turns[place], sight.shown_at(place)
+    before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
+    request = re.search(rf"{_PICTURE} of [^.!?]*\?", before.text) if before and shown else None
+    wanted = sight.named_in(request[0]) if request else []
+    if wanted and not any(one in shown for one in wanted):
+        yield f"it shows {shown[0].name}, and was asked for {wanted[0].name}."
+    for one in sight.named_in(turn.text):
+        places, name = [at for at in sight.showing(one) if at <= place], re.escape(one.name)
+        words = rf"({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {name}\b[^.!?]*"
+        match = re.search(rf"[^.!?]*\b{words}", turn.text, re.I)
+        if match and re.search(rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", match[0], re.I):
+            word = match[1].lower()
+            said = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
+            if said > len(places) or (one in shown and word in ORDINALS and said < len(places)):
+                yield f"it speaks of {word!r} of the pictures of {one.name}, of which {len(places)} were shown."
+        dated = re.search(rf"{_PICTURE}[^.!?]*\b{name}\b[^.!?]*?{_DATED}", turn.text, re.I) if not shown else None
+        days = {told for at in sight.showing(one) for _, told in sight.dates_told(at)}
+        with suppress(ValueError):
+            taken = resolve(f"on {dated[1]}", day) if dated and (day := sight.day(place)) else None
+            if taken and days and taken not in days:
+                yield f"no photo of {one.name} is of {written(taken)}."
+
+
 _CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (
-    *(_people, _owned, _kinds, _calendar, _pictured, _looks, _recalled, _counted),
+    *(_people, _owned, _kinds, _calendar, _taken_back, _looks, _recalled, _pictures),
 )

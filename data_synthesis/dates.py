@@ -16,26 +16,11 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-NUMBERS = (
-    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
-    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+NUMBERS = tuple(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty".split()
 )
-
-ORDINALS = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-    "sixth",
-    "seventh",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "twelfth",
-)
-
+ORDINALS = tuple("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split())
 _HOURS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("said_at_hours.json").read_text(encoding="utf-8"))
 
 EXPRESSIONS = (
@@ -122,60 +107,27 @@ def accepted_days(count: int) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def temporal_answer(event: date, since: date | None) -> str:
-    """The gold answer: the event's date, or the days from `since` to it. Raises ValueError unless these are positive."""
+def right_answers(event: date, since: date | None) -> tuple[str, ...]:
+    """The gold answer, which is the event's date or the days from `since` to it, and the other forms that count as right.
+
+    Raises ValueError unless `since` is before the event.
+    """
     if since is None:
-        return written(event)
+        return (written(event), *accepted_forms(event))
     days = (event - since).days
     if days <= 0:
         raise ValueError(f"the event ({written(event)}) is not after the day it is counted from ({written(since)}).")
-    return written_days(days)
+    return (written_days(days), *accepted_days(days))
 
 
-def read_answer(text: str) -> date | int | None:
-    """The date with a year, or the number of days, that an answer says; None where it says neither."""
-    words = _plain(text).strip(" .").removeprefix("on ")
-    for form in (_DAY_MONTH, _MONTH_DAY):
-        match = re.fullmatch(form, words)
-        if match and match["year"]:
-            return _existing(_on, match, date.max)
-    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", words):
-        return _existing(date.fromisoformat, words)
-    match = re.fullmatch(rf"{_COUNT} (?P<unit>day|week)s?(?: later)?", words)
-    return (_count(match) * (7 if match["unit"] == "week" else 1)) if match else None
+def same_answer(one: str, other: str) -> bool:
+    """Whether two answers are one date or number of days, as "on May 8th, 2023" and "May 8, 2023"."""
+    return _bare(one) == _bare(other)
 
 
-def contradicts(text: str, event: date, since: date | None) -> bool:
-    """Whether a text says another day, or another number of days, than the derivation gives.
-
-    Also "8 May" and "the 8th" say a day, and a bare "13" a number. What says neither contradicts nothing.
-    """
-    said = read_answer(text)
-    if said is not None:
-        return not answers_the_same(text, event, since)
-    words = _plain(text).strip(" .").removeprefix("on ")
-    for form in (_DAY_MONTH, _MONTH_DAY):
-        if match := re.fullmatch(form, words):
-            month = [name.lower() for name in MONTHS].index(match["month"]) + 1
-            return (
-                match["year"] is not None or since is not None or (event.month, event.day) != (month, int(match["day"]))
-            )
-    if match := re.fullmatch(r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)", words):
-        return since is not None or event.day != int(match["day"])
-    match = re.fullmatch(_COUNT, words)
-    return match is not None and (since is None or (event - since).days != _count(match))
-
-
-def says_no_day(text: str, event: date, since: date | None) -> bool:
-    """Whether a text names the month or the year of a date and leaves out its day: too little to be right."""
-    words = set(re.findall(r"[a-z]+|\d+", text.lower()))
-    names_it = bool({f"{event.year}", MONTHS[event.month - 1].lower()} & words)
-    return since is None and names_it and not {f"{event.day}", f"{event.day:02}"} & words
-
-
-def answers_the_same(answer: str, event: date, since: date | None) -> bool:
-    """Whether an answer says what the derivation gives, in whichever form."""
-    return read_answer(answer) == (event if since is None else (event - since).days)
+def _bare(answer: str) -> list[str]:
+    words = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[.,]", "", _plain(answer)).removesuffix(" later").split()
+    return [word for word in words if word not in ("on", "the", "of")]
 
 
 _COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(NUMBERS))})"
@@ -194,13 +146,6 @@ def _plain(text: str) -> str:
 
 def _suffix(day: int) -> str:
     return "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-
-
-def _existing(make: Callable[..., date], *values: object) -> date | None:
-    try:
-        return make(*values)
-    except ValueError:
-        return None
 
 
 def _count(match: re.Match[str]) -> int:

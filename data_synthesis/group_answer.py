@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of
-from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
+from data_synthesis.dates import resolve, right_answers
 from data_synthesis.group import (
     DatedEvent,
     Derivation,
@@ -235,16 +235,14 @@ def _question(question: _Question, places: Mapping[str, TurnPlace]) -> Generated
         text=question.question.strip(),
         answer=question.answer.strip(),
         evidence=tuple(dict.fromkeys(places[turn_id] for turn_id in question.evidence)),
-        accepted=tuple(
-            dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text, question.question))
-        ),
+        accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text, question))),
         derivation=derivation,
     )
 
 
-def _useless(accepted: str, question: str) -> bool:
-    """Whether an answer that a model would accept is not worth a repair of the group: it is left out."""
-    return not accepted.strip() or says_too_little(accepted, question)
+def _useless(accepted: str, question: _Question) -> bool:
+    """Whether an answer that a model would accept is not worth a repair of the group: the forms of a date are computed."""
+    return question.derivation is not None or not accepted.strip() or says_too_little(accepted, question.question)
 
 
 def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGroup:
@@ -257,12 +255,10 @@ def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGrou
 
 def _with_forms(question: GeneratedQuestion, request: GroupRequest) -> GeneratedQuestion:
     """A question whose derivation holds, with its answer in the usual form and the other forms that count as right."""
-    answer, forms = question.answer, question.accepted
+    answer, forms = question.answer, [*question.accepted]
     if question.category == TEMPORAL and question.derivation is not None:
         event, since = question.derivation.event, question.derivation.since
-        day = _day(event, request)
-        days = (day - _day(since, request)).days if since else 0
-        answer, forms = (written_days(days), accepted_days(days)) if since else (written(day), accepted_forms(day))
+        answer, *forms = right_answers(_day(event, request), _day(since, request) if since else None)
     kept = tuple(form for form in forms if form != answer and not answer_given_away(question.text, (form,)))
     return replace(question, answer=answer, accepted=kept)
 

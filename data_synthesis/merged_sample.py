@@ -8,14 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any
 
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import GeneratedQuestion, GroupRequest, SynthesisError, TurnPlace
 from data_synthesis.groups import choice_faults
 from data_synthesis.interpolation import MadeGroup, host_sessions, unweave, weave
-from data_synthesis.merged_folder import MISSING, Fault, differences, short, told_difference
+from data_synthesis.merged_folder import Fault, differences, short, told_difference
 from data_synthesis.placement import session_times
 from data_synthesis.wording import words_of
 from m2a.benchmarks.locomo import ADVERSARIAL, Sample, session_numbers
@@ -138,45 +138,33 @@ def _asked_again(apart: TakenApart) -> Iterator[Fault]:
 
 def _woven_faults(apart: TakenApart, again: Sample, standard: str) -> Iterator[Fault]:
     """Where the sample is not what weaving its groups into the host gives; `standard` is what the host is held against."""
-    found, right = _parts(apart.sample), _parts(again)
-    pairs = [
-        (place, found.get(place, ("", MISSING))[1], right.get(place, ("", MISSING))[1])
-        for place in dict.fromkeys((*right, *found))
-    ]
-    rules = {place: rule for place, (rule, _) in (right | found).items()}
-    for new, old in zip_longest(_inserted_questions(apart.sample), _inserted_questions(again), fillvalue=MISSING):
-        pairs.append((f"question {(old if new is MISSING else new)['question_id']}", new, old))
-    for place, one, other in pairs:
-        rule = rules.get(place, "schema")
-        for path, old, new in differences(one, other):
-            own = next((_RULES[step] for step in path if step in _RULES), rule)
-            told = told_difference(path, old, new, standard if rule == "host" else "it must be")
-            yield Fault(f"{apart.place}, {place}", rule if rule == "host" and own != "numbering" else own, told)
+    for ((rule, place), *path), old, new in differences(_parts(apart.sample), _parts(again)):
+        own = next((_RULES[step] for step in path if step in _RULES), rule)
+        told = told_difference(path, old, new, standard if rule == "host" else "it must be")
+        yield Fault(f"{apart.place}, {place}", rule if rule == "host" and own != "numbering" else own, told)
 
 
-def _parts(sample: Sample) -> dict[str, tuple[str, Any]]:
-    """The parts of a sample by their places, each with the rule that it breaks where it differs; inserted questions apart."""
+def _parts(sample: Sample) -> dict[tuple[str, str], Any]:
+    """The parts of a sample, each by the rule that it breaks where it differs, and its place."""
     inserted = {str(number) for group in sample["groups"] for number in group["sessions"]}
-    parts: dict[str, tuple[str, Any]] = {}
+    parts: dict[tuple[str, str], Any] = {}
     for key, value in sample["conversation"].items():
         match = _SESSION.fullmatch(key)
         own = match is not None and match[1] in inserted
         if match and match[2]:
-            parts[f"session_{match[1]}, its date"] = ("time" if own else "host", value)
+            parts["time" if own else "host", f"session_{match[1]}, its date"] = value
         elif match:
             for at, turn in enumerate(value, start=1):
-                parts[f"{key}, turn {at} (D{match[1]}:{at})"] = ("schema" if own else "host", turn)
+                parts["schema" if own else "host", f"{key}, turn {at} (D{match[1]}:{at})"] = turn
         else:
-            parts[f"conversation, {key}"] = ("host", value)
-    parts |= {f"group {one['number']}": ("schema", one) for one in sample["groups"]}
-    hosts = [one for one in sample["qa"] if one["category"] <= ADVERSARIAL]
-    parts |= {f"question {one['question_id']}": ("host", one) for one in hosts}
+            parts["host", f"conversation, {key}"] = value
+    for question in sample["qa"]:
+        if question["category"] <= ADVERSARIAL:
+            parts["host", f"question {question['question_id']}"] = question
+    for group in sample["groups"]:
+        parts["schema", f"group {group['number']}"] = group
+        asked = [question for question in sample["qa"] if question.get("group") == group["number"]]
+        for number, question in enumerate(asked, start=1):
+            parts["schema", f"question {sample['sample_id']}/g{group['number']}/{number}"] = question
     rest = {key: value for key, value in sample.items() if key not in ("conversation", "qa", "groups")}
-    return parts | {key: ("host", value) for key, value in rest.items()}
-
-
-def _inserted_questions(sample: Sample) -> list[dict[str, Any]]:
-    """In the order of their groups."""
-    numbers = [group["number"] for group in sample["groups"]]
-    questions = (question for question in sample["qa"] if question["category"] > ADVERSARIAL)
-    return sorted(questions, key=lambda one: numbers.index(one["group"]))
+    return parts | {("host", key): value for key, value in rest.items()}

@@ -6,12 +6,12 @@ for any dataset: none knows who wrote it.
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, pairwise
 
 from data_synthesis.classes import class_facts
 from data_synthesis.dates import MONTHS, NUMBERS, written
 from data_synthesis.group import VISUAL_RETRIEVAL, ConceptPhoto, GeneratedQuestion, PersonalConcept, TurnPlace
-from data_synthesis.seen import OPEN_DOMAIN, POSES, Fact, Sight, facts_of, plain_look
+from data_synthesis.seen import CORRECTS, OPEN_DOMAIN, POSES, Fact, Sight, facts_of, plain_look
 from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
 
 MULTI_HOP, SINGLE_HOP = 6, 9
@@ -21,10 +21,6 @@ _SHOWS = r"(?:first |last |also )?(?:share|shared|sent|send|showed|shown?)"
 _BEFORE = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
 _WHICH = re.compile(rf"\b(first|last) (?:{_SHOWS})\b")
 _WISH = r"\b(?:want|tri|try|hop|plan|almost|nearl|about|offer|mean|wish)\w*"
-_CORRECTS = re.compile(
-    r"\b(?:wrong|turns out|mix(?:ed|ing|-up)|take (?:something|it|that) back|my fault|correct(?:ion)?|mistake|told you it was)\b",
-    re.I,
-)
 _ENOUGH_ALIKE = 3  # content words that two sentences share besides names: they tell the same thing
 _ADDRESSED = re.compile(r"(?:(?:^|[.!?] )(?:\w+ ){0,2}|, )[A-Z]\w+(?=[,!?.]|$)")
 _COUNTED = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
@@ -120,16 +116,12 @@ def _false_forms(question: GeneratedQuestion, sight: Sight) -> Found:
     right = right.union(*(content_of(f"{one.class_name} {one.name}") for one, *_ in answered))
     heads = answer.heads.union(*(fact.heads for fact in facts))
     stated = {content_of(form) for fact in facts for form in fact.short}
-    names = {*(word for one in sight.everyone for word in one.name.split()), *sight.request.speakers}
+    names = sight.names | {word for one in sight.everyone for word in one.name.split()}
     for form in question.accepted:
         words = content_of(form)
         new = set(_WORD.findall(form)) - set(_WORD.findall(question.answer))
-        others = (names | names_of(f"it was {form}")) & new
-        if (
-            others
-            and not words <= right
-            and (facts or (question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}")))
-        ):
+        others = (names | names_of(f"it was {form}")) & new and not words <= right
+        if others and (facts or (question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}"))):
             yield "truth", f"{form!r} is accepted, but is the name of another."
         elif facts and not words <= right:
             told = " ".join(sorted(words - right))
@@ -139,12 +131,17 @@ def _false_forms(question: GeneratedQuestion, sight: Sight) -> Found:
 
 
 def _general_knowledge(question: GeneratedQuestion, sight: Sight) -> Found:
-    """What is asked of a class of which the facts are known is answered by them."""
+    """What is asked of a class is asked of one that has it, and answered by what is known of it."""
+    asked = content_of(question.text)
     for one in sight.named(question) if question.category == OPEN_DOMAIN else ():
-        for fact in class_facts(one):
-            same = content_of(fact.ask.replace("{N}", one.name)) == content_of(question.text)
-            for form in (question.answer, *question.accepted) if same else ():
-                if words_of(form) not in [words_of(right) for right in (fact.answer, *fact.accepted)]:
+        own, others = class_facts(one), (fact for other in sight.everyone for fact in class_facts(other))
+        for fact in [fact for fact in (*own, *others) if content_of(fact.ask.replace("{N}", one.name)) == asked][:1]:
+            if fact not in own:
+                yield "truth", f"it asks of another class of things than that of {one.name}, a {one.class_name}."
+                continue
+            right = [words_of(form) for form in (fact.answer, *fact.accepted)]
+            for form in (question.answer, *question.accepted):
+                if words_of(form) not in right:
                     yield "truth", f"by what is known of a {one.class_name} it must be {fact.answer!r}, not {form!r}."
 
 
@@ -219,44 +216,36 @@ def _foreign_dates(question: GeneratedQuestion, sight: Sight) -> Found:
 def _mentions(question: GeneratedQuestion, sight: Sight) -> Found:
     """Whatever the question mentions is in its evidence: days, people, nicknames, looks, and settings of whom they are."""
     places, text = sight.places(question), NAMED_OPTIONS.sub("", question.text)
-    turns = [sight.turns[place] for place in places]
+    if not places:
+        return  # told as a fault of its evidence
+    turns, shown = [sight.turns[place] for place in places], list(sight.shown_by(question))
     days = {written(day) for place in places for _, day in sight.dates_told(place)}
-    for day in _DAY.findall(text):
-        if day not in days:
-            yield "truth", f"nothing in its evidence is of {day}."
-    showing = {turn.speaker for turn in turns if turn.photos}
-    for name in set(re.findall(rf"\b([A-Z]\w+) {_SHOWS}\b", text)) - _names(sight, speakers=False):
-        if name not in sight.request.speakers:
-            yield "truth", f"nobody called {name} talks."
-        elif showing and name not in showing:
+    for day in sorted({*_DAY.findall(text)} - days):
+        yield "truth", f"nothing in its evidence is of {day}."
+    showing, concepts = {turn.speaker for turn in turns if turn.photos}, sight.names - {*sight.request.speakers}
+    for name in sorted({*re.findall(rf"\b([A-Z]\w+) {_SHOWS}\b", text)} - concepts - showing):
+        if showing or name not in sight.names:
             yield "truth", f"{name} shows no photo in its evidence."
     said = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in turns)
-    for speaker in sight.request.speakers:
-        if (
-            turns
-            and holds(text, speaker)
-            and not holds(said, speaker)
-            and speaker not in {one.speaker for one in turns}
-        ):
+    for speaker in sorted({*sight.request.speakers} - {turn.speaker for turn in turns}):
+        if holds(text, speaker) and not holds(said, speaker):
             yield "truth", f"{speaker} says nothing in its evidence, nor does it speak of {speaker}."
-    shown = {one.name for one, *_ in sight.shown_by(question)}
-    stated = (fact for one, photo, _ in sight.shown_by(question) for fact in facts_of(one, photo))
-    given = " ".join(text for fact in stated for text in (fact.text, *fact.short))
-    if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL):
-        for name in sorted({*names_of(text), *QUOTED.findall(text)} - _names(sight)):
-            if turns and not holds(f"{said} {given}", name):
-                yield "truth", f"nothing in its evidence says {name!r}."
-            elif re.search(rf"\b(?:not|wasn't|it was) {re.escape(name)}\b", said) and _CORRECTS.search(said):
-                yield "truth", f"its evidence takes back that it was {name}."
+    stated = (fact for one, photo, _ in shown for fact in facts_of(one, photo))
+    given = " ".join((said, *(form for fact in stated for form in (fact.text, *fact.short))))
+    names = {*names_of(text), *QUOTED.findall(text)} - sight.names
+    for name in sorted(names) if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL) else ():
+        if not holds(given, name):
+            yield "truth", f"nothing in its evidence says {name!r}."
+        elif CORRECTS.search(said) and re.search(rf"\b(?:not|wasn't|it was) {re.escape(name)}\b", said):
+            yield "truth", f"its evidence takes back that it was {name}."
     for one in sight.concepts if not question.photos else ():
         look = plain_look(one.short_description)
-        if look and one.name not in shown and holds(text, look):
+        if look and holds(text, look) and one not in [concept for concept, *_ in shown]:
             yield "truth", f"it speaks of {look!r}, which nothing in its evidence shows."
     for one in sight.named(question):
         own = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in (*one.photos, *one.unseen)))
         for other, photo in sight.owners.values():
-            elsewhere = other is not one and not content_of(photo.setting) <= own
-            if elsewhere and holds(text, f"{one.name} {photo.setting}"):
+            if holds(text, f"{one.name} {photo.setting}") and not content_of(photo.setting) <= own:
                 yield "truth", f"it speaks of {one.name} {photo.setting!r}, where {other.name} is."
 
 
@@ -272,44 +261,34 @@ def _undone(question: GeneratedQuestion, sight: Sight) -> Found:
             yield "truth", f"nobody did {verb}: {sight.turn_name(derived.event.place)} says {wished[0]!r}."
 
 
-def _names(sight: Sight, *, speakers: bool = True) -> set[str]:
-    names = {word for one in sight.concepts for word in one.name.split()}
-    return names | set(sight.request.speakers if speakers else ())
-
-
 def _told_otherwise(question: GeneratedQuestion, sight: Sight) -> Found:
     """Its answer, a name, a number or a day, is neither taken back by a later turn nor told otherwise by another one."""
-    evidence, answer, ours = sorted(sight.places(question)), question.answer, _names(sight)
+    evidence, answer, ours = sorted(sight.places(question)), question.answer, sight.names
     concepts = list(dict.fromkeys((*(one for one, *_ in sight.shown_by(question)), *sight.named(question))))
     about = sorted({*evidence, *(place for one in concepts for place in sight.about[one.name])})
     if event := question.derivation and question.derivation.event:
-        for place in (at for at in about if at > event.place and event.expression):
-            dated = [at for at in about if at < place and sight.tells_a_day(at)]
-            if _CORRECTS.search(sight.turns[place].text) and sight.tells_a_day(place) and dated[-1:] == [event.place]:
-                yield (
-                    "truth",
-                    f"the day that {sight.turn_name(event.place)} tells is taken back in {sight.turn_name(place)}.",
-                )
+        dated = [at for at in about if any(sight.dated_sentences(at))]
+        for earlier, place in pairwise(dated) if event.expression else ():
+            if earlier == event.place and CORRECTS.search(sight.turns[place].text):
+                yield "truth", f"the day of {sight.turn_name(earlier)} is taken back in {sight.turn_name(place)}."
         return
     is_name = bool(names_of(f"It was {answer}."))
     if answer in ours or sight.answered(question) or not (is_name or _COUNTED.fullmatch(answer)):
         return
-    known, told = set[str](), 0
-    for place in about if is_name else ():
-        text = sight.turns[place].text
-        new = names_of(text) - ours - known
-        if told and new and answer not in new and _CORRECTS.search(text) and (place in evidence or told == 2):
+    texts = {at: sight.turns[at].text for at in about}
+    for before, place in pairwise(about) if is_name else ():
+        said = [texts[at] for at in about if at < place]
+        new = names_of(texts[place]) - ours - set().union(*map(names_of, said))
+        meant = holds(texts[before], answer) or (place in evidence and any(holds(text, answer) for text in said))
+        if meant and new and answer not in new and CORRECTS.search(texts[place]):
             yield "truth", f"{answer!r} is taken back in {sight.turn_name(place)}."
-        known |= new
-        told = 2 if holds(text, answer) else min(told, 1)  # 2: it was the last thing said
-    telling = [one for at in evidence for one in sentences_of(sight.turns[at].text) if holds(one, answer)]
+    telling = [one for at in evidence for one in sentences_of(texts[at]) if holds(one, answer)]
     for place in (at for at in about if at not in evidence):
-        for one in sentences_of(sight.turns[place].text):
+        for one in sentences_of(texts[place]):
             others = names_of(one) - ours if is_name else _counts(one, answer.partition(" ")[2])
-            shared = (
-                content_of(one) & content_of(own) - content_of(" ".join(ours)) for own in (*telling, question.text)
-            )
-            if others and max(map(len, shared), default=0) >= _ENOUGH_ALIKE and not holds(one, answer):
+            words = content_of(one) - content_of(" ".join(ours))
+            shared = [len(words & content_of(own)) for own in (*telling, question.text)]
+            if others and max(shared) >= _ENOUGH_ALIKE and not holds(one, answer):
                 yield "truth", f"{sight.turn_name(place)} says so of {min(others)}, not of {answer}."
 
 
@@ -323,34 +302,27 @@ def _counts(text: str, unit: str) -> set[str]:
 
 def _evidence(question: GeneratedQuestion, sight: Sight) -> Found:
     """Every turn of its evidence shows who is meant, dates it, says the answer, or speaks of what is asked; of nobody else."""
-    derived, seen = question.derivation, sight.seen_for(question)
+    derived, seen, words = question.derivation, sight.seen_for(question), content_of(question.text)
     events = {event.place for event in (derived.event, derived.since) if event} if derived else set()
-    asked = content_of(f"{question.text} {question.answer}") - content_of(" ".join(sight.request.speakers)) - _ASKING
-    owners = {own.path: one for one in sight.concepts for own in (*one.photos, *one.unseen)}
-    words = content_of(question.text)
-    quoted = {
-        path
-        for path, (one, photo) in sight.owners.items()
-        if holds(question.text, one.name) and sight.quoted(words, one, photo)
-    }
+    asked = (words | content_of(question.answer)) - content_of(" ".join(sight.request.speakers)) - _ASKING
+    meant, photos = sight.named(question), {one.photo for one in seen}
+    quoted = {path for path, (one, photo) in sight.owners.items() if one in meant and sight.quoted(words, one, photo)}
     quoted = quoted if question.category == SINGLE_HOP and len(quoted) == 1 else set()
-    meant = [*sight.named(question), *(owners[one.photo] for one in seen)]
+    meant += [one for one in sight.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
     meant += [one for one, photo, _ in sight.shown_by(question) if sight.look(words, one, photo)]
-    for place in sight.places(question):
+    for place in (at for at in sight.places(question) if at not in events):
         turn, before = sight.turns[place], sight.turns.get(TurnPlace(place.session, place.turn - 1))
-        near = f"{turn.text} … {before.text if before else ''}"
+        shows, names, told = sight.shown_at(place), sight.named_in(turn.text), sight.turn_name(place)
         says = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
-        of = [one for one in sight.concepts if holds(turn.text, one.name)]
-        names_one = any(holds(near, one.name) for one in sight.concepts)
-        shows = [owners[photo] for photo in turn.photos if photo in owners]
-        if quoted and turn.photos and not says and place not in events and not quoted & set(turn.photos):
-            yield "evidence", f"{sight.turn_name(place)} does not show the photo that it asks of."
-        elif meant and shows and not says and place not in events and not any(one in meant for one in shows):
-            yield "evidence", f"{sight.turn_name(place)} shows {shows[0].name}, whom it does not ask of."
-        elif meant and of and not shows and place not in events and not any(one in meant for one in of):
-            yield "truth", f"{sight.turn_name(place)} says so of {of[0].name}, not of {meant[0].name}."
-        elif not (turn.photos or says or place in events or sight.words(place) & asked or names_one):
-            yield "evidence", f"{sight.turn_name(place)} tells nothing of what is asked."
+        near = names or sight.named_in(before.text if before else "")
+        if quoted and turn.photos and not says and not quoted & {*turn.photos}:
+            yield "evidence", f"{told} does not show the photo that it asks of."
+        elif meant and shows and not says and not any(one in meant for one in shows):
+            yield "evidence", f"{told} shows {shows[0].name}, whom it does not ask of."
+        elif meant and names and not shows and not any(one in meant for one in names):
+            yield "truth", f"{told} says so of {names[0].name}, not of {meant[0].name}."
+        elif not (turn.photos or says or near or sight.words(place) & asked):
+            yield "evidence", f"{told} tells nothing of what is asked."
     if question.category != MULTI_HOP:
         return
     if len(question.evidence) < 2:

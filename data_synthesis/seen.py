@@ -4,11 +4,11 @@ It is derived here alone, for every generator and again for a folder that was re
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +25,7 @@ from data_synthesis.group import (
     Seen,
     TurnPlace,
 )
-from data_synthesis.wording import content_of, holds, long_sentences, sentences, whole_words
+from data_synthesis.wording import content_of, holds, long_sentences, sentences, sentences_of, whole_words
 
 OPEN_DOMAIN = 8
 _NEAR = 2  # turns; so far from a photo words may still be about it
@@ -38,6 +38,11 @@ _ASKS_LITTLE = (
     content_of("colour color main look looks type kind shape detail visible brand item base picture photo") | POSES
 )
 _ASKED_OF_ANY = content_of("what which how is are does do can be has have like look colour color main there")
+CORRECTS = re.compile(
+    r"\b(?:wrong|turns out|mix(?:ed|ing)?(?: \w+)?[ -]up|take (?:something|it|that) back|my fault|correct(?:ion)?|mistake|"
+    r"told you it was|forget the day)\b",
+    re.I,
+)
 _PART_ENDS = re.compile(r"[,;()/]|\b(?:with|and|or|in|on|at|by|of|to|from|around|behind|above|below|held|tied)\b")
 
 
@@ -62,7 +67,8 @@ class Fact:
         return content_of(" ".join(part[-1] for part in parts if part))
 
 
-def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
+@lru_cache(maxsize=1024)
+def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
     """All that is stated of what a photo of a concept shows."""
     facts = []
     for text in filter(None, (photo.setting, photo.description)):
@@ -82,7 +88,7 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
         for one in concept.questions
         if one.photo == photo.path
     ]
-    return facts
+    return tuple(facts)
 
 
 def plain_look(look: str) -> str:
@@ -156,10 +162,11 @@ class Sight:
 
     @cached_property
     def about(self) -> dict[str, list[TurnPlace]]:
-        """The turns that speak of each concept: that name it, show it, or stand near one that shows it."""
-        about = {}
+        """The turns that speak of each concept: that name it, name none and answer one that does, or stand near its photo."""
+        about, unnamed = {}, {place for place, turn in self.turns.items() if not self.named_in(turn.text)}
         for concept in self.concepts:
             places = {place for place, turn in self.turns.items() if holds(turn.text, concept.name)}
+            places |= {TurnPlace(at.session, at.turn + 1) for at in places} & unnamed
             for at in self.showing(concept):
                 places |= {TurnPlace(at.session, at.turn + step) for step in range(-_NEAR, _NEAR + 1)}
             about[concept.name] = [place for place in self.turns if place in places]
@@ -176,6 +183,23 @@ class Sight:
     def said_elsewhere(self) -> frozenset[str]:
         """The long sentences of the dialogue's other turns."""
         return frozenset(sentence for text in self.request.texts_elsewhere for sentence in long_sentences(text))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The words of the names of the concepts and the speakers."""
+        return frozenset(word for one in self.concepts for word in one.name.split()) | {*self.request.speakers}
+
+    def named_in(self, text: str) -> list[PersonalConcept]:
+        return [one for one in self.concepts if holds(text, one.name)]
+
+    def shown_at(self, place: TurnPlace) -> list[PersonalConcept]:
+        photos = self.turns[place].photos if place in self.turns else ()
+        return [one for one in self.concepts if any(own.path in photos for own in one.photos)]
+
+    def stated(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
+        """All words that are stated of photos of a concept, or of those named."""
+        views = [one for one in (*concept.photos, *concept.unseen) if photos is None or one.path in photos]
+        return frozenset().union(*(fact.words for view in views for fact in facts_of(concept, view)))
 
     def showing(self, concept: PersonalConcept) -> list[TurnPlace]:
         """The turns that show a concept, in their order."""
@@ -197,9 +221,14 @@ class Sight:
                     found.append((expression, resolve(expression, day)))
         return found
 
-    def tells_a_day(self, place: TurnPlace) -> bool:
-        """Whether a turn without a photo says when something happened, other than on its own day."""
-        return not self.turns[place].photos and any(expression for expression, _ in self.dates_told(place))
+    def dated_sentences(self, place: TurnPlace) -> Iterator[tuple[str, date]]:
+        """The sentences of a turn without a photo that tell a day, each with it."""
+        if (day := self.day(place)) is None or self.turns[place].photos:
+            return
+        for sentence in sentences_of(self.turns[place].text):
+            for expression in expressions_in(sentence):
+                with suppress(ValueError):
+                    yield sentence, resolve(expression, day)
 
     def places(self, question: GeneratedQuestion) -> list[TurnPlace]:
         """Its evidence, as far as that exists."""
@@ -263,7 +292,7 @@ class Sight:
             yield from ((*self.owners[path], place) for path in self.turns[place].photos if path in self.owners)
 
     def named(self, question: GeneratedQuestion) -> list[PersonalConcept]:
-        return [one for one in self.concepts if holds(question.text, one.name)]
+        return self.named_in(question.text)
 
     def answered(self, question: GeneratedQuestion) -> list[Answering]:
         """Of each photo of whom the question is about the first fact that says the answer; nothing where a date is asked."""
@@ -274,7 +303,9 @@ class Sight:
                 found += [(concept, photo, fact) for fact in facts if answer <= fact.words][:1]
         return found
 
-    def _facts_asked(self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto) -> list[Fact]:
+    def _facts_asked(
+        self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto
+    ) -> Sequence[Fact]:
         """Those that the question can be about: the setting if it asks where, an attribute that it names."""
         facts, asked = facts_of(concept, photo), content_of(question.text)
         if question.category == VISUAL_RETRIEVAL:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -247,7 +247,14 @@ class Assistant:
 
         A reply in a temporary chat is only found with the chat's `conversation_id`.
         """
-        return load_trace(self.bank_of(owner, conversation_id), message_id, to_owner=True)
+        return self.explanations(owner, [message_id], conversation_id)[message_id]
+
+    def explanations(
+        self, owner: str, message_ids: Iterable[int], conversation_id: str | None = None
+    ) -> dict[int, Explanation]:
+        """Returns the same for several replies of one conversation, by message id."""
+        bank = self.bank_of(owner, conversation_id)
+        return {message_id: load_trace(bank, message_id, to_owner=True) for message_id in message_ids}
 
     def before(
         self, owner: str, message_ids: Collection[int], conversation_id: str | None = None

@@ -71,7 +71,7 @@ async def ask(
                 }
             case MemoryChanged():
                 turn["changes"].append(change_piece(event))
-            case NotKept(what, reason, number, held):
+            case NotKept(what, reason, number, held, _):
                 turn["not_kept"].append({"text": what, "reason": reason, "number": number, "held": held})
             case UnaskedChanges(count):
                 turn["unasked"] = count

@@ -19,7 +19,7 @@ from m2a.types.errors import UserError
 Mending = Literal["newer", "older", "forget", "look"]
 
 SHOWN = 30  # of each kind
-_ORDER: tuple[FindingKind, ...] = ("injection", "contradiction", "duplicate", "unsupported", "photo")
+_ORDER: tuple[FindingKind, ...] = ("injection", "contradiction", "corrected", "duplicate", "unsupported", "photo")
 
 
 class MendingError(UserError):
@@ -85,7 +85,7 @@ class HealthChecks:
         reply_id: int | None = None
         if finding.kind == "photo" and mending == "look":
             await self._look_at_photo(bank, finding.photo_id or "")
-        elif finding.kind in ("duplicate", "contradiction") and mending in ("newer", "older"):
+        elif finding.kind in ("duplicate", "contradiction", "corrected") and mending in ("newer", "older"):
             kept = ids[-1] if mending == "newer" else ids[0]
             others = [memory_id for memory_id in ids if memory_id != kept]
             reply_id = await in_thread(memory_edits.keep_one, bank, kept, others)

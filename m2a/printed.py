@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from m2a.plurals import plural
+from m2a.sentences import STAYS
 from m2a.types import HistoryRow, KeptBack, KeptBackReason, MemoryEntry
 
 _RESTS_ON = {
@@ -25,7 +26,8 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
             yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
     for refused in turn["not_kept"]:
         title = {"review": "Waiting for your review", "category": "Not kept"}.get(refused["held"], "Not done")
-        yield f"{title}: {refused['text']} {refused['reason']}".rstrip()
+        stays = f" {STAYS}" if refused["held"] == "category" else ""
+        yield f"{title}: {refused['text']} {refused['reason']}".rstrip() + stays
     if turn["unasked"]:
         were = "was" if turn["unasked"] == 1 else "were"
         yield f"{plural(turn['unasked'], 'change')} that you had not asked for {were} not made."

@@ -23,6 +23,9 @@ IN_THE_PAGE: Mapping[str, str] = {
     "`m2a repair`": "“Check the stored data” in Settings",
 }
 
+# Of the message behind a memory that was rejected, or that is of a category that is never kept.
+STAYS = "Your message stays in the conversation, where I can still find it, until you erase it."
+
 _FRAMES = 6
 _DISK = {
     errno.ENOSPC: "The disk is full; free some space and try again.",

@@ -87,7 +87,8 @@ class UpdateQueue:
         for changed in written:
             emit(changed)
         for number, refusal in enumerate(update.refusals):
-            emit(NotKept(refusal.text, refusal.reason, None if refusal.change is None else number, refusal.held))
+            place = None if refusal.change is None else number
+            emit(NotKept(refusal.text, refusal.reason, place, refusal.held, answered))
         if update.unasked:
             emit(UnaskedChanges(update.unasked))
 

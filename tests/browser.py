@@ -129,7 +129,10 @@ class Visitor:
 
     def forgive_lost_server(self) -> None:
         """The page notices that the server goes, by whatever it had under way."""
-        self.forgive("net::ERR_", "network error", "Failed to fetch", "Cancelled via cancel scope", "Could not resolve")
+        self.forgive(
+            "net::ERR_", "network error", "Failed to fetch", "Cancelled via cancel scope", "Could not resolve",
+            "Unable to preload CSS",
+        )  # fmt: skip
 
     def check(self) -> None:
         assert not self.foreign, f"The page asked other hosts: {self.foreign}"

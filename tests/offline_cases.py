@@ -1,10 +1,10 @@
 """Stories for the offline rules: read them, play them through the real Assistant, and score what it kept and said.
 
-A line of `data/stories.jsonl` is one turn of one story of one set; a set is what one writer wrote who had not seen the
+A line of `bench/corpus/stories.jsonl` is one turn of one story of one set; a set is what one writer wrote who had not seen the
 rules. Sets of the `train` split are learned from, those of the `test` split never; `opened` is the day on which anybody
 first saw how the rules do on a set, and null until then. Statements and corrections name what must be kept (`keep`:
 groups of alternatives, one memory meets them all) and what must be gone; questions name what the answer must and must
-not hold.
+not hold. An ISO date among alternatives stands for the day in any of its usual forms.
 """
 
 import json
@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -35,6 +36,7 @@ from m2a.types import (
     ReplyFinished,
 )
 from m2a.wiring import offline_rules
+from tests.bench.corpus import STORIES
 
 DECLINED = "I don't have that in memory."
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
@@ -42,7 +44,7 @@ BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
 TurnKind = Literal["statement", "correction", "question", "never_said", "chit_chat"]
 Split = Literal["train", "test"]
 
-STORIES = Path(__file__).parent / "data" / "stories.jsonl"
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 EVERYTHING = MemoryRule(never=frozenset())  # measured is what the rules read, not what their owner wants kept out
 
 
@@ -295,9 +297,25 @@ def score(played: Sequence[Played]) -> Score:
     return result
 
 
+def holds_any(text: str, alternatives: Iterable[str]) -> bool:
+    """Whether one of the alternatives stands in the text; an ISO date in any of its usual forms, with its year or without."""
+    folded = text.casefold().replace("’", "'")
+    return any(
+        _forms_of(one).search(folded) is not None if _ISO_DATE.fullmatch(one) else one.casefold() in folded
+        for one in alternatives
+    )
+
+
+@cache
+def _forms_of(iso_date: str) -> re.Pattern[str]:
+    day = date.fromisoformat(iso_date)
+    month = f"{day:%B}".casefold()
+    month, number = f"{month[:3]}(?:{month[3:]})?", rf"{day.day}(?:st|nd|rd|th)?"
+    return re.compile(rf"{iso_date}|(?<!\d){number}(?: of)? {month}\b|\b{month} {number}(?!\d)")
+
+
 def _belongs(entry: MemoryEntry, turn: Turn) -> bool:
-    text = entry.text.casefold()
-    return any(alternative.casefold() in text for group in turn.keep for alternative in group)
+    return any(holds_any(entry.text, group) for group in turn.keep)
 
 
 def _memories(assistant: Assistant, owner: str) -> tuple[MemoryEntry, ...]:
@@ -305,8 +323,7 @@ def _memories(assistant: Assistant, owner: str) -> tuple[MemoryEntry, ...]:
 
 
 def _holds(text: str, groups: Sequence[Sequence[str]]) -> bool:
-    folded = text.casefold().replace("’", "'")
-    return all(any(alternative.casefold() in folded for alternative in group) for group in groups)
+    return all(holds_any(text, group) for group in groups)
 
 
 def _turn(turn: dict) -> Turn:  # type: ignore[type-arg]

@@ -72,9 +72,12 @@ PANELS = (
     Panel("no memory of that day", "/?memory=", "#m2a-memory .m-empty", (".m-filters summary", ("[name=since]", "2099-01-01"))),
     Panel("an opened memory", "/?memory={memory}", ".m-opened h2", (), ".m-opened h2, .m-opened .m-caption, .m-versions a"),
     Panel("settings", "/?settings=", "#m2a-set-data"),
+    Panel("memory health", "/?settings=", ".m-findings", ("[data-settings-act=look]",), ".m-findings p a"),
     Panel("what was forgotten", "/?memory=", ".m-past", ("[data-focus=kept-forgotten]",)),
     Panel("what waits for review", "/?memory=", ".m-review[open]", (".m-review > summary",)),
     Panel("what would be erased", "/?memory={memory}", "dialog[open] .m-goes", (".m-opened [data-erase=memory]",)),
+    Panel("a conversation that would be erased", "/?conversation={talk}", "dialog[open] .m-goes",
+          (".m-manage > summary", ".m-manage [data-erase=conversation]")),
     Panel("a message that is edited", "/?conversation={talk}", "form.m-resend textarea", ("[data-edit-message] >> nth=0",)),
     Panel("a temporary chat", "/?conversation=", ".m-temporary", (".m-begin > summary", "[data-begin] >> nth=0")),
     Panel("a memory that is gone", "/?memory=999999999", ".m-opened h2"),
@@ -162,6 +165,9 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
         for number, text in enumerate(texts):
             message, memory = _exchange(bank, talk, text, [colour(number)] if number % 3 == 0 else [])
             talk = message.conversation_id
+            # The memory health shows thirty of a kind: half of the texts as duplicates, half as corrected.
+            beside = (text, None) if number < len(texts) / 2 else (f"{text}{BEFORE}", memory.memory_id)
+            _add(bank, message, *beside)
             memories.append(memory)
             messages.append(message)
         asked = bank.record(None, role="user", speaker="You", text=texts[0])
@@ -170,8 +176,7 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
         bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=asked.message_id, update_pending=False)
         # Words that nothing else has: what repeats the forgotten is withheld, too.
         regretted = bank.record(why, role="user", speaker="You", text="Periwinkle umbrellas")
-        evidence = EvidenceRange(regretted.message_id, regretted.message_id)
-        gone = bank.add(EntryDraft(regretted.text, (evidence,)), who="test", why="")
+        gone = _add(bank, regretted, regretted.text, None)
         told = bank.record_reply(
             why,
             "Fine.",
@@ -183,10 +188,15 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
         bank.write([Forgetting((gone.memory_id,), "")], who="test", update_of=told.message_id)
         titled = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
         for conversation_id, title in zip([str(talk), why, *titled], [texts[0], texts[0], *texts], strict=True):
-            bank.rename_conversation(conversation_id, title)
+            bank.rename_conversation(conversation_id, " ".join(title.split()))
         return Planted(str(talk), why, titled[-1], memories[0].memory_id, words)
     finally:
         stores.database.close()
+
+
+def _add(bank: MemoryBank, said: Message, text: str, corrects: int | None) -> MemoryEntry:
+    evidence = (EvidenceRange(said.message_id, said.message_id),)
+    return bank.add(EntryDraft(text, evidence, corrects=corrects), who="test", why="")
 
 
 def _exchange(

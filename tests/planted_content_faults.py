@@ -142,7 +142,7 @@ def unknown_name(folder: MergedFolder) -> None:
 # Duplicates
 
 
-@fault("question conv-1/g1/8", "schema", "its 'question_id'", "it must be 'conv-1/g1/9'")
+@fault("question conv-1/g1/9", "schema", "its 'question_id'", "it must be 'conv-1/g1/9'")
 def question_id_twice(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/9")["question_id"] = "conv-1/g1/8"
 

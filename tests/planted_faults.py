@@ -177,7 +177,7 @@ def question_of_no_group(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["group"] = 3
 
 
-@fault("question conv-2/g1/33", "schema", "its 'question_id'", "it must be 'conv-1/g1/12'")
+@fault("question conv-1/g1/12", "schema", "its 'question_id'", "it must be 'conv-1/g1/12'")
 def question_id_of_another_dialogue(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/12")["question_id"] = "conv-2/g1/33"
 

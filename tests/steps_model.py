@@ -9,7 +9,7 @@ from m2a.benchmarks import read_locomo
 from m2a.systems import registry
 from m2a.systems.shared import Parts, Utterance
 from m2a.types import Message
-from tests.chat_server import Reply, call, mode_of, say
+from tests.chat_server import ChatServer, Reply, call, mode_of, say
 from tests.dialogues import write_dialogues
 from tests.placed_systems import Place
 from tests.scripted_model import Prompt
@@ -47,6 +47,12 @@ class StepsModel:
 
     def forget(self) -> None:
         self.asked.clear()
+
+
+def steps_of(server: ChatServer) -> StepsModel:
+    """The script of a server that has one."""
+    assert isinstance(server.script, StepsModel)
+    return server.script
 
 
 def said_in(prompt: Prompt, title: str) -> str:

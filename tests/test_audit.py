@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from m2a.memory.audit import repair, verify
-from m2a.memory.index import IndexMismatchError, PhotoRow, TextRow
+from m2a.memory.index import IndexMismatchError
+from m2a.memory.index_rows import PhotoRow, TextRow
 from m2a.types import RecordKey
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
 from tests.opened_folder import Opened, fill, jpeg, opened

@@ -24,7 +24,8 @@ from PIL import Image
 
 from m2a import Assistant, cli
 from m2a.data_folder import DataFolder, holder_of
-from m2a.memory.index import MemoryIndex, TextRow
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_rows import TextRow
 from m2a.memory.index_schema import IndexEncoders
 from m2a.settings import load_settings
 from m2a.types import KeepingBack, RecordKey

@@ -24,7 +24,7 @@ from tests.chat_server import ChatServer, Reply, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
 from tests.placed_systems import NOW
 from tests.scripted_model import Prompt
-from tests.steps_model import StepsModel, opened_again, said_in, told
+from tests.steps_model import StepsModel, opened_again, said_in, steps_of, told
 
 LATER = [Utterance("D3:1", "user", "Ben", "The parrot flew off.", datetime(2023, 6, 9, 9, tzinfo=UTC))]
 CANOE = "Monday 8 May 2023, 13:56, Anna: I bought a canoe at the lake yesterday."
@@ -61,15 +61,10 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def model(server: ChatServer) -> StepsModel:
-    assert isinstance(server.script, StepsModel)
-    return server.script
-
-
 async def test_a_message_is_routed_and_each_bit_has_one_extractor(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     here = await told(tmp_path / "data", "engram", parts)
-    steps = model(server)
+    steps = steps_of(server)
     assert steps.steps.count("route") == 6
     assert (steps.steps.count("episode"), steps.steps.count("fact"), steps.steps.count("procedure")) == (2, 2, 1)
     assert said_in(steps.prompts("route")[0], "Message") == CANOE
@@ -105,7 +100,7 @@ async def test_what_was_taken_in_is_there_after_another_start(tmp_path: Path, se
     assert len(server.requests) == calls and parts.stores.encoded == encoded + 1  # the question
     more = again.memory.record(LATER)  # a session that comes later is added to what is there
     await again.system.observe(more)
-    assert model(server).steps.count("route") == 7
+    assert steps_of(server).steps.count("route") == 7
     assert (await opened_again(again)).references.keys() == {*range(1, 8)}
     parts.stores.close()
 
@@ -124,11 +119,11 @@ async def test_an_ablation_writes_and_reads_its_stores_alone(
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     here = await told(tmp_path / "data", name, parts)
-    assert set(model(server).steps) - {"route"} == extractors
-    assert ("route" in model(server).steps) == (name != "engram-single-store")
-    model(server).forget()
+    assert set(steps_of(server).steps) - {"route"} == extractors
+    assert ("route" in steps_of(server).steps) == (name != "engram-single-store")
+    steps_of(server).forget()
     await here.answer("Where did Olga move?")
-    found = said_in(model(server).asked[0][1], "Found")
+    found = said_in(steps_of(server).asked[0][1], "Found")
     assert ("Event." in found) == (name == "engram-episodic-only")
     assert ("Getting there." in found) == (name == "engram-procedural-only")
     if name == "engram-single-store":
@@ -148,9 +143,9 @@ async def test_types_take_turns_what_is_the_same_goes_and_k_remain_for_each_spea
         parts = parts_of(model_of(server))(tmp_path / "work")
         memory = (await told(tmp_path / "data", "engram", parts)).memory
         small = Engram("engram", EngramVariant(k=3), memory, parts)
-        model(server).forget()
+        steps_of(server).forget()
         await small.answer(Question("Lisbon?", NOW), Meter())
-        anna, _, ben = said_in(model(server).asked[0][1], "Found").partition("Memories of Ben:\n")
+        anna, _, ben = said_in(steps_of(server).asked[0][1], "Found").partition("Memories of Ben:\n")
         lines = anna.splitlines()[2:]
         assert len(lines) == 3 and sum("2020: Lisbon." in line for line in lines) == 2
         assert len(ben.splitlines()) == 3 and ben.count("The same fact.") == 1
@@ -160,14 +155,14 @@ async def test_types_take_turns_what_is_the_same_goes_and_k_remain_for_each_spea
 async def test_photos_are_remembered_by_captions_and_found_by_m2as_photo_path(
     tmp_path: Path, server: ChatServer
 ) -> None:
-    model(server).forms["route"] = lambda prompt: {"episodic": False, "semantic": True, "procedural": False}
+    steps_of(server).forms["route"] = lambda prompt: {"episodic": False, "semantic": True, "procedural": False}
     for name, first in (("engram", None), ("engram-photos", "D1:3")):
         parts = parts_of(model_of(server))(tmp_path / name)
         here = await told(tmp_path / "data", name, parts, photos=True)
-        assert any("[photo: a red thing]" in said_in(p, "Message") for p in model(server).prompts("fact"))
+        assert any("[photo: a red thing]" in said_in(p, "Message") for p in steps_of(server).prompts("fact"))
         found = await here.found("", tmp_path / "data" / "photos" / "asked.png", k=3)
         assert "D1:3" in found and (first is None or found[0] == first)
-        model(server).forget()
+        steps_of(server).forget()
         question = here.question("Where is this kept?", tmp_path / "data" / "photos" / "asked.png")
         await here.system.answer(question, Meter())
         assert len(server.requests[-1].photos) == (2 if name == "engram-photos" else 1)
@@ -182,7 +177,7 @@ async def test_rules_in_the_models_place(tmp_path: Path) -> None:
     assert len(notes.of("Anna/semantic")) == 3 and len(notes.of("Ben/semantic")) == 3
     assert (await here.found("Who moved to Lisbon?"))[0] == "D2:1"
     assert here.system.ingestion.calls == 0 and "by rules" in here.system.version
-    with pytest.raises(registry.UnknownSystemError, match="take engram-offline"):
+    with pytest.raises(registry.UnknownSystemError, match="use engram-offline"):
         registry.check(("engram",), retrieval_only=True, has_model=False)
     registry.check(("engram-offline", "engram-single-store"), retrieval_only=True, has_model=False)
     parts.stores.close()
@@ -201,7 +196,7 @@ async def test_an_answer_that_does_not_fit_is_given_back_and_one_failure_loses_o
     with ChatServer(StepsModel({"route": lambda prompt: only_facts, "fact": fact})) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "engram", parts)
-        complained = model(server).prompts("fact")[1]
+        complained = steps_of(server).prompts("fact")[1]
         assert "could not be used" in complained.outside and "fact: String should have at least" in complained.outside
         assert here.system.ingestion.failures == 1
         assert len(Notes(here.memory, "engram").of("Anna/semantic")) == 2
@@ -245,7 +240,7 @@ async def test_a_store_that_memorising_and_asking_do_not_share_is_a_failed_row(
     result = await run(benchmark, ["engram"], tmp_path / "out", parts=parts_of(model_of(server)), settings={})
     rows = read_questions(tmp_path / "out" / "questions.jsonl")
     assert result.failed == len(rows) == 2
-    assert all("is asked about 6 messages, and its notes are of 0" in (row.error or "") for row in rows)
+    assert all("The dialogue has 6 messages, and the notes of engram cover 0" in (row.error or "") for row in rows)
     assert all(row.retrieved is None and row.reply is None for row in rows)
 
 
@@ -270,4 +265,5 @@ def test_each_ablation_differs_in_what_it_is_named_for() -> None:
     }
     assert changed.pop("engram") == set() and changed.pop("engram-photos") == {"photo_path"}
     assert changed.pop("engram-offline") == {"by_rules"}
+    assert changed.pop("engram-offline-photos") == {"by_rules", "photo_path"}
     assert set(map(frozenset, changed.values())) == {frozenset({"types"})}

@@ -136,7 +136,7 @@ async def test_two_runs_on_one_folder_are_refused(benchmark: Benchmark, tmp_path
     out = tmp_path / "out"
     await evaluated(benchmark, out, ["bm25"])
     before = (out / "questions.jsonl").read_text()
-    with RunFolder(out, SETTINGS), pytest.raises(RunFolderError, match="Another `m2a evaluate` is at work"):
+    with RunFolder(out, SETTINGS), pytest.raises(RunFolderError, match="Another `m2a evaluate` uses"):
         await evaluated(benchmark, out, ["bm25"])
     assert (out / "questions.jsonl").read_text() == before
     assert (await evaluated(benchmark, out, ["bm25"])).failed == 0
@@ -150,7 +150,7 @@ async def test_changed_code_is_told_and_recorded_but_no_reason_to_refuse(
     out = tmp_path / "out"
     for code in ("a", "a", "b", "c"):
         await evaluated(benchmark, out, ["bm25"], settings={**SETTINGS, "code_sha256": code})
-        assert ("program has changed" in capsys.readouterr().err) == (code in "bc")
+        assert ("M2A has changed" in capsys.readouterr().err) == (code in "bc")
     run = json.loads((out / "run.json").read_text())
     assert (run["code_sha256"], run["earlier_code_sha256"]) == ("c", ["a", "b"])
     assert len((out / "questions.jsonl").read_text().splitlines()) == 10
@@ -294,7 +294,7 @@ def test_a_part_of_a_benchmark(benchmark: Benchmark) -> None:
         select(benchmark, categories=["spatial"])
     with pytest.raises(SelectionError, match="left with --turns 1; the shortest first session has 4 turns"):
         select(benchmark, turns=1)
-    with pytest.raises(SelectionError, match="holds no question; name another with --data"):
+    with pytest.raises(SelectionError, match="has no questions; name another with --data"):
         select(replace(benchmark, dialogues=()))
 
 
@@ -341,7 +341,7 @@ def test_a_chat_model_that_is_not_there_stops_the_run_before_it_begins(
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
     done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
     assert done.exit_code == 2, done.output
-    assert "openai:small does not answer, so nothing was begun: Cannot connect" in done.output
+    assert "openai:small does not answer, so the run did not start: Cannot connect" in done.output
     assert not (tmp_path / "out").exists()
 
 
@@ -372,4 +372,4 @@ def test_ctrl_c_says_that_the_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_p
     data = write_dialogues(tmp_path)
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
     done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
-    assert done.exit_code == 130 and "the same command goes on from here" in done.output
+    assert done.exit_code == 130 and "run the same command again to continue" in done.output

@@ -82,6 +82,8 @@ def test_a_question_is_near_that_names_what_several_records_name(memory: Memory,
     # Not where the memory knows nobody of that name, or holds it once.
     assert memory.search(owner, question.format("Ferdinand")) == []
     assert memory.search(owner, question.format("Tilda")) == []
+    # Nor where it asks of somebody of whom there is nothing.
+    assert memory.search(owner, "Did Ferdinand learn the scientific term for the species of Mango?") == []
 
 
 def test_a_floor_holds_for_the_encoders_that_it_was_measured_with() -> None:

@@ -156,7 +156,7 @@ def test_what_belongs_to_it_goes_along_and_what_only_looks_alike_stays(memory):
     assert "My sister Lena lives in Rome." in shown and "Ben lives in Berlin." in shown
     assert lena.memory_id in {entry.memory_id for entry in memory.bank.entries()}
     assert tied.memory_id not in {entry.memory_id for entry in memory.bank.entries()}
-    assert memory.bank.replaced_entries([old.memory_id]) == {} and memory.bank.superseded_in(range(1, 20)) == {}
+    assert memory.bank.replaced_entries([old.memory_id]) == {} and memory.bank.revisions_in(range(1, 20)) == {}
 
 
 def test_a_statement_in_another_language_goes_with_the_whole_of_what_was_said(memory):

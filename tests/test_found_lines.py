@@ -38,6 +38,13 @@ def test_the_caption_of_a_photo_stands_once() -> None:
     assert f"1 photo (“{CAPTION}”)" in alone[0] and '"photos_as": "message 7"' in alone[1]
 
 
+def test_photos_are_named_by_their_numbers_and_the_others_counted() -> None:
+    dog, shown = entry(1, "Bramble is a dog.", 7, ("photo", "other")), said(7, "Two of Bramble.", ("photo", "other"))
+    [memory, message] = context_lines(MemoryContext("", hits(dog, shown), ()), numbers={"photo": 5})
+    assert '"photos": [5], "photo_count": 1' in memory
+    assert "with photo 5 and 1 photo (of memory 1): Two of Bramble." in message
+
+
 def test_of_a_long_message_stands_what_says_the_memory_and_all_of_it_where_no_memory_does() -> None:
     session = entry(1, "Physiotherapy session on 14 January 2027 at 10:40 in room 3; bring a towel.", 7)
     [_entry, message] = context_lines(MemoryContext("", hits(session, said(7, MAIL)), ()))

@@ -18,7 +18,7 @@ from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
 from tests.dialogues import model_of, parts_of
 from tests.scripted_model import Prompt
-from tests.steps_model import Fill, StepsModel, opened_again, said_in, told
+from tests.steps_model import Fill, StepsModel, opened_again, said_in, steps_of, told
 
 JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
 
@@ -72,17 +72,12 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def model(server: ChatServer) -> StepsModel:
-    assert isinstance(server.script, StepsModel)
-    return server.script
-
-
 async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_under_its_header(
     tmp_path: Path, server: ChatServer
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     here = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
-    steps = model(server)
+    steps = steps_of(server)
     assert steps.steps == ["memo"] * 3 and here.system.ingestion.calls == 3
     assert said_in(steps.prompts("memo")[0], "Memory so far") == "nothing"
     assert said_in(steps.prompts("memo")[2], "Memory so far").splitlines() == [
@@ -103,7 +98,7 @@ async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_un
 async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     here = await told(tmp_path / "data", "gam", parts, SESSIONS)
-    steps = model(server)
+    steps = steps_of(server)
     steps.forget()
     answer = await here.answer("Where did Olga move?")
     assert steps.steps == ["plan", "integration", "reflection", "answer"] and answer.usage.calls == 4
@@ -132,17 +127,17 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
     with ChatServer(StepsModel(forms(plan=plan, reflection=reflect))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "gam", parts, SESSIONS)
-        model(server).forget()
+        steps_of(server).forget()
         answer = await here.answer("Where did Olga move, and what does she do?")
         rounds = ["plan", "integration", "reflection"] * 2 + ["plan", "integration", "answer"]
-        assert model(server).steps == rounds
-        second = model(server).prompts("plan")[1].outside.split("What is asked:\n")[1].splitlines()
+        assert steps_of(server).steps == rounds
+        second = steps_of(server).prompts("plan")[1].outside.split("What is asked:\n")[1].splitlines()
         assert second[:6] == ["What is Olga's work?", "0", "1", "2", "3", ""]
-        again = model(server).prompts("integration")[1]
+        again = steps_of(server).prompts("integration")[1]
         assert "Olga moved to Lisbon." in said_in(again, "Known so far")
         assert "Olga works as a nurse." in said_in(again, "Pages")
         assert "The question: Where did Olga move, and" in again.outside
-        found = said_in(model(server).prompts("answer")[0], "Found")
+        found = said_in(steps_of(server).prompts("answer")[0], "Found")
         assert "Lisbon" in found and "nurse" in found
         assert [turn["round"] for turn in answer.trace if isinstance(turn, dict) and "round" in turn] == [1, 2, 3]
         parts.stores.close()
@@ -165,7 +160,7 @@ async def test_a_tool_that_is_off_is_neither_offered_nor_used(tmp_path: Path, na
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", name, parts, SESSIONS)
         answer = await here.answer("Where?")
-        offered = model(server).prompts("plan")[0].text.splitlines()[-1]
+        offered = steps_of(server).prompts("plan")[0].text.splitlines()[-1]
         assert {field for field in ("keywords", "vector_queries", "page_ids") if f'"{field}"' in offered} == fields
         [turn] = [turn for turn in answer.trace if isinstance(turn, dict) and "round" in turn]
         assert (4 in turn["pages"]) or "page_ids" not in fields
@@ -186,14 +181,14 @@ async def test_research_without_memory_and_memory_without_research(tmp_path: Pat
     assert without.system.ingestion.calls == 0 and all(page.text.startswith("Thursday") for page in pages[:1])
     assert not any("sailor" in page.text for page in pages)
     await without.answer("Where did Olga move?")
-    assert model(server).steps == ["plan", "integration", "reflection", "answer"]
-    assert not [block for block in model(server).prompts("plan")[0].blocks if block.title == "Memory"]
+    assert steps_of(server).steps == ["plan", "integration", "reflection", "answer"]
+    assert not [block for block in steps_of(server).prompts("plan")[0].blocks if block.title == "Memory"]
 
     alone = await told(tmp_path / "data", "gam-no-research", parts, SESSIONS[:3])
-    model(server).forget()
+    steps_of(server).forget()
     answer = await alone.answer("Where did Olga move?")
-    assert model(server).steps == ["answer"] and answer.sources == ()
-    assert said_in(model(server).asked[0][1], "Found").splitlines()[1] == "Page 2: About Olga moved to Lisbon."
+    assert steps_of(server).steps == ["answer"] and answer.sources == ()
+    assert said_in(steps_of(server).asked[0][1], "Found").splitlines()[1] == "Page 2: About Olga moved to Lisbon."
     assert not registry.retrieves("gam-no-research")
     parts.stores.close()
 
@@ -204,14 +199,14 @@ async def test_the_answer_is_given_the_pages_or_what_stands_in_them_word_for_wor
     parts = parts_of(model_of(server))(tmp_path / "work")
     for name in ("gam-with-pages", "gam-with-extracts"):
         here = await told(tmp_path / "data", name, parts, SESSIONS)
-        model(server).forget()
+        steps_of(server).forget()
         await here.answer("Where did Olga move?")
-        found = said_in(model(server).prompts("answer")[0], "Found").splitlines()
+        found = said_in(steps_of(server).prompts("answer")[0], "Found").splitlines()
         if name == "gam-with-pages":
             assert "Page 2" in found and any("My parrot whistles." in line for line in found)
         else:
-            assert model(server).steps == ["plan", "integration", "reflection", "extracts", "answer"]
-            assert "Page 2" in said_in(model(server).prompts("extracts")[0], "Pages")
+            assert steps_of(server).steps == ["plan", "integration", "reflection", "extracts", "answer"]
+            assert "Page 2" in said_in(steps_of(server).prompts("extracts")[0], "Pages")
             assert found.count("Olga moved to Lisbon.") == 2 and "Olga moved to Porto." not in found
     parts.stores.close()
 
@@ -220,8 +215,8 @@ async def test_a_long_session_is_several_pages_as_a_document_is(tmp_path: Path, 
     parts = parts_of(model_of(server))(tmp_path / "work")
     long = session(1, *[f"Fact {number}: " + "word " * 400 for number in range(12)])
     here = await told(tmp_path / "data", "gam", parts, [long])
-    assert model(server).steps == ["memo"] * 3
-    assert "Page 2: " in said_in(model(server).prompts("memo")[2], "Memory so far")
+    assert steps_of(server).steps == ["memo"] * 3
+    assert "Page 2: " in said_in(steps_of(server).prompts("memo")[2], "Memory so far")
     assert len(here.references) == 12
     parts.stores.close()
     pages = cut([(1, "x" * 10_000), (2, "short")], 2048)
@@ -234,12 +229,12 @@ async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: 
     for name in ("gam", "gam-photos"):
         parts = parts_of(model_of(server))(tmp_path / name)
         here = await told(tmp_path / "data", name, parts, photos=True)
-        assert "[photo: a red thing]" in said_in(model(server).prompts("memo")[0], "Session")
+        assert "[photo: a red thing]" in said_in(steps_of(server).prompts("memo")[0], "Session")
         photo = tmp_path / "data" / "photos" / "asked.png"
         assert (await here.found("", photo))[:4] == ["D1:1", "D1:2", "D1:3", "D1:4"]
-        model(server).forget()
+        steps_of(server).forget()
         await here.system.answer(here.question("Where is this kept?", photo), Meter())
-        assert "[photo: a red thing]" in model(server).prompts("plan")[0].outside
+        assert "[photo: a red thing]" in steps_of(server).prompts("plan")[0].outside
         assert len(server.requests[-1].photos) == (2 if name == "gam-photos" else 1)
         parts.stores.close()
 
@@ -265,11 +260,11 @@ async def test_a_page_without_a_memo_is_searched_all_the_same_and_a_model_that_i
         here = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
         assert here.system.ingestion.failures == 1
         assert (await here.found("canoe"))[0] == "D1:1"
-        assert said_in(model(server).prompts("memo")[-1], "Memory so far").startswith("Page 2: ")
-        model(server).forms["integration"] = lambda prompt: status(403, "out of order")
+        assert said_in(steps_of(server).prompts("memo")[-1], "Memory so far").startswith("Page 2: ")
+        steps_of(server).forms["integration"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):  # no empty plan, no empty integration: the question fails
             await here.answer("Where did Olga move?")
-        model(server).forms["memo"] = lambda prompt: status(403, "out of order")
+        steps_of(server).forms["memo"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):
             await told(tmp_path / "data", "gam", parts, SESSIONS)
         parts.stores.close()
@@ -284,7 +279,7 @@ async def test_two_sessions_with_the_same_memo_are_two_pages(tmp_path: Path) -> 
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
         answer = await here.answer("Where did Olga move?")
-        assert said_in(model(server).prompts("plan")[0], "Memory").count("Small talk.") == 3
+        assert said_in(steps_of(server).prompts("plan")[0], "Memory").count("Small talk.") == 3
         assert [here.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
         parts.stores.close()
 
@@ -300,5 +295,6 @@ def test_each_ablation_differs_in_what_it_is_named_for() -> None:
         "gam-with-extracts": {"output"},
         "gam-photos": {"photo_path"},
         "gam-offline": {"by_rules"},
+        "gam-offline-photos": {"by_rules", "photo_path"},
     }
     assert len([name for name, fields in changed.items() if fields == {"tools"}]) == 6

@@ -21,6 +21,7 @@ from m2a.settings import load_settings
 from m2a.types import Addition, DateInterval, Erasure, Finding
 from m2a.ui.health_view import health_html
 from m2a.ui.settings_panel import SettingsPanel
+from tests.page_calls import request
 from tests.scripted_policy import ScriptedPolicy
 from tests.told_memory import Memory, draft_of, jpeg
 from tests.turns import Clock
@@ -124,6 +125,22 @@ def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: 
     [changed] = bank.write([addition], who="test", update_of=reply.message_id)
     assert changed.entry is not None
     return changed.entry.memory_id
+
+
+async def test_what_was_corrected_and_kept_is_found_and_made_one(assistant: Assistant, bank: MemoryBank) -> None:
+    owner, checks = assistant.local_owner, assistant.health_checks
+    graz = tell(bank, "I live in Graz.")
+    linz = tell(bank, "I moved to Linz.", corrects=graz)
+    found = Finding("corrected", (graz, linz))
+    assert await look(assistant) == [found]
+    shown = str(SettingsPanel(assistant).on_show(request(assistant)))
+    assert "Corrected, and both kept" in shown and "Only the newer is true" in shown
+    reply = await checks.mend(owner, "corrected", found.subject, "newer")
+    assert [one.text for one in bank.entries()] == ["I moved to Linz."] and await look(assistant) == []
+    assert reply is not None and assistant.undo(owner, reply, 0)
+    assert await look(assistant) == [found]
+    checks.dismiss(owner, "corrected", found.subject)
+    assert await look(assistant) == [] and len(bank.entries()) == 2
 
 
 async def look(assistant: Assistant) -> list[Finding]:

@@ -17,7 +17,7 @@ from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
 from tests.dialogues import model_of, parts_of
 from tests.scripted_model import Prompt
-from tests.steps_model import Fill, StepsModel, opened_again, said_in, told
+from tests.steps_model import Fill, StepsModel, opened_again, said_in, steps_of, told
 
 JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
 
@@ -82,21 +82,16 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def model(server: ChatServer) -> StepsModel:
-    assert isinstance(server.script, StepsModel)
-    return server.script
-
-
 async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     tmp_path: Path, server: ChatServer
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
-    assert model(server).steps == ["division", "summary", "summary"] * 2 and here.system.ingestion.calls == 6
-    assert said_in(model(server).prompts("division")[0], "Session").splitlines()[1] == (
+    assert steps_of(server).steps == ["division", "summary", "summary"] * 2 and here.system.ingestion.calls == 6
+    assert said_in(steps_of(server).prompts("division")[0], "Session").splitlines()[1] == (
         "2. Thursday 1 June 2023, 09:00, Anna: I bought a canoe."
     )
-    assert "I bought a canoe." in said_in(model(server).prompts("summary")[1], "Unit")
+    assert "I bought a canoe." in said_in(steps_of(server).prompts("summary")[1], "Unit")
     notes = Notes(here.memory, "hymem", without_vectors=(UNITS,))
     units = {note.fields["topic"]: [here.references[m] for m in note.message_ids] for note in notes.of(UNITS)}
     assert units == {
@@ -120,10 +115,10 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
 async def test_where_the_summaries_are_enough_nothing_else_is_looked_at(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
-    model(server).forget()
+    steps_of(server).forget()
     answer = await here.answer("What did Anna buy?")
-    assert model(server).steps == ["light_answer", "review"] and answer.text == "a canoe" and answer.usage.calls == 2
-    light, review = (prompt for _, prompt in model(server).asked)
+    assert steps_of(server).steps == ["light_answer", "review"] and answer.text == "a canoe" and answer.usage.calls == 2
+    light, review = (prompt for _, prompt in steps_of(server).asked)
     assert "1 June 2023: Anna bought a canoe." in said_in(light, "Summaries").splitlines()
     assert not [block for block in light.blocks if block.title == "Found before"]
     assert said_in(review, "Answer") == "a canoe" and "The question: What did Anna buy?" in review.outside
@@ -136,16 +131,16 @@ async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_pa
     with ChatServer(StepsModel(forms(light_answer=unsure))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "hymem", parts, many)
-        model(server).forget()
+        steps_of(server).forget()
         answer = await here.answer("Where has Olga moved?")
-        steps = model(server).steps
+        steps = steps_of(server).steps
         assert steps == ["light_answer", "choice", "choice", "choice", "deep_answer", "review"]
-        assert len(said_in(model(server).prompts("light_answer")[0], "Summaries").splitlines()) == 10
-        batches = [said_in(prompt, "Summaries").splitlines() for prompt in model(server).prompts("choice")]
+        assert len(said_in(steps_of(server).prompts("light_answer")[0], "Summaries").splitlines()) == 10
+        batches = [said_in(prompt, "Summaries").splitlines() for prompt in steps_of(server).prompts("choice")]
         assert sorted(map(len, batches)) == [10, 10, 10]
         ids = sorted(int(line.split(":")[0].removeprefix("id ")) for batch in batches for line in batch)
         assert ids == list(range(30))
-        deep = model(server).prompts("deep_answer")[0]
+        deep = steps_of(server).prompts("deep_answer")[0]
         read = said_in(deep, "Conversation").splitlines()
         assert len(read) == 24 and any("She has moved to Lisbon." in line for line in read)
         assert not any("Roof" in line for line in read) and "The question: Where has Olga moved?" in deep.outside
@@ -165,11 +160,11 @@ async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_fo
     with ChatServer(StepsModel(forms(light_answer=light, review=lambda prompt: next(reviews)))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
-        model(server).forget()
+        steps_of(server).forget()
         answer = await here.answer("Who is a sister of Anna's?")
-        assert model(server).steps == ["light_answer", "review"] * 2
+        assert steps_of(server).steps == ["light_answer", "review"] * 2
         assert asked == ["2 June 2023: Olga is Anna's sister.", "2 June 2023: Olga has moved to Lisbon."]
-        second = model(server).prompts("light_answer")[1]
+        second = steps_of(server).prompts("light_answer")[1]
         assert said_in(second, "Found before") == "Who is a sister of Anna's? → Olga"
         assert "The question: Who is a sister of Anna's?" in second.outside
         assert answer.text == "Lisbon"
@@ -185,14 +180,14 @@ async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_i
     with ChatServer(StepsModel(never)) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
-        model(server).forget()
+        steps_of(server).forget()
         answer = await here.answer("Where has Olga moved?")
         one = ["light_answer", "choice", "deep_answer"]
-        assert model(server).steps == [*one, "review", *one, "review", *one] and answer.text == "Lisbon"
-        pool = said_in(model(server).prompts("deep_answer")[2], "Found before").splitlines()
+        assert steps_of(server).steps == [*one, "review", *one, "review", *one] and answer.text == "Lisbon"
+        pool = said_in(steps_of(server).prompts("deep_answer")[2], "Found before").splitlines()
         assert pool == ["Where has Olga moved? → Lisbon", "And the roof? → Lisbon"]
-        assert "The question: And the roof?" in model(server).prompts("choice")[1].outside
-        assert "The question: Where has Olga moved?" in model(server).prompts("deep_answer")[1].outside
+        assert "The question: And the roof?" in steps_of(server).prompts("choice")[1].outside
+        assert "The question: Where has Olga moved?" in steps_of(server).prompts("deep_answer")[1].outside
         parts.stores.close()
 
 
@@ -212,35 +207,35 @@ async def test_a_module_that_is_off_is_not_asked(tmp_path: Path, name: str, step
     with ChatServer(StepsModel(forms(light_answer=unsure))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", name, parts, SESSIONS)
-        assert ("summary" in model(server).steps) == ("raw" not in name)
-        model(server).forget()
+        assert ("summary" in steps_of(server).steps) == ("raw" not in name)
+        steps_of(server).forget()
         answer = await here.answer("Where has Olga moved?")
-        assert model(server).steps == steps
+        assert steps_of(server).steps == steps
         assert answer.text == ("Lisbon" if "deep_answer" in steps else "perhaps")
         if "raw" in name:
-            read = said_in(model(server).asked[0][1], "Conversation").splitlines()
+            read = said_in(steps_of(server).asked[0][1], "Conversation").splitlines()
             assert any("She has moved to Lisbon." in line for line in read) and len(read) == 7
         if "light_answer" in steps:
-            strict = "Be strict" in model(server).asked[0][1].outside
+            strict = "Be strict" in steps_of(server).asked[0][1].outside
             assert strict == ("deep_answer" in steps)  # where nothing else is looked at, it answers as well as it can
         assert (await here.found("Olga in Lisbon"))[0] == "D2:1"
         parts.stores.close()
 
 
 async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: ChatServer) -> None:
-    model(server).forms["division"] = lambda prompt: {
+    steps_of(server).forms["division"] = lambda prompt: {
         "units": [{"topic": "it", "messages": [number]} for number in range(1, 5)]
     }
-    model(server).forms["summary"] = lambda prompt: {"sentences": [said_in(prompt, "Unit").splitlines()[1]]}
+    steps_of(server).forms["summary"] = lambda prompt: {"sentences": [said_in(prompt, "Unit").splitlines()[1]]}
     for name in ("hymem", "hymem-photos"):
         parts = parts_of(model_of(server))(tmp_path / name)
         here = await told(tmp_path / "data", name, parts, photos=True)
-        assert "[photo: a red thing]" in said_in(model(server).prompts("division")[0], "Session")
+        assert "[photo: a red thing]" in said_in(steps_of(server).prompts("division")[0], "Session")
         photo = tmp_path / "data" / "photos" / "asked.png"
         assert "D1:3" in (await here.found("", photo))[: 1 if name == "hymem-photos" else 4]
-        model(server).forget()
+        steps_of(server).forget()
         await here.system.answer(here.question("Where is this kept?", photo), Meter())
-        light = model(server).prompts("light_answer")[0]
+        light = steps_of(server).prompts("light_answer")[0]
         assert "The question: Where is this kept? [photo: a red thing]" in light.outside
         assert len(server.requests[-2].photos) == (2 if name == "hymem-photos" else 1)
         parts.stores.close()
@@ -270,7 +265,9 @@ async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted
     failures = iter([status(403, "out of order")])
     once = forms(division=lambda prompt: next(failures, None) or divide(prompt))
     with ChatServer(StepsModel(once)) as server:
-        model(server).forms["summary"] = lambda prompt: {"sentences": ["Something."] if "roof" in prompt.text else []}
+        steps_of(server).forms["summary"] = lambda prompt: {
+            "sentences": ["Something."] if "roof" in prompt.text else []
+        }
         parts = parts_of(model_of(server))(tmp_path / "work")
         here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         notes = Notes(here.memory, "hymem", without_vectors=(UNITS,))
@@ -278,8 +275,8 @@ async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted
         assert [len(note.message_ids) for note in notes.of(UNITS)] == [4, 2, 1]
         assert "I bought a canoe." in notes.of(SUMMARIES)[0].text  # the unit stands for itself
         assert "D1:1" in await here.found("I bought a canoe", k=25)
-        model(server).forms["light_answer"] = unsure
-        model(server).forms["choice"] = lambda prompt: status(403, "out of order")
+        steps_of(server).forms["light_answer"] = unsure
+        steps_of(server).forms["choice"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):
             await here.answer("What did Anna buy?")
         parts.stores.close()
@@ -299,6 +296,7 @@ def test_each_ablation_differs_in_what_it_is_named_for() -> None:
         "hymem-raw-no-reflection": {"summaries", "deep", "reflection"},
         "hymem-photos": {"photo_path"},
         "hymem-offline": {"by_rules"},
+        "hymem-offline-photos": {"by_rules", "photo_path"},
     }
     with pytest.raises(ValueError, match="needs the light module or the deep one"):
         HymemVariant(light=False, deep=False)

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from m2a.memory.index import IndexMismatchError, MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index import IndexMismatchError, MemoryIndex
+from m2a.memory.index_rows import PhotoRow, TextRow
 from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.words import finished_words

@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from tests.bench.integrity import CASES, Figures, measure
+from tests.bench.corpus import INTEGRITY
+from tests.bench.integrity import Figures, measure
 
 
 @pytest.fixture(scope="module")
 def figures() -> Figures:
-    return asyncio.run(measure(CASES, every=10))
+    return asyncio.run(measure(INTEGRITY, every=10))
 
 
 @pytest.mark.parametrize(

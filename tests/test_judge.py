@@ -2,7 +2,7 @@
 
 import pytest
 
-from m2a.evaluation.judge import REPEATS, VERSION, Judge
+from m2a.evaluation.judge import REPEATS, VERSION, Judge, Judgement
 from models.load import load_chat_model
 from tests.chat_server import ChatServer, Reply, hang, replies, say, status
 
@@ -18,8 +18,8 @@ async def test_only_a_service_that_failed_may_be_asked_again() -> None:
         unreached = await judge_at(server).judge("When?", "7 May", "On May 7th.")
     with ChatServer(replies(say("hm"))) as server:
         unread = await judge_at(server).judge("When?", "7 May", "On May 7th.")
-    assert (unreached.verdict, unreached.unheard) == ("judge_failed", True)
-    assert (unread.verdict, unread.unheard) == ("judge_failed", False)
+    assert (unreached.verdict, unreached.unreachable) == ("judge_failed", True)
+    assert (unread.verdict, unread.unreachable) == ("judge_failed", False)
 
 
 async def verdict_after(*script: Reply, timeout: float = 30.0) -> tuple[str, int]:
@@ -109,10 +109,10 @@ async def test_what_a_judgement_costs_is_known_where_its_tokens_and_its_price_ar
     with ChatServer(replies(say("hm"), say(RIGHT), say(RIGHT, usage=None), status(401, "no"))) as server:
         model = load_chat_model("openai:judge", base_url=server.base_url, api_key="none")
         judge = Judge(model, price)
-        counted, uncounted, unheard = [await judge.judge("When?", "7 May", "On May 7th.") for _ in range(3)]
+        counted, uncounted, unreached = [await judge.judge("When?", "7 May", "On May 7th.") for _ in range(3)]
     assert (counted.calls, counted.cost) == (2, 2.0 * 22 + 14)
     assert (uncounted.calls, uncounted.cost) == (1, None)
-    assert (unheard.calls, unheard.cost, unheard.unheard) == (0, None, True)
+    assert (unreached.calls, unreached.cost, unreached.unreachable) == (0, None, True)
 
 
 async def test_the_prompt_holds_the_material_as_it_is() -> None:
@@ -148,3 +148,43 @@ async def test_a_strict_judge_has_a_name_and_rules_of_its_own() -> None:
     assert "more vaguely" in prompts[0] and "Be generous" not in prompts[0]
     assert "Be generous" in prompts[1] and "more vaguely" not in prompts[1]
     assert "need not meet every point" in prompts[2] and "all of the gold answer" not in prompts[2]
+
+
+GOLD, KEYPOINTS, SUMMARY = "Ann sails home.", ["Ann sails.", "She comes home."], "Ann sails. She sinks. She is found."
+
+
+async def summary_after(*script: Reply) -> tuple[Judgement, list[str]]:
+    """The judgement of a summary, and the prompts that it took."""
+    with ChatServer(replies(*script)) as server:
+        judgement = await judge_at(server).judge_summary(GOLD, KEYPOINTS, SUMMARY)
+        return judgement, [request.json["messages"][0]["content"] for request in server.requests]
+
+
+async def test_a_summary_is_scored_by_the_key_points_it_covers_and_the_sentences_that_are_supported() -> None:
+    counts = ('{"fluent": 1}', '1. yes. {"covered": 1}', '{"sentences": 3, "supported": 2}')
+    judgement, prompts = await summary_after(*map(say, counts))
+    assert judgement.f1 == pytest.approx(2 * 0.5 * (2 / 3) / (0.5 + 2 / 3)) and judgement.verdict == "right"
+    assert [SUMMARY in prompt for prompt in prompts] == [True] * 3 and judgement.calls == 3
+    assert [GOLD in prompt for prompt in prompts] == [False, False, True]
+    assert ["2. She comes home." in prompt for prompt in prompts] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        ('{"fluent": 0}', '{"covered": 2}', '{"sentences": 3, "supported": 3}'),
+        ('{"fluent": 1}', '{"covered": 0}', '{"sentences": 3, "supported": 0}'),
+        ('{"fluent": 1}', '{"covered": 2}', '{"sentences": 0, "supported": 0}'),
+    ],
+)
+async def test_a_summary_that_is_not_fluent_or_says_nothing_right_has_no_points(counts: tuple[str, ...]) -> None:
+    judgement, _ = await summary_after(*map(say, counts))
+    assert (judgement.f1, judgement.verdict) == (0.0, "right")
+
+
+async def test_a_count_that_cannot_be_is_asked_again_and_never_guessed() -> None:
+    impossible = ('{"fluent": 1}', '{"covered": 3}', '{"covered": -1}', '{"covered": true}')
+    judgement, prompts = await summary_after(*map(say, impossible))
+    assert (judgement.f1, judgement.verdict, len(prompts)) == (None, "judge_failed", 4)
+    judgement, _ = await summary_after(say('{"fluent": 1}'), status(401, "no such key"))
+    assert judgement.unreachable and judgement.f1 is None and judgement.calls == 1

@@ -37,7 +37,7 @@ def reaches(memory: Memory, word: str = MARKER) -> list[str]:
         "entries": bank.entries(),
         "by id": bank.entries_by_id(range(1, 40)),
         "older": bank.replaced_entries(range(1, 40)),
-        "superseded": bank.superseded_in(range(1, 40)),
+        "superseded": bank.revisions_in(range(1, 40)),
         "pinned": [*bank.pinned(), *bank.standing_preferences()],
         "concepts": bank.concepts(),
         "conversation": [bank.conversation(one.conversation_id) for one in bank.conversations()],
@@ -162,3 +162,26 @@ def test_pins_come_first_and_are_few(memory: Memory) -> None:
     with pytest.raises(RejectedWriteError, match="at most 1,000 characters"):
         keep(memory, Pinning(long.memory_id, True, ""))
     assert FORGOTTEN not in repr(memory.bank.pinned())
+
+
+def test_it_stays_kept_back_where_its_conversation_goes_and_its_memories_are_kept(memory: Memory) -> None:
+    secret = memory.tell(SECRET, photos=[jpeg("red")])
+    conversation_id = memory.bank.conversations()[0].conversation_id
+    reply = keep(memory, KeepingBack(secret.memory_id, "chosen"))
+    preview = memory.bank.preview_erasure(Erasure("conversation", conversation_id, keep_memories=True))
+    assert [one.memory_id for one in preview.retained_memories] == [secret.memory_id]
+    assert preview.memories == () and preview.photo_ids == ()
+    gone = memory.bank.preview_erasure(Erasure("conversation", conversation_id))
+    assert [one.memory_id for one in gone.memories] == [secret.memory_id] and gone.retained_memories == ()
+
+    memory.bank.erase(Erasure("conversation", conversation_id, keep_memories=True))
+    assert reaches(memory) == [] and memory.bank.entries() == []
+    [kept] = memory.bank.kept_back(10)
+    assert (kept.entry.text, kept.reason, kept.entry.photo_ids) == (SECRET, "unmentioned", secret.photo_ids)
+    [said] = memory.bank.evidence_to_owner(kept.entry.evidence_ids)
+    assert said.text == f"I keep this, although I erased the words that it came from: {SECRET}" and said.photos
+    assert memory.indexer.differences(memory.bank.owner) == []
+
+    assert memory.bank.undo(reply, 0)
+    assert [one.text for one in memory.bank.entries()] == [SECRET] and len(reaches(memory)) >= 5
+    assert memory.indexer.differences(memory.bank.owner) == []

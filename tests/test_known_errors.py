@@ -47,8 +47,8 @@ def test_questions_are_known_by_their_words_and_wrong_evidence_alone_is_no_wrong
 @pytest.mark.parametrize(
     ("listed", "told"),
     [
-        ([{"question": "What is the weather?"}], "names no question that is asked here"),
-        ([{"answer": "Lisbon"}], "is no list of known errors"),
+        ([{"question": "What is the weather?"}], "names none of these questions"),
+        ([{"answer": "Lisbon"}], "is not a list of known errors"),
     ],
 )
 def test_a_list_of_other_data_is_refused(tmp_path: Path, listed: list[dict[str, Any]], told: str) -> None:

@@ -33,6 +33,7 @@ from m2a.types import (
 )
 from m2a.ui import opened_memory
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.chat_view import ChatView
 from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
@@ -293,7 +294,7 @@ async def test_the_memory_opens_with_what_is_known_in_short(
         told(bank, f"Bobo chewed shoe {number}.", name="Bobo")
         told(bank, f"The parcel number {number} came.")
     told(bank, "Ana lives in Lisbon.", name="Ana")
-    bobo, ana, rest = assistant.browser(assistant.local_owner).summary()
+    _subjects, (bobo, ana, rest) = assistant.browser(assistant.local_owner).overview()
     assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
     assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
     assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
@@ -453,7 +454,7 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     assert "Bobo" not in str(panel.on_refresh(by_picture.view, stranger))
 
 
-async def test_a_memory_that_another_corrects_says_so_in_the_list_and_in_a_search(
+async def test_a_memory_that_another_corrects_says_so_in_the_list_in_a_search_and_below_an_answer(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
     nurse = told(bank, "Tom works as a nurse at night.")
@@ -468,6 +469,18 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_and_in_a_searc
     for listed in (whole, found):
         assert listed.count("corrected since") == 1
         assert "corrected since" in listed.partition("at night")[2].partition("</li>")[0]
+    hit = {"kind": "entry", "id": nurse.memory_id, "score": 1.0, "ranks": {}, "similarity": {}}
+    steps = {"searches": [], "sources": [{"hit": hit, "message_ids": []}]}
+    bank.record_reply(
+        said.conversation_id,
+        "A nurse.",
+        speaker="M2A",
+        steps=steps,
+        answers=said.message_id,
+        update_pending=False,
+    )
+    answer = ChatView(assistant).history(assistant.local_owner, said.conversation_id, 80)
+    assert "Another memory has corrected it since." in answer.partition("Why I said this")[2]
     opened = Shown(panel.on_memory("", click(memory_id=nurse.memory_id), request(assistant)))
     assert "that one goes with it" in opened.opened
     kept_back = panel.on_keep(opened.view, click(act="withhold", memory_id=nurse.memory_id), request(assistant))

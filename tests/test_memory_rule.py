@@ -164,7 +164,9 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     assert entry.text == "Anna lives in Ostia." and len(entry.evidence_ids) == 2
     assert [change.changed.entry for change in assistant.explanation(owner, edited).changes] == [entry]
     assistant.memory(owner).review_queue.reject(reply, 2)
-    assert [one.held for one in assistant.explanation(owner, reply).not_kept] == ["category"]
+    assert [(one.held, one.said_in) for one in assistant.explanation(owner, reply).not_kept] == [
+        ("category", reply - 1)
+    ]
     assert [one.text for one in assistant.explanation(owner, reply).rejected] == ["I like tea."]
     assistant.memory(owner).review_queue.reject(reply, 2, rejected=False)
     assert assistant.explanation(owner, reply).rejected == ()
@@ -254,6 +256,12 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     assert 'data-waiting="2"' in shown and "until you erase it" in shown
     assert place == f"{reply}:0" and "<img src=x" not in shown and "&lt;img src=x" in shown
     assert panel.on_skip(SimpleNamespace(reply_id=reply, number=0), request)[0] == f"{reply}:1"
+    stale, _told, drawn = panel.on_refresh(
+        f"{reply}:0", request
+    )  # began before that: the page goes to what was asked for
+    assert stale == f"{reply}:0" and "data-asked" not in drawn
+    place, _told, drawn = panel.on_show(SimpleNamespace(reply_id=reply, number=1), request)
+    assert place == f"{reply}:1" and "data-asked" in drawn
     for event in (
         SimpleNamespace(),
         SimpleNamespace(reply_id=10**6, number=0),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.compose.labelled_examples import compose_labelled_examples
 from m2a.benchmarks.memoryagentbench import CHARACTERS_PER_TOKEN, chunks_of
 from m2a.evaluation.estimate import estimate
+from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.runner import run
@@ -19,7 +21,9 @@ from m2a.evaluation.selection import select
 from m2a.evaluation.summary import summarise
 from m2a.evaluation.tables import tables_of
 from m2a.evaluation.word_measures import as_published, is_strictly_right
-from tests.dialogues import parts_of
+from m2a.evaluation.work import with_verdicts
+from tests.chat_server import ChatServer, replies, say
+from tests.dialogues import model_of, parts_of
 
 FACTS = (
     "Here is a list of facts:\n0. The author of Misery is Stephen King.\n1. Ada Low is married to Ben Oak.\n"
@@ -222,6 +226,36 @@ def test_films_count_by_the_share_that_is_among_the_first_five(tmp_path: Path) -
         read_memoryagentbench(tmp_path)
 
 
+def test_a_summary_is_scored_where_its_key_points_are_known(tmp_path: Path) -> None:
+    told = row("infbench_sum_eng", questions=["Summarise the book."], answers=["Ann sails home."])
+    [unknown] = read_memoryagentbench(written(tmp_path, told)).dialogues[0].questions
+    assert (unknown.measure, unknown.keypoints) == ("", ())
+    told["metadata"] |= {"keypoints": ["Ann sails.", "She comes home."]}
+    [asked] = read_memoryagentbench(written(tmp_path, told)).dialogues[0].questions
+    assert (asked.measure, asked.keypoints) == ("summary", ("Ann sails.", "She comes home."))
+    assert "whole sentences" in asked.instructions
+    [expected] = estimate(
+        read_memoryagentbench(tmp_path / "rows.json"), ["bm25"], asks_model=True, judges=2, window=1000
+    )
+    assert expected.calls == 1 + 2 * 3  # the answer, and three counts by each judge
+
+
+async def test_summaries_have_the_mean_of_the_judges_scores_and_no_accuracy() -> None:
+    asked = QuestionRecord(
+        "m2a", "d", "d/1", "infbench_sum_eng", "?", "Ann sails home.", measure="summary", keypoints=("Ann sails.",)
+    )
+    counts = ('{"fluent": 1}', '{"covered": 1}', '{"sentences": 3, "supported": 1}')
+    with ChatServer(replies(*map(say, counts))) as server:
+        scored = await with_verdicts(replace(asked, reply="Ann sails."), "Ann sails.", [Judge(model_of(server))])
+    [judge] = scored.verdicts
+    failed = replace(asked, question_id="d/2", error="gone", verdicts={judge: "wrong"})
+    summary = summarise([scored, failed])
+    assert summary["m2a"]["summary_f1"] == pytest.approx((0.5 + 0) / 2) and "accuracy" not in summary["m2a"]
+    assert "strict" not in summary["m2a"] and "as_published" not in summary["m2a"]
+    [table] = [one for one in tables_of(summary, {}) if one.title.startswith("By sub-dataset")]
+    assert "summary_f1" in table.columns and table.rows[0][:2] == ("m2a: infbench_sum_eng", "2")
+
+
 def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its_facts() -> None:
     def asked(number: int, reply: str, sources: tuple[str, ...], **more: Any) -> QuestionRecord:
         return QuestionRecord(
@@ -236,7 +270,7 @@ def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its
     names = ["own_factconsolidation_mh_6k", "selective forgetting", "own_factconsolidation_mh_6k, 2 hops"]
     assert list(summary["m2a"]["categories"]) == names
     [table] = [one for one in tables_of(summary, {}) if one.title.startswith("By sub-dataset")]
-    assert len(table.rows) == 3 and "no figure on them stands beside a published one" in table.note
+    assert len(table.rows) == 3 and "do not compare them with published figures" in table.note
 
 
 def hop(cloze: str, question: str, answer: str) -> dict[str, Any]:

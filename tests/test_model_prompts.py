@@ -10,10 +10,22 @@ import pytest
 from m2a.agents.budget import PHOTO_TOKENS, Budget, divide, fitted, shortened, tokens_of
 from m2a.agents.consent_prompt import TOOL
 from m2a.agents.found_lines import NOTHING_NEAR, TOGETHER
-from m2a.types import Addition, EntryDraft, EvidenceRange, Failed, MemoryChanged, MemorySearched, NotKept, ReplyFinished
+from m2a.agents.state import SEARCH_HITS
+from m2a.types import (
+    Addition,
+    EntryDraft,
+    EvidenceRange,
+    Failed,
+    MemoryChanged,
+    MemorySearched,
+    NotKept,
+    Pinning,
+    ReplyFinished,
+)
 from tests.chat_server import Reply, say
 from tests.drawings import draw_teapot
 from tests.model_talk import keep, keep_and_find, talk
+from tests.opened_folder import jpeg
 from tests.scripted_model import Call, Prompt, ScriptedModel, accept_all
 
 
@@ -151,7 +163,7 @@ async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched
         chat.conversation = None
         await chat.say("What did I show you on the first day?")
         first, second = chat.prompts("generate")
-        assert "with 1 photo (“a blue teapot on a table”): Look what I made" in second.text
+        assert "with photo 1 (“a blue teapot on a table”): Look what I made" in second.text
         assert len(second.photos) == 1 >= len(first.photos)
 
 
@@ -220,8 +232,13 @@ async def test_a_single_write_that_leaves_a_sentence_untouched_does_not_end_the_
         await chat.say(f"{anna} {train} Good morning!")
         assert [entry.text for entry in chat.assistant.memory(chat.assistant.local_owner).entries()] == [anna, train]
         assert len(chat.prompts("manage update")) == 2
+        first, second = chat.prompts("manage update")
+        asked_again = f"What is to be written says nothing of this in the new message: “{train}”"
+        assert asked_again in Prompt.of(second.json).outside and "says nothing of this" not in first.text
         await chat.say(f"{anna} Did I tell you that she sings?")
         assert len(chat.prompts("manage update")) == 1, "a question is no sentence that was left out"
+        await chat.say(f"{anna} She wrote:\n\nFrom: Anna <anna@example.org>\nThe kitchen is painted. It took a week.")
+        assert len(chat.prompts("manage update")) == 1, "nor is a sentence of a pasted text"
 
 
 async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_own_words(tmp_path: Path) -> None:
@@ -282,7 +299,8 @@ async def test_what_is_nearest_is_shown_as_such_where_nothing_is_near_and_no_rep
             [found] = [block.body for block in prompt.blocks if block.title == "Found in memory"]
             assert found.startswith(NOTHING_NEAR) and "I cooked on ships for thirty years." in found
         assert not chat.prompts("generate")[0].photos, "what may be about something else is told, and not shown"
-        assert re.search(r"Photo 1, from memory 1 of \S+ \(not shown", chat.prompts("manage update")[0].text)
+        update = Prompt.of(chat.prompts("manage update")[0].json)
+        assert update.memories[1]["photos"] == [1], "what an update may name"
         [finished] = [e for e in events if isinstance(e, ReplyFinished)]
         assert finished.sources == ()
 
@@ -450,9 +468,9 @@ async def test_a_name_is_taken_from_a_photo_of_an_earlier_conversation(tmp_path:
         name, arguments = keep(prompt)
         if "not Rex" not in prompt.said:
             return name, arguments | {"concepts": [{"name": "Rex", "kind": "pet"}]}
-        [number] = re.findall(r"^Photo (\d+), from memory", prompt.text, re.M)
+        [memory] = prompt.memories.values()
         rex = {"name": "Rex", "kind": "pet", "denied": True}
-        return name, arguments | {"photos": [int(number)], "concepts": [rex]}
+        return name, arguments | {"photos": memory["photos"], "concepts": [rex]}
 
     async with talk(tmp_path, ScriptedModel(write, lambda prompt: "I see.")) as chat:
         bank = chat.assistant.memory(chat.assistant.local_owner)
@@ -463,6 +481,67 @@ async def test_a_name_is_taken_from_a_photo_of_an_earlier_conversation(tmp_path:
         await chat.say("The photo that I showed you is not Rex, by the way.")
         [rex] = bank.concepts()
         assert not rex.photo_ids and len(rex.denied_photo_ids) == 1
+
+
+async def test_a_photo_that_the_update_opens_itself_is_numbered_and_shown_to_the_check(tmp_path: Path) -> None:
+    wish = "The user wants a crate of what was shown first."
+    opened: list[int] = []
+
+    def write(prompt: Prompt) -> Call:
+        if not prompt.steps:
+            opened[:] = [n for n in range(1, SEARCH_HITS + 3) if f"message {n}, " not in prompt.material][:1]
+            return "fetch_raw_messages", {"ranges": [[opened[0], opened[0]]]}
+        [number] = re.findall(rf"^message {opened[0]}, .* with photo (\d+)", prompt.material, re.M)
+        return "add_memory", keep(prompt)[1] | {"text": wish, "rests_on": "shown", "photos": [int(number)]}
+
+    single = ScriptedModel(write, lambda prompt: "I see.")
+
+    def script(request: dict[str, Any]) -> Reply:
+        prompt = Prompt.of(request)
+        if prompt.stage != "consent":
+            return single(request)
+        verdicts = accept_all(prompt)["verdicts"]
+        return Reply(tool_calls=((TOOL, {"verdicts": [{**one, "rests_on": "shown"} for one in verdicts]}),))
+
+    async with talk(tmp_path, script) as chat:
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        for number in range(SEARCH_HITS + 2):
+            photo = jpeg(f"#{20 * number:02x}8040")
+            bank.record(None, role="user", speaker="You", text=f"Look at number {number}", photos=[photo])
+        await chat.say("I'd like to have a crate of that for the party.")
+        [shown] = chat.prompts("consent shown")
+        assert len(shown.photos) == 1
+        [entry] = bank.entries()
+        assert (entry.text, entry.photo_ids) == (wish, bank.messages(opened)[opened[0]].photos)
+
+
+async def test_what_corrects_a_part_stands_with_the_memory_and_with_its_message(tmp_path: Path) -> None:
+    trip, size = "Wren leaves for a trip on 9 May and takes shoes in size 36.", "Wren takes a 37, not a 36."
+
+    def write(prompt: Prompt) -> Call:
+        if prompt.said.endswith("?"):
+            return "finish", {}
+        corrects = next(iter(prompt.memories), None) if "37" in prompt.said else None
+        return "add_memory", keep(prompt)[1] | ({"corrects": corrects} if corrects else {})
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "I see.")) as chat:
+        await chat.say(trip)
+        await chat.say(size)
+        await chat.say("What was that about Wren?")
+        [reply] = chat.prompts("generate")
+        assert f"{trip} (a part of this was corrected by what was said later)" in reply.text
+        chat.conversation = None
+        await chat.say("When does Wren leave?")
+        [reply] = chat.prompts("generate")
+        memories = Prompt.of(reply.json).memories
+        assert memories[1]["corrected_in_part_by"] == f"memory 2, “{size}”" and memories[2]["corrects"] == 1
+        assert f"{trip} [corrected later in part, by memory 2, “{size}”]" in Prompt.of(reply.json).material
+        chat.assistant.keep_memory(chat.assistant.local_owner, Pinning(1, True, "the user chose it in the memory"))
+        chat.conversation = None
+        await chat.say("How do you do?")
+        [reply] = chat.prompts("generate")
+        [pinned] = [block for block in Prompt.of(reply.json).blocks if block.title == "Pinned by the user"]
+        assert f"memory 2, “{size}”" in pinned.body
 
 
 async def test_as_published_a_finish_without_ids_keeps_what_was_found(tmp_path: Path) -> None:

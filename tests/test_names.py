@@ -1,6 +1,6 @@
 import pytest
 
-from m2a.memory.names import known_names, names_in
+from m2a.memory.names import asked_of, known_names, names_in
 from m2a.memory.ranking.features import asks_for_picture
 
 
@@ -24,6 +24,21 @@ def test_a_name_is_known_that_several_records_hold_and_that_is_no_speakers():
     assert known_names("Where did Anna find Mango?", holding, {"anna"}) == [{"mango"}]
     assert known_names("Did Anna like 'Little Women'?", holding, {"anna"}) == []
     assert known_names("Where did Ferdinand find it?", holding, {"anna"}) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("When did John get his dog Max?", [{"john"}]),
+        ("How long was Max a part of John's family?", [{"john"}]),
+        ("Did John get a dog? Is it Max?", [{"john"}]),
+        ("When did Anna get her dog Max?", []),
+        ("What is the usual British English word for the kind of thing that Max is?", []),
+        ("Did Max run away in May?", []),
+    ],
+)
+def test_a_question_is_asked_of_a_stranger_that_is_about_a_name_in_no_record(question: str, names: list[set[str]]):
+    assert asked_of(question, {"max": 5, "john": 0}, {"anna"}) == names
 
 
 def test_a_question_about_a_picture_is_told_from_others():

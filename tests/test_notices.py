@@ -124,6 +124,16 @@ def test_what_waits_is_kept_or_rejected_and_what_was_rejected_says_that_the_mess
     assert "<button" not in memory_html([], [waits], rejected=[waits])  # while the turn still runs
 
 
+def test_a_secret_that_is_not_kept_says_that_its_message_stays_and_offers_erasing_it() -> None:
+    secret = NotKept("My PIN is <4471>.", "It is a secret.", 0, "category", 11)
+    for notice in (memory_html([], [secret], reply_id=12), memory_html([], rejected=[secret], reply_id=12)):
+        assert (
+            "Your message stays in the conversation" in notice and "&lt;4471&gt;" in notice and "<4471>" not in notice
+        )
+        assert 'data-erase="message" data-of="11"' in notice and ">Erase the message…</button>" in notice
+    assert "<button" not in memory_html([], [secret])
+
+
 def test_a_failure_names_the_field_of_the_form_and_no_variable() -> None:
     refused = "The server at x refuses the key (401); set M2A_CHAT_API_KEY to one that may use this model."
     told = failure_html(Failed("reply", refused))

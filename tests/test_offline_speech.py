@@ -137,6 +137,13 @@ def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
         ("Signe's cuddly toy Blomst", [("Blomst", "thing", ("cuddly toy",))]),
         ("Ana's cat Minka", [("Minka", "pet", ("cat",))]),
         ("my old car Berta", [("Berta", "thing", ("old car",))]),
+        ("My teacher Mrs Abel taught me the piano", [("Mrs Abel", "person", ("teacher",))]),
+        ("My brother Jonas married Renate in May", [("Jonas", "person", ("brother",))]),
+        ("my old Irish cat Rex", [("Rex", "pet", ("cat",))]),
+        (
+            "Jonas and Renate, our neighbours, sing",
+            [("Jonas", "person", ("neighbour",)), ("Renate", "person", ("neighbour",))],
+        ),
         ("My dad loves Elvis", []),
         ("my room in Graz", []),
         ("I gave Rosa the dog", []),

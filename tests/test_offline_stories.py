@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.offline_cases import STORIES, false_quotations, play, read_sets, score
+from tests.bench.corpus import STORIES
+from tests.offline_cases import false_quotations, play, read_sets, score
 
 PLAYED = ("x", "ad")  # the first and the last of the test split; `python -m tests.bench offline` plays all six
 # About two standard errors below what the whole split reaches.

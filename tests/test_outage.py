@@ -108,7 +108,7 @@ async def test_two_failures_that_took_minutes_are_enough() -> None:
         await watch.failed(("bm25", "1"))
         assert server.requests == []
         await watch.failed(("bm25", "2"))  # 119 seconds
-        with pytest.raises(ServiceGone, match="The chat model does not answer any more") as gone:
+        with pytest.raises(ServiceGone, match="The chat model stopped answering") as gone:
             await watch.failed(("bm25", "3"))
         assert gone.value.questions == (("bm25", "1"), ("bm25", "2"), ("bm25", "3"))
 
@@ -117,7 +117,7 @@ async def test_a_judge_that_dies_stops_the_run_and_the_answers_are_kept(benchmar
     out = tmp_path / "out"
     with ChatServer(lambda request: say("a canoe")) as server, ChatServer(REFUSED) as court:
         judges = [Judge(model_of(court, "openai:judge"))]
-        with pytest.raises(ServiceGone, match=r"The run stops: the judge openai:judge .*; set M2A_JUDGE_API_KEY"):
+        with pytest.raises(ServiceGone, match=r"The run stopped: the judge openai:judge .*; set M2A_JUDGE_API_KEY"):
             await evaluated(benchmark, out, server, judges=judges)
         answered = rows_of(out)
         assert len(answered) == len(server.requests) == FAILURES_IN_A_ROW
@@ -140,7 +140,7 @@ def test_the_command_says_so_in_a_sentence_and_asks_nobody_where_nothing_is_left
         assert gone.exit_code == 1, gone.output
         [told] = [line for line in gone.output.splitlines() if line.startswith("m2a:")]
         assert (
-            "3 of 12 questions are answered, and the same command goes on from there." in told
+            "3 of 12 questions are answered; run the same command later to continue." in told
         )  # one was the call first
         server.script = lambda request: say("a canoe")
         assert CliRunner().invoke(evaluate_app, command).exit_code == 0

@@ -114,7 +114,7 @@ async def test_a_child_hears_and_answers_whatever_it_prints(tmp_path: Path, stan
 
 async def test_a_call_that_fails_is_a_sentence_and_the_child_goes_on(tmp_path: Path, stand_in: tuple[str, ...]) -> None:
     async with await PeerChild.open("mem0", tmp_path, tmp_path, command=stand_in) as child:
-        with pytest.raises(PeerError, match=r"^mem0 could not do 'retrieve': ValueError: no index$"):
+        with pytest.raises(PeerError, match=r"^mem0 failed in 'retrieve': ValueError: no index$"):
             await child.retrieve("fail", 1)
         assert await child.retrieve("Who?", 1) == []
 
@@ -133,7 +133,7 @@ async def test_a_child_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 
 async def test_a_child_that_says_no_json_is_stopped(tmp_path: Path) -> None:
-    with pytest.raises(PeerError, match="which is no JSON"):
+    with pytest.raises(PeerError, match="which is not JSON"):
         await PeerChild.open("mem0", tmp_path, tmp_path, command=(sys.executable, "-c", "print('hello'); input()"))
 
 

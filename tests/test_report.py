@@ -115,7 +115,7 @@ def test_only_judges_of_both_runs_are_compared(tmp_path: Path) -> None:
         "| judge:b | 40 | 100.0 | 100.0 | +0.0 (+0.0 to +0.0) |" in told and "| accuracy | 40 | 100.0 | 100.0 |" in told
     )
     assert "judge:a" not in told and "judge:c" not in told
-    assert "The first was judged by a, b, the second by b, c: only who judged both is counted." in told
+    assert "The first was judged by a, b, the second by b, c; only judges of both count." in told
     unjudged = compare(one, nobody)
     assert "accuracy" not in unjudged and "judge" in unjudged and "| f1 | 40 | 100.0 | 100.0 |" in unjudged
 
@@ -157,7 +157,7 @@ def test_a_list_that_ends_before_25_is_named() -> None:
     [table] = [
         one for one in tables_of(summarise(short + whole), facts_of(short + whole, [])) if "Evidence" in one.title
     ]
-    assert "m2a-paper gave at most 2 turns to a question" in table.note and "rag" not in table.note
+    assert "m2a-paper returned at most 2 turns per question" in table.note and "rag" not in table.note
 
 
 def test_what_is_no_run_is_named(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
         write_report(tmp_path)
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "run.json").write_text("{}")
-    with pytest.raises(ReportError, match="is not finished: the same"):
+    with pytest.raises(ReportError, match="is not finished; run the same"):
         write_report(tmp_path / "begun")
     with pytest.raises(ReportError, match=r"holds no questions\.jsonl"):
         compare(tmp_path / "begun", tmp_path / "begun")
@@ -185,7 +185,7 @@ def test_what_is_damaged_is_named_with_its_place(tmp_path: Path) -> None:
         merge([folder], tmp_path / "out")
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "questions.jsonl").write_text("".join([*lines[:2], "{system\n", *lines[3:]]), encoding="utf-8")
-    with pytest.raises(RowError, match=r"questions\.jsonl, line 3 is not a row .*take the line out"):
+    with pytest.raises(RowError, match=r"questions\.jsonl, line 3 is not a row .*delete the line"):
         compare(folder, folder)
     (folder / "questions.jsonl").unlink()
     (folder / "summary.json").write_text(json.dumps(summarise(rows_of("m2a", 0.8, seed=1, count=5))))

@@ -125,7 +125,7 @@ def test_another_owners_memories_are_never_found(memory, owner):
 
 
 def test_another_owners_ten_thousand_rows_change_no_ranking(memory, owner):
-    from m2a.memory.index import TextRow
+    from m2a.memory.index_rows import TextRow
 
     texts = [f"Bobo {word} the ball {i}" for i, word in enumerate(["chased", "lost", "found", "bit", "hid"] * 6)]
     for text in texts:

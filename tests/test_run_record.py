@@ -123,7 +123,7 @@ def test_evidence_that_names_no_turn_is_told(data: Path, tmp_path: Path) -> None
     data.write_text(json.dumps(samples))
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
     done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
-    assert "2 references of evidence name no turn of the data" in done.output
+    assert "2 evidence references name no turn of the data" in done.output
     assert json.loads((tmp_path / "out" / "run.json").read_text())["dropped_evidence"] == 2
     assert "dropped evidence: 2" in (tmp_path / "out" / "report.md").read_text()
 
@@ -183,7 +183,7 @@ async def test_what_a_failed_question_took_is_kept_and_counted(benchmark: Benchm
     assert (attempt.question_id, attempt.calls, attempt.cost) == (row.question_id, row.calls, row.cost)
     facts = json.loads((out / "facts.json").read_text())["m2a-paper"]
     assert (facts["failed_attempts"], facts["failed_cost"]) == (1, row.cost) and facts["cost"] > 0
-    assert f"took {18 * row.calls} tokens in 1 attempts that failed" in await written_report(out)
+    assert f"used {18 * row.calls} tokens in 1 failed attempts" in await written_report(out)
 
 
 async def written_report(out: Path) -> str:
@@ -215,7 +215,7 @@ async def test_a_caption_is_made_once_and_charged_to_everyone(tmp_path: Path) ->
         memory, meter = parts.stores.fresh_memory("one"), Meter()
         [message] = memory.record([said])
         texts = [await memory.caption(message.photos[0], parts, meter) for _ in range(2)]
-        return texts[0], meter.usage, memory.spared_seconds > 0
+        return texts[0], meter.usage, memory.seconds_of_reused_captions > 0
 
     def captioner(model: ChatModel | None) -> ChatCaptioner:
         assert model is not None

@@ -71,6 +71,17 @@ async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, 
     assert "D1:3" in await here.found("red")
 
 
+@pytest.mark.parametrize("name", ["engram-offline-photos", "gam-offline-photos", "hymem-offline-photos"])
+async def test_what_the_photo_path_finds_comes_first_where_rules_took_in(
+    tmp_path: Path, retrieval: Parts, name: str
+) -> None:
+    here = await place(tmp_path, name, retrieval, photos=True)
+    found = await here.found("", tmp_path / "data" / "photos" / "asked.png")
+    assert found.index("D1:3") < found.index(
+        "D2:1"
+    )  # without the photo path, gam and hymem find the other session first
+
+
 async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retrieval: Parts) -> None:
     first = await place(tmp_path, "m2a", retrieval)
     encoded = retrieval.stores.encoded
@@ -392,7 +403,7 @@ def test_an_ablation_differs_from_the_system_of_the_paper_in_the_one_thing_it_is
         (("rag", "rag"), True, False, "named twice"),
         (("full-context",), True, False, "retrieves nothing"),
         (("full-context",), False, False, "needs a chat model"),
-        (("m2a-context-0",), True, False, "only where agents answer"),
+        (("m2a-context-0",), True, False, "only in how agents answer"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_a_sentence(

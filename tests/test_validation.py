@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from data_synthesis.command import app
-from data_synthesis.dates import EXPRESSIONS, accepted_forms, answers_the_same, read_answer, resolve, stands_in, written
+from data_synthesis.dates import EXPRESSIONS, resolve, stands_in, written
 from data_synthesis.group import SynthesisError
 from data_synthesis.leak_check import blind_answers
 from data_synthesis.leakage import AskedQuestion, leakage
@@ -25,7 +25,7 @@ from tests import planted_content_faults, planted_host_faults
 from tests.chat_server import ChatServer, Reply, call
 from tests.merged_folder import FILES, MergedFolder, write_json, write_locomo, write_merged_folder
 from tests.planted_faults import FAULTS
-from tests.planted_untruths import FURTHER, LATER, UNTRUTHS, make_consistent, write_source
+from tests.planted_untruths import FURTHER, LATER, UNTRUTHS, make_consistent, say, write_source
 from tests.requirements import DREAMBOOTH, needs
 
 PLANTED = (planted_content_faults, planted_host_faults)  # these enter theirs in FAULTS too
@@ -284,13 +284,6 @@ def test_the_longest_expression_is_what_a_text_says() -> None:
     assert len(EXPRESSIONS) == len(set(EXPRESSIONS))
 
 
-def test_answers_are_read_in_every_accepted_form() -> None:
-    for form in (written(SAID_ON), *(form for form in accepted_forms(SAID_ON) if "2023" in form)):
-        assert answers_the_same(form, SAID_ON, None), form
-    assert answers_the_same("a week", SAID_ON, date(2023, 5, 3))
-    assert read_answer("31 June 2023") is None and read_answer("red") is None
-
-
 def test_answers_within_questions() -> None:
     assert answer_given_away("What is the red bag called?", ["A red bag"]) == "A red bag"
     assert answer_given_away("What is the reddest bag called?", ["red"]) is None
@@ -321,6 +314,21 @@ def test_an_untruth_is_found_though_all_files_agree(name: str, copied: MergedFol
     report = validate(copied.path, None, sources)
     assert any(words in str(fault) for fault in report.faults), str(report)
     assert not {fault.rule for fault in report.faults} & {"schema", "records", "id map"}, str(report)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        {"D3:3": "+My mother and I talked.", "D5:3": "+My husband and I talked."},  # no name follows
+        {"D3:4": "Thanks, Benny! He says sorry."},
+    ],
+)
+def test_what_people_may_say_is_no_fault(turns: dict[str, str], copied: MergedFolder) -> None:
+    for where, text in turns.items():
+        say(where, text)(copied)
+    make_consistent(copied)
+    report = validate(copied.path)
+    assert not report.faults, str(report)
 
 
 async def test_a_model_without_photos_tells_what_needs_none(good: Path) -> None:

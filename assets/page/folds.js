@@ -2,8 +2,8 @@
 
 const opened = new Set();
 
-export function keepOpen() {
-  for (const details of document.querySelectorAll('details[data-key]')) {
+export function keepOpen(folds = document.querySelectorAll('details[data-key]')) {
+  for (const details of folds) {
     const open = opened.has(details.dataset.key);
     if (details.open !== open) details.open = open;
   }

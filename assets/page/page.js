@@ -217,7 +217,9 @@ function refresh() {
   if (!showMessage() && following && !document.querySelector('.m-welcome')) scrollDown();
 }
 
-new MutationObserver(() => {
+new MutationObserver((changes) => {
+  // At once: what is closed for a frame loses the keyboard.
+  keepOpen(changes.map(({ target }) => target).filter((one) => one.matches?.('details[data-key]')));
   if (scheduled) return;
   scheduled = true;
   requestAnimationFrame(refresh);

@@ -1,24 +1,42 @@
 // Review: after each decision the next memory is up, and the keyboard goes on there.
 
+import { isWithin } from './focus.js';
 import { tell } from './server.js';
 
-let reviewed = null;
-let decided = false;
+let decided = null; // the memory that was decided on, until another stands in its place
+let reviewed = ''; // the memory that the card shows
+let led = ''; // the memory that the last decision led to
+
+const place = (card) => (card ? `${card.dataset.reply}:${card.dataset.number}` : '');
 
 export function askReview(name, { reply, number }, more = {}, inReview = true) {
-  reviewed = inReview ? document.querySelector('.m-review-card') : null;
-  decided = inReview;
+  decided = inReview ? place(document.querySelector('.m-review-card')) : null;
   tell('m2a-review', name, { reply_id: Number(reply), number: Number(number), ...more });
 }
 
-// A card that is drawn anew without a decision keeps the keyboard, unless that went elsewhere meanwhile.
 export function showReview() {
   markWaiting();
-  if (!reviewed || reviewed.isConnected || !document.querySelector('#m2a-review [data-waiting]')) return;
-  const isAway = !decided && document.activeElement !== document.body;
-  decided = false;
-  reviewed = isAway ? null : document.querySelector('.m-review-card');
-  if (!isAway) (reviewed || document.querySelector('.m-review > summary'))?.focus();
+  const review = document.querySelector('#m2a-review [data-waiting]');
+  if (!review) return;
+  const card = review.querySelector('.m-review-card');
+  const now = place(card);
+  keepPlace(review, now);
+  if (now !== reviewed) card?.querySelector('form').reset(); // what was typed was for what stood there before
+  reviewed = now;
+  if (decided === null || decided === now) return;
+  decided = null;
+  const isAway = document.activeElement !== document.body && !isWithin('m2a-review') && !isWithin('m2a-review-told');
+  if (!isAway) (card || review.querySelector('summary')).focus();
+}
+
+// An update that ends draws the memory that was up when it ended. Where a decision led on since, that is drawn again.
+function keepPlace(review, now) {
+  if ('asked' in review.dataset) led = now;
+  else if (led && led !== now) {
+    const [reply, number] = led.split(':').map(Number);
+    led = '';
+    tell('m2a-review', 'show', { reply_id: reply, number });
+  }
 }
 
 // How many memories wait stands at the place where they are reviewed, whatever else is open.

@@ -4,7 +4,7 @@ It searches the memory and decides on changes through the MemoryManager, and rea
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -20,16 +20,27 @@ from m2a.agents.state import (
     Decision,
     MemoryContext,
     Opened,
-    PhotoView,
     Rejected,
     Searched,
     Step,
     TurnState,
+    records_of,
 )
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
-from m2a.types import Action, Emit, Failed, Hit, MemoryChanged, Message, QueryMemory, TurnEvent, Update, UpdateMemory
+from m2a.types import (
+    Action,
+    Emit,
+    Failed,
+    MemoryChanged,
+    MemoryEntry,
+    Message,
+    QueryMemory,
+    TurnEvent,
+    Update,
+    UpdateMemory,
+)
 from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
@@ -102,26 +113,24 @@ class ChatAgent:
         state = self._of_newest_turns(await self._state(message, now))
         changes = await in_thread(self._changes_before, state.recent)
         state = replace(state, stage="update", reply=reply, changes=changes)
-        return await decide_update(self._policy, self._manager, state, meter, photos=self._photos)
+        return await decide_update(self._policy, self._manager, state, meter)
 
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
         state = await self._state(message, now)
         rounds = 0
-        known: set[str] = set()
+        known: Container[str] = ()
         if self._policy.published_stages:
             await self._query(self._of_newest_turns(state), draft)
         else:
             rounds = self._max_queries
-            known = set(state.photo_numbers)  # already in the prompt
+            known = state.photo_numbers  # already in the prompt
             if not only_thanks(message, state.recent):
                 draft.contexts.append(await self._manager.recall(state, draft.emit, nearest=NEAREST_HITS))
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(
-                self._photos.recalled, list(map(_worth_seeing, draft.contexts)), _last_number(state), known
-            ),
+            recalled=await in_thread(self._photos.recalled, _worth_seeing(draft.contexts), state, known),
             rounds_left=rounds,
         )
         draft.photos = state.views
@@ -130,7 +139,10 @@ class ChatAgent:
             for action in searches:
                 step = await self._look(state, action, draft)
                 state = with_step(state, step)
-            state = replace(state, recalled=await self._recalled(state))
+            records = [record for step in state.steps for record in records_of(step.observation)]
+            # After those recalled before, so that every photo keeps its number.
+            new = await in_thread(self._photos.recalled, records, state, state.photo_numbers)
+            state = replace(state, recalled=(*state.recalled, *new))
             draft.photos = state.views
 
     async def _write_until_search(self, state: TurnState, draft: ReplyDraft) -> tuple[Action | Rejected, ...]:
@@ -159,18 +171,6 @@ class ChatAgent:
         if isinstance(step.observation, Searched | Opened):
             draft.contexts.append(await self._manager.context_of(step.observation))
         return step
-
-    async def _recalled(self, state: TurnState) -> tuple[PhotoView, ...]:
-        """Returns the recalled photos followed by those of later hits, so that every photo keeps its number."""
-        contexts = []
-        for step in state.steps:
-            if isinstance(step.observation, Searched):
-                contexts.append(MemoryContext("", step.observation.hits, ()))
-            elif isinstance(step.observation, Opened):
-                contexts.append(MemoryContext("", tuple(Hit(m, 0.0, {}) for m in step.observation.messages), ()))
-        known = {view.photo_id for view in state.views}
-        new = await in_thread(self._photos.recalled, contexts, _last_number(state), known)
-        return (*state.recalled, *new)
 
     async def _query(self, state: TurnState, draft: ReplyDraft) -> None:
         for rounds_left in range(self._max_queries, 0, -1):
@@ -205,7 +205,10 @@ class ChatAgent:
             pinned=tuple(pinned),
             preferences=tuple(preference for preference in preferences if preference.pinned_at is None),
             concepts=tuple(concepts),
-            superseded=await in_thread(self._bank.superseded_in, [earlier.message_id for earlier in recent]),
+            corrections=await in_thread(
+                self._bank.corrections_of, {entry.memory_id for entry in (*pinned, *preferences)}
+            ),
+            revisions=await in_thread(self._bank.revisions_in, [earlier.message_id for earlier in recent]),
             is_temporary=self._bank.is_temporary,
         )
 
@@ -244,13 +247,11 @@ async def decide_update(
     meter: UsageMeter,
     *,
     context: Sequence[Message] | None = None,
-    photos: PhotoViews | None = None,
 ) -> Update:
     """Decides what of an exchange to remember, correct or forget. Raises like `ChatAgent.update`.
 
     Nothing is decided, and no model called, for a message that only says thanks, unless the policy has the published stages.
-    `context` are the earlier messages for the manager, by default those of the state. With `photos`, the update may name the
-    photos of memories that the message finds.
+    `context` are the earlier messages for the manager, by default those of the state.
     """
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
@@ -258,11 +259,6 @@ async def decide_update(
             return Update()
         state = replace(state, recent=recent)
         known = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
-        if photos is not None:
-            shown = set(state.photo_numbers)
-            state = replace(
-                state, recalled=await in_thread(photos.recalled, [_with_nearest(known)], _last_number(state), shown)
-            )
         return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):
@@ -270,19 +266,14 @@ async def decide_update(
     return await manager.update(replace(state, recent=recent), action.request, meter)
 
 
-def _last_number(state: TurnState) -> int:
-    return max((view.number for view in state.views), default=0)
-
-
-def _with_nearest(context: MemoryContext) -> MemoryContext:
-    """Returns the context with the nearest records among its hits, because an update may name their photos too."""
-    return replace(context, hits=(*context.hits, *context.nearest))
-
-
-def _worth_seeing(context: MemoryContext) -> MemoryContext:
-    """Returns the context with only the hits whose photos a reply should see: the near ones, and the best."""
-    best = context.hits[:PICTURED_HITS]
-    return replace(context, hits=tuple(hit for hit in context.hits if hit.is_near or hit in best))
+def _worth_seeing(contexts: Sequence[MemoryContext]) -> list[MemoryEntry | Message]:
+    """Returns the records whose photos a reply should see: of each context, the near ones and the best."""
+    return [
+        hit.record
+        for context in contexts
+        for rank, hit in enumerate(context.hits)
+        if hit.is_near or rank < PICTURED_HITS
+    ]
 
 
 def _ignore(_event: TurnEvent) -> None:

@@ -26,9 +26,9 @@ from m2a.agents.material import (
     day_line,
     fields_line,
     message_line,
-    numbered,
     one_line,
     people_text,
+    photos_text,
     render,
     shorten,
     spaced,
@@ -89,11 +89,13 @@ def consent_messages(request: ConsentRequest, abilities: Abilities) -> list[Chat
     shown = divide(room, Budget(photos=len(request.photos)), abilities.photos_per_prompt).photos
     room -= shown * PHOTO_TOKENS
     new_message = shortened(
-        message_line(request.message, photos=numbered(request.message, request.numbers)),
+        message_line(request.message, photos=photos_text(request.message.photos, request.numbers)),
         max(LEAST_ROOM, room // MESSAGE_SHARE),
     )
     room -= tokens_of(new_message)
-    earlier = [message_line(message, photos=numbered(message, request.numbers)) for message in request.earlier]
+    earlier = [
+        message_line(message, photos=photos_text(message.photos, request.numbers)) for message in request.earlier
+    ]
     before = [] if request.before is None else [shorten(message_line(request.before), ASSISTANT_CHARACTERS)]
     words = Budget(
         history=sum(map(tokens_of, earlier)),

@@ -4,14 +4,15 @@ A photo's caption is with the first record that has the photo. A long message on
 is reduced to the sentences that say what the memory says; an agent can fetch all of it by its number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from m2a.agents.budget import fitted, tokens_of
-from m2a.agents.material import WRITTEN_CHARACTERS, entry_line, message_line, one_line, shorten
-from m2a.agents.state import MemoryContext, Opened, Searched
+from m2a.agents.material import WRITTEN_CHARACTERS, entry_line, message_line, one_line, photos_text, shorten
+from m2a.agents.state import MemoryContext, Opened, PhotoNumbers, Searched
 from m2a.memory.quotations import spans_saying
-from m2a.plurals import plural
+from m2a.memory.sql import grouped
 from m2a.types import Hit, MemoryEntry, Message
 
 EVIDENCE_CHARACTERS = 400  # of a message that a memory above it rests on
@@ -23,10 +24,18 @@ NOTHING_ELSE = "Nothing was found besides what stands in the conversation."
 OUT_OF_ROUNDS = "(The search ran out of rounds: there may be more.)"
 
 
-def context_lines(context: MemoryContext, memories: int | None = None, fetched: int | None = None) -> list[str]:
-    """Returns the result of a query: its text, and its memories and original messages within these numbers of tokens."""
+def context_lines(
+    context: MemoryContext,
+    memories: int | None = None,
+    fetched: int | None = None,
+    numbers: PhotoNumbers = MappingProxyType({}),
+) -> list[str]:
+    """Returns the result of a query: its text, and its memories and original messages within these numbers of tokens.
+
+    `numbers` are those of the photos to which an action can refer.
+    """
     lines = [shorten(context.text, WRITTEN_CHARACTERS)] if context.text else []
-    records, originals = _records_and_originals(context)
+    records, originals = _records_and_originals(context, numbers)
     lines += records if memories is None else fitted(records, memories)
     if originals and fetched != 0:
         lines += ["Original messages:", *(originals if fetched is None else fitted(originals, fetched))]
@@ -35,21 +44,21 @@ def context_lines(context: MemoryContext, memories: int | None = None, fetched: 
     return lines or [NOTHING_FOUND]
 
 
-def context_tokens(context: MemoryContext) -> tuple[int, int]:
+def context_tokens(context: MemoryContext, numbers: PhotoNumbers) -> tuple[int, int]:
     """Returns the numbers of tokens of a query's memories and of their original messages."""
-    records, originals = _records_and_originals(context)
+    records, originals = _records_and_originals(context, numbers)
     return sum(map(tokens_of, records)), sum(map(tokens_of, originals))
 
 
-def hit_lines(hits: Sequence[Hit], source: Searched) -> list[str]:
+def hit_lines(searched: Searched, numbers: PhotoNumbers) -> list[str]:
     """Returns the records of the hits of a search, best first."""
-    return _Lines(source).of(hits)
+    return _Lines(searched, numbers).of(searched.hits)
 
 
-def message_lines(messages: Sequence[Message], source: Opened) -> list[str]:
-    """Returns the messages of a fetch in full, with the captions of their photos."""
-    lines = _Lines(source)
-    return [lines.of_message(message) for message in messages]
+def message_lines(opened: Opened, numbers: PhotoNumbers) -> list[str]:
+    """Returns the messages of a fetch in full, with the numbers and captions of their photos."""
+    lines = _Lines(opened, numbers)
+    return [lines.of_message(message) for message in opened.messages]
 
 
 def beside(
@@ -70,8 +79,8 @@ def beside(
     return replace(context, text=text, hits=hits, nearest=nearest, messages=messages)
 
 
-def _records_and_originals(context: MemoryContext) -> tuple[list[str], list[str]]:
-    lines = _Lines(context)
+def _records_and_originals(context: MemoryContext, numbers: PhotoNumbers) -> tuple[list[str], list[str]]:
+    lines = _Lines(context, numbers)
     records = [NOTHING_NEAR, *lines.of(context.nearest)] if context.nearest else []
     records += [TOGETHER] if context.nearest and context.hits else []
     records += lines.of(context.hits)
@@ -93,8 +102,10 @@ def _rests_on(hit: Hit, message: Message) -> bool:
 class _Lines:
     """Turns records into lines one by one, so that a line does not repeat those above it."""
 
-    def __init__(self, source: Searched | Opened | MemoryContext) -> None:
+    def __init__(self, source: Searched | Opened | MemoryContext, numbers: PhotoNumbers) -> None:
         self._source = source
+        self._numbers = numbers
+        self._corrections = _corrections_in(source)
         self._entries: list[MemoryEntry] = []
         self._captioned: dict[str, str] = {}
 
@@ -106,10 +117,10 @@ class _Lines:
 
     def of_message(self, message: Message) -> str:
         """Returns the message; if a memory above rests on it and it is long, only the sentences that say the memory."""
-        superseded = self._source.superseded.get(message.message_id, ())
+        revisions = self._source.revisions.get(message.message_id, ())
         resting = [entry for entry in self._entries if entry.rests_on_message(message.message_id)]
         text = _sentences_saying(resting, message.text) if resting else message.text
-        return message_line(replace(message, text=text), superseded, self._photos_of(message))
+        return message_line(replace(message, text=text), revisions, self._photos_of(message))
 
     def _of_entry(self, entry: MemoryEntry) -> str:
         self._entries.append(entry)
@@ -117,18 +128,28 @@ class _Lines:
         for photo_id in entry.photo_ids if entry.caption else ():
             self._captioned.setdefault(photo_id, f"memory {entry.memory_id}")
         above = captioned.pop() if len(captioned) == 1 else None
-        return entry_line(entry, photos_as=above or "")
+        corrections = self._corrections.get(entry.memory_id, ())
+        return entry_line(entry, self._numbers, corrections, photos_as=above or "")
 
     def _photos_of(self, message: Message) -> str:
         captions = self._source.captions
         above = {self._captioned.get(photo_id) for photo_id in message.photos}
+        photos = photos_text(message.photos, self._numbers)
         if message.photos and None not in above:
-            return f"{plural(len(message.photos), 'photo')} (of {', '.join(sorted(filter(None, above)))})"
+            return f"{photos} (of {', '.join(sorted(filter(None, above)))})"
         shown = [photo_id for photo_id in message.photos if captions.get(photo_id)]
         for photo_id in shown:
             self._captioned.setdefault(photo_id, f"message {message.message_id}")
         known = [f"“{one_line(captions[photo_id])}”" for photo_id in shown]
-        return f"{plural(len(message.photos), 'photo')} ({', '.join(known)})" if known else ""
+        return f"{photos} ({', '.join(known)})" if known else photos
+
+
+def _corrections_in(source: Searched | Opened | MemoryContext) -> Mapping[int, Sequence[MemoryEntry]]:
+    """Returns, by memory id, the found entries that correct a part of that memory."""
+    hits = () if isinstance(source, Opened) else source.hits
+    nearest = source.nearest if isinstance(source, MemoryContext) else ()
+    entries = [hit.record for hit in (*hits, *nearest) if isinstance(hit.record, MemoryEntry)]
+    return grouped((entry.corrects, entry) for entry in entries if entry.corrects is not None)
 
 
 def _sentences_saying(entries: Sequence[MemoryEntry], text: str) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
-from m2a.agents.state import SearchScope
+from m2a.agents.state import PhotoNumbers, SearchScope
 from m2a.plurals import plural
 from m2a.types import MemoryChanged, MemoryEntry, Message
 from models.chat_model import ChatMessage, PhotoPart
@@ -54,20 +54,25 @@ def render(name: str, scope: SearchScope | None = None, **values: object) -> str
     return Template(text).substitute(values).strip()
 
 
-def message_line(message: Message, superseded: Sequence[MemoryEntry] = (), photos: str = "") -> str:
-    """Returns a message as an agent reads it, with superseded entries marked as history. `photos` describes its photos."""
-    photos = f", with {photos or plural(len(message.photos), 'photo')}" if message.photos else ""
+def message_line(message: Message, revisions: Sequence[MemoryEntry] = (), photos: str = "") -> str:
+    """Returns a message as an agent reads it, with what was replaced or corrected later. `photos` describes its photos."""
+    photos = f", with {photos}" if photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
-    history = "".join(f" [history, no longer holds: {one_line(entry.text)}]" for entry in superseded)
-    return (
-        f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}{history}"
+    later = "".join(
+        f" [corrected later in part, by {named(entry)}]"
+        if entry.superseded_by is None
+        else f" [history, no longer holds: {one_line(entry.text)}]"
+        for entry in revisions
     )
+    return f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}{later}"
 
 
-def numbered(message: Message, numbers: Mapping[str, int]) -> str:
-    """Returns the numbers of the photos in a message, or "" if they have none."""
-    known = [str(numbers[photo_id]) for photo_id in message.photos if photo_id in numbers]
-    return f"photo{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else ""
+def photos_text(photo_ids: Sequence[str], numbers: PhotoNumbers) -> str:
+    """Returns "photos 2, 3 and 1 photo": the photos with a number by it, and how many have none; "" without any photos."""
+    known = [str(numbers[photo_id]) for photo_id in photo_ids if photo_id in numbers]
+    unknown = len(photo_ids) - len(known)
+    by_number = f"photo{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else ""
+    return " and ".join(filter(None, (by_number, plural(unknown, "photo") if unknown else "")))
 
 
 def one_line(text: str) -> str:
@@ -79,17 +84,22 @@ def shorten(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[:characters]} … (shortened)"
 
 
-def entry_line(entry: MemoryEntry, photos_as: str = "") -> str:
+def entry_line(
+    entry: MemoryEntry, numbers: PhotoNumbers, corrections: Sequence[MemoryEntry] = (), photos_as: str = ""
+) -> str:
     """Returns a memory as an agent reads it, with everything that an action can refer to.
 
-    `photos_as` names the record above that has the caption of its photos, if another line has it.
+    `corrections` are the memories that correct a part of it. `photos_as` names the record above that has the caption of its
+    photos, if another line has it.
     """
     fields = {
         "memory_id": entry.memory_id,
         "kind": entry.kind,
         "text": entry.text,
+        "corrected_in_part_by": "; ".join(map(named, corrections)),
         "caption": entry.caption if not photos_as else None,
-        "photo_count": len(entry.photo_ids),
+        "photos": [numbers[photo_id] for photo_id in entry.photo_ids if photo_id in numbers],
+        "photo_count": sum(photo_id not in numbers for photo_id in entry.photo_ids),
         "photos_as": photos_as,
         "happened": [day.isoformat() for day in entry.happened] if entry.happened else None,
         "recorded": entry.recorded_at.date().isoformat(),
@@ -110,15 +120,15 @@ def change_lines(change: MemoryChanged) -> list[str]:
 
     A forgotten memory is reported without its number and text, since no record of a turn contains either.
     """
-    lines = [f"{change.change}: {_named(change.entry)}"] if change.entry is not None else []
+    lines = [f"{change.change}: {named(change.entry)}"] if change.entry is not None else []
     if change.change == "forgotten":
         lines.insert(0, "forgotten: what the user asked to forget")
     elif change.previous is not None and change.change == "replaced":
-        lines.append(f"in the place of: {_named(change.previous)}")
+        lines.append(f"in the place of: {named(change.previous)}")
     return lines
 
 
-def _named(entry: MemoryEntry) -> str:
+def named(entry: MemoryEntry) -> str:
     return f"memory {entry.memory_id}, “{one_line(entry.text)}”"
 
 

@@ -7,9 +7,10 @@ from m2a.agents.consent import Consent, concepts_used, consented
 from m2a.agents.consent_request import ConsentCheck, Proposal
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_search import MemorySearch
+from m2a.agents.photo_views import PhotoViews
 from m2a.agents.policy import Policy
 from m2a.agents.proposing import Proposer, with_reasons, without_repeated
-from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Step, TurnState
+from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Step, TurnState, records_of
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.memory.bank import MemoryBank
 from m2a.types import Action, Emit, Finish, Hit, MemoryEntry, Update
@@ -25,7 +26,8 @@ class MemoryManager:
         self._bank = bank
         self._policy = policy
         self._search = MemorySearch(bank, policy)
-        self._proposer = Proposer(bank, policy, captioner, self._search, max_rounds=max_rounds)
+        self._photos = PhotoViews(bank, captioner, policy)
+        self._proposer = Proposer(bank, policy, captioner, self._search, self._photos, max_rounds=max_rounds)
         self._max_rounds = max_rounds
 
     async def query(self, state: TurnState, request: str, meter: UsageMeter, emit: Emit) -> MemoryContext:
@@ -80,11 +82,14 @@ class MemoryManager:
     async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
         """Decides what to write. Returns the checked changes, which are not written yet, and the refusals.
 
+        The changes may name the photos of all that is found, by the message itself or by searches of the update.
         The policy's consent check, if it has one, has the last word. A refused proposal that came from the user may be
         proposed once more in other words. Raises `GaveUpError` if the policy gives no usable answer; then nothing must be
         written.
         """
-        state = replace(state, stage="manage update", request=request, steps=())
+        records = [record for context in state.context for record in records_of(context)]
+        photos = await in_thread(self._photos.named, records, state)
+        state = replace(state, stage="manage update", request=request, steps=(), recalled=(*state.recalled, *photos))
         proposed, state = await self._proposer.propose(state, meter)
         if not proposed.proposals:
             return Update(refusals=proposed.refusals)

@@ -99,7 +99,7 @@ class MemorySearch:
             nearest_hits = _worth_recalling(result)
             for hit in nearest_hits:
                 found.pop(hit.key, None)
-        return searches, self.context("", tuple(found.values()), nearest=nearest_hits)
+        return searches, self.context("", tuple(found.values()), nearest=nearest_hits, is_corrected=True)
 
     def follow(self, state: TurnState) -> MemoryContext | None:
         """Returns the messages of the chain of facts that leads to the answer, if the policy finds one."""
@@ -131,13 +131,24 @@ class MemorySearch:
         return introductions
 
     def context(
-        self, text: str, hits: Sequence[Hit], *, nearest: Sequence[Hit] = (), complete: bool = True
+        self,
+        text: str,
+        hits: Sequence[Hit],
+        *,
+        nearest: Sequence[Hit] = (),
+        complete: bool = True,
+        is_corrected: bool = False,
     ) -> MemoryContext:
-        """Returns a context of these hits and nearest records, with the original messages that they rest on."""
+        """Returns a context of these hits and nearest records, with the entries that correct a part of them and with the
+        original messages that they rest on. `is_corrected` is whether what corrects the hits is among them already."""
+        corrections = self._corrections_of((*(() if is_corrected else hits), *nearest))
+        nearest = _with_corrections(nearest, corrections)
+        near = {hit.key for hit in nearest}
+        hits = [hit for hit in _with_corrections(hits, corrections) if hit.key not in near]
         evidence = self._evidence((*hits, *nearest))
-        superseded = self._bank.superseded_in([message.message_id for message in evidence])
+        revisions = self._bank.revisions_in([message.message_id for message in evidence])
         captions = self._captions(evidence)
-        return MemoryContext(text, tuple(hits), evidence, tuple(nearest), complete, superseded, captions)
+        return MemoryContext(text, tuple(hits), evidence, tuple(nearest), complete, revisions, captions)
 
     def _search_memory(
         self, state: TurnState, action: SearchSemanticMemories
@@ -166,15 +177,15 @@ class MemorySearch:
 
     def _searched_step(self, action: Action, query: Query, hits: tuple[Hit, ...]) -> tuple[Step, MemorySearched]:
         messages = [hit.record for hit in hits if isinstance(hit.record, Message)]
-        superseded = self._bank.superseded_in([message.message_id for message in messages])
-        return Step(action, Searched(hits, superseded, self._captions(messages))), MemorySearched(query, hits)
+        revisions = self._bank.revisions_in([message.message_id for message in messages])
+        return Step(action, Searched(hits, revisions, self._captions(messages))), MemorySearched(query, hits)
 
     def _open(
         self, action: Action, ranges: tuple[EvidenceRange, ...], messages: Sequence[Message]
     ) -> tuple[Step, EvidenceOpened]:
         shown = tuple(messages[:MESSAGES_OPENED])
-        superseded = self._bank.superseded_in([message.message_id for message in shown])
-        observation = Opened(shown, len(messages) - len(shown), superseded, self._captions(shown))
+        revisions = self._bank.revisions_in([message.message_id for message in shown])
+        observation = Opened(shown, len(messages) - len(shown), revisions, self._captions(shown))
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
     def _searched(

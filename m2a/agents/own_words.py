@@ -7,6 +7,7 @@ costs little (they are remembered as shown, not as stated). A text without any s
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _SPAN = tuple[int, int]
@@ -146,7 +147,9 @@ class OwnWords:
 def own_words(text: str, first: int = 1) -> OwnWords:
     """Separates a message into own words and pasted texts. `first` is the number of the first pasted text."""
     own, end, pasted = "", 0, list[str]()
-    for start, stop in _merged([*_quotations(text), *_announced(text), *_by_form(text), *_to_assistant(text)]):
+    by_form = _by_form(text)
+    others = [*_quotations(text), *_announced(text), *_to_assistant(_without(by_form, text))]
+    for start, stop in _merged([*by_form, *others]):
         passage = text[start:stop].strip()
         if not re.search(r"\w", passage):
             continue
@@ -211,8 +214,19 @@ def _announced(text: str) -> list[_SPAN]:
     return spans
 
 
+def _without(spans: Iterable[_SPAN], text: str) -> str:
+    """Returns the text with spaces in the place of the spans, so that the rest keeps its place."""
+    for start, stop in spans:
+        text = text[:start] + " " * (stop - start) + text[stop:]
+    return text
+
+
 def _to_assistant(text: str) -> list[_SPAN]:
-    """Returns the spans that address an assistant after or before words that pass a text on."""
+    """Returns the spans that address an assistant after or before words that pass a text on.
+
+    `text` is without what its form shows to be pasted: "Just got this. When do I have to be there?" stays the user's above a
+    mail that addresses an assistant.
+    """
     return _passed_on(text, _PASSES_ON, _TO_ASSISTANT) or _passed_on(text, _THIS_TEXT, _TO_ASSISTANT_OR_OF_MEMORY)
 
 

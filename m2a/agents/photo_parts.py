@@ -26,7 +26,7 @@ def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Bo
     by_rank = (*state.photos, *newest[:_BEFORE_RECALLED], *_recalled(state), *newest[_BEFORE_RECALLED:])
     seen = {view.number for view in by_rank[:shown]}
     parts: list[str | PhotoPart] = []
-    for view in (*state.earlier, *state.recalled, *state.photos):
+    for view in (*state.earlier, *_recalled(state), *state.photos):
         if view.number in seen:
             parts.append(PhotoPart(photo_label(view), view.data, view.media_type))
         else:
@@ -38,7 +38,7 @@ def photo_parts(state: TurnState, shown: int, abilities: Abilities, boundary: Bo
 
 
 def _recalled(state: TurnState) -> tuple[PhotoView, ...]:
-    """Returns the recalled photos that may be pictures; none in an update, which only refers to them by number."""
+    """Returns the recalled photos, none in an update: it only refers to them, by the numbers in the lines of what was found."""
     return () if state.stage == "manage update" else state.recalled
 
 

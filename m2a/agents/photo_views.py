@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from m2a.agents.in_thread import in_thread
 from m2a.agents.policy import Policy
-from m2a.agents.state import MemoryContext, PhotoView
+from m2a.agents.state import PhotoView, TurnState
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.types import MemoryEntry, Message, Recognition
@@ -22,6 +22,7 @@ LONGEST_SIDE = 1024
 EARLIER_PHOTOS = 16
 EARLIER_PICTURES = 4  # the newest of these are pictures in each prompt; the others are captions
 RECALLED_PHOTOS = 4
+NAMED_PHOTOS = 16  # of one search of an update, which only refers to them
 
 logger = logging.getLogger(__name__)
 
@@ -68,23 +69,41 @@ class PhotoViews:
         return tuple(view for view in views if view is not None)
 
     def recalled(
-        self, contexts: Sequence[MemoryContext], numbered: int, known: Container[str] = ()
+        self, records: Sequence[MemoryEntry | Message], state: TurnState, known: Container[str] = ()
     ) -> tuple[PhotoView, ...]:
-        """Returns up to four photos of the hits, numbered after `numbered`, without the `known` ones.
+        """Returns up to RECALLED_PHOTOS photos of the records, without the `known` ones, as pictures.
 
-        The best record's photos come first, and each record's first photo before any record's second.
+        They are numbered after those of the state.
         """
-        records = [hit.record for context in contexts for hit in context.hits]
+        return self._recalled(records, state, known, RECALLED_PHOTOS, is_picture=True)
+
+    def named(self, records: Sequence[MemoryEntry | Message], state: TurnState) -> tuple[PhotoView, ...]:
+        """Returns up to NAMED_PHOTOS photos of the records that have no number yet, so that actions can refer to them.
+
+        They keep their stored size.
+        """
+        return self._recalled(records, state, state.photo_numbers, NAMED_PHOTOS, is_picture=False)
+
+    def _recalled(
+        self,
+        records: Sequence[MemoryEntry | Message],
+        state: TurnState,
+        known: Container[str],
+        at_most: int,
+        *,
+        is_picture: bool,
+    ) -> tuple[PhotoView, ...]:
+        """The best record's photos come first, and each record's first photo before any record's second."""
         chosen: dict[str, MemoryEntry | Message] = {}
-        for position in range(RECALLED_PHOTOS):
+        for position in range(at_most):
             for record in records:
                 photo_ids = record.photo_ids if isinstance(record, MemoryEntry) else record.photos
                 if position < len(photo_ids):
                     chosen.setdefault(photo_ids[position], record)
-        numbers = itertools.count(numbered + 1)
+        numbers = itertools.count(max((view.number for view in state.views), default=0) + 1)
         new = ((photo_id, record) for photo_id, record in chosen.items() if photo_id not in known)
-        views = (self._view(next(numbers), photo_id, record) for photo_id, record in new)
-        return tuple(itertools.islice((view for view in views if view is not None), RECALLED_PHOTOS))
+        views = (self._view(next(numbers), photo_id, record, is_picture=is_picture) for photo_id, record in new)
+        return tuple(itertools.islice((view for view in views if view is not None), at_most))
 
     def _view(
         self, number: int, photo_id: str, record: MemoryEntry | Message | None = None, *, is_picture: bool = True

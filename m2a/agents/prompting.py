@@ -1,5 +1,6 @@
 """Renders a turn's state as a prompt. Parts that are the same in every call come first, so that servers can cache them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from m2a.agents.action_tools import tools_text
@@ -12,19 +13,19 @@ from m2a.agents.material import (
     day_line,
     entry_line,
     message_line,
-    numbered,
     one_line,
     people_text,
+    photos_text,
     render,
     shorten,
     spaced,
     system_message,
 )
 from m2a.agents.photo_parts import photo_parts, photos_to_see
-from m2a.agents.state import SearchScope, Stage, TurnState
+from m2a.agents.state import SearchScope, Stage, TurnState, superseded_among
 from m2a.agents.step_messages import step_messages, step_needs
 from m2a.plurals import plural
-from m2a.types import Message
+from m2a.types import MemoryEntry, Message
 from models.abilities import Abilities
 from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart, ResultPart
 
@@ -40,7 +41,8 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     agent = "memory_manager" if state.stage.startswith("manage") else "chat_agent"
     system = system_message(agent, boundary, scope)
     room = room_of(abilities, CALL_TOKENS)
-    message = message_line(state.message, photos=numbered(state.message, state.photo_numbers))
+    numbers = state.photo_numbers
+    message = message_line(state.message, photos=photos_text(state.message.photos, numbers))
     new = [day_line(state.now), f"The user's new message:\n{shortened(message, room // MESSAGE_SHARE)}"]
     if state.people:
         new.append(people_text(state.people))
@@ -51,9 +53,9 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     if lines := [line for change in state.changes for line in change_lines(change)]:
         rest.append(boundary.enclose("What was changed last in the memory", lines))
     if state.pinned and agent == "chat_agent":
-        rest.append(boundary.enclose("Pinned by the user", [entry_line(entry) for entry in state.pinned]))
+        rest.append(boundary.enclose("Pinned by the user", _entry_lines(state, state.pinned)))
     if state.preferences and agent == "chat_agent":
-        rest.append(boundary.enclose("Standing preferences", [entry_line(entry) for entry in state.preferences]))
+        rest.append(boundary.enclose("Standing preferences", _entry_lines(state, state.preferences)))
     values = {
         "request": one_line(state.request),
         "message_id": state.message.message_id,
@@ -61,11 +63,11 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     }
     rest.append(render(state.stage.replace(" ", "_"), scope, **values))
     recent = [
-        message_line(m, state.superseded.get(m.message_id, ()), numbered(m, state.photo_numbers)) for m in state.recent
+        message_line(m, state.revisions.get(m.message_id, ()), photos_text(m.photos, numbers)) for m in state.recent
     ]
-    needs = step_needs(state.steps)
+    needs = step_needs(state.steps, numbers)
     contexts = [beside(context, state.recent) for context in state.context]
-    found = sum(context_tokens(context)[0] for context in contexts)
+    found = sum(context_tokens(context, numbers)[0] for context in contexts)
     needs = replace(
         needs,
         memories=needs.memories + found,
@@ -82,12 +84,19 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         contexts = [beside(context, state.recent[left_out:]) for context in state.context]
     parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += new
-    known_rooms = spread(budget.memories, [context_tokens(context)[0] for context in contexts])
+    known_rooms = spread(budget.memories, [context_tokens(context, numbers)[0] for context in contexts])
     for context, known_room in zip(contexts, known_rooms, strict=True):
-        parts.append(boundary.enclose("Found in memory", context_lines(context, known_room, 0)))
+        parts.append(boundary.enclose("Found in memory", context_lines(context, known_room, 0, numbers)))
     parts += rest
     step_budget = replace(budget, memories=budget.memories - sum(known_rooms))
-    messages = [system, ChatMessage("user", tuple(spaced(parts))), *step_messages(state.steps, boundary, step_budget)]
+    messages = [
+        system,
+        ChatMessage("user", tuple(spaced(parts))),
+        *step_messages(state.steps, boundary, step_budget, numbers),
+    ]
+    if state.untouched:
+        sentences = " ".join(f"“{one_line(sentence)}”" for sentence in state.untouched)
+        messages[-1] = _with_word(messages[-1], render("untouched", sentences=sentences))
     if state.stage in _ROUNDS:
         messages[-1] = _with_word(messages[-1], f"You have {state.rounds_left} {_ROUNDS[state.stage]} left.")
     return messages
@@ -107,13 +116,14 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         last.append(render("blind_said" if any(m.photos for m in state.recent) else "blind"))
     text = shortened(state.message.text, room // MESSAGE_SHARE) or "(no words)"
     last += [day_line(state.now), f"The user's new message:\n{text}"]
-    pinned = [entry_line(entry) for entry in state.pinned]
-    preferences = [entry_line(entry) for entry in state.preferences]
+    pinned = _entry_lines(state, state.pinned)
+    preferences = _entry_lines(state, state.preferences)
     turns = [_turn_text(state, message) for message in state.recent]
     entries = (*state.pinned, *state.preferences)
     contexts = [beside(context, state.recent, entries) for context in state.context]
-    step_budget = step_needs(state.steps)
-    found = list(map(context_tokens, contexts))
+    numbers = state.photo_numbers
+    step_budget = step_needs(state.steps, numbers)
+    found = [context_tokens(context, numbers) for context in contexts]
     needs = Budget(
         history=sum(map(tokens_of, turns)),
         memories=sum(memories for memories, _originals in found) + step_budget.memories,
@@ -140,11 +150,11 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
     contexts = [beside(context, state.recent[left_out:], entries) for context in state.context]
-    found = list(map(context_tokens, contexts))
+    found = [context_tokens(context, numbers) for context in contexts]
     memory_rooms = spread(budget.memories, [memories for memories, _originals in found])
     fetched_rooms = spread(budget.fetched, [originals for _memories, originals in found])
     for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
-        parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched)))
+        parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched, numbers)))
     parts += photo_parts(state, budget.photos, abilities, boundary)
     parts += last
     step_budget = replace(
@@ -154,7 +164,7 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
         system,
         *messages[::-1],
         ChatMessage("user", tuple(spaced(parts))),
-        *step_messages(state.steps, boundary, step_budget),
+        *step_messages(state.steps, boundary, step_budget, numbers),
     ]
     if state.steps and not state.rounds_left:
         messages[-1] = _with_word(messages[-1], "Reply now: there are no tools any more.")
@@ -169,13 +179,20 @@ def _texts(message: ChatMessage) -> list[str]:
     return [part for part in message.parts if isinstance(part, str)]
 
 
+def _entry_lines(state: TurnState, entries: Sequence[MemoryEntry]) -> list[str]:
+    return [entry_line(entry, state.photo_numbers, state.corrections.get(entry.memory_id, ())) for entry in entries]
+
+
 def _turn_text(state: TurnState, message: Message) -> str:
     """Returns an earlier message as a turn of the conversation."""
     text = message.text
     if message.photos:
-        text += f" (with {numbered(message, state.photo_numbers) or plural(len(message.photos), 'photo')})"
-    if message.message_id in state.superseded:
+        text += f" (with {photos_text(message.photos, state.photo_numbers)})"
+    revisions = state.revisions.get(message.message_id, ())
+    if superseded_among(revisions):
         text += " (history: some of this was replaced by what was said later)"
+    elif revisions:
+        text += " (a part of this was corrected by what was said later)"
     return text or "(nothing)"
 
 

@@ -8,9 +8,10 @@ from m2a.agents.consent_request import Proposal
 from m2a.agents.in_thread import in_thread
 from m2a.agents.material import one_line, shorten
 from m2a.agents.memory_search import MemorySearch
-from m2a.agents.photo_views import caption_photo
+from m2a.agents.own_words import own_words
+from m2a.agents.photo_views import PhotoViews, caption_photo
 from m2a.agents.policy import Policy
-from m2a.agents.state import Rejected, Staged, Step, TurnState
+from m2a.agents.state import Rejected, Staged, Step, TurnState, records_of
 from m2a.agents.steps import UsageMeter, next_action, with_step
 from m2a.agents.writes import Write, draft_change, words_going
 from m2a.memory.bank import MemoryBank
@@ -26,6 +27,7 @@ NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me.
 MAY_BE_MEANT = "You may want this forgotten; I was not sure."
 OFFERED_AT_MOST = 3
 _WORDED = ("text", "words", "rest", "reason", "request")  # fields of writes
+_ASKS_OR_ANNOUNCES = ("?", ":", "]")  # "]" ends the mark of a pasted text
 _TELLING_WORDS = 2  # a sentence with fewer, such as "Good morning." or "All is well.", hardly tells anything
 PUT_IT_DIFFERENTLY = (
     "If the user did tell or show it, put it forward once more, so that the user's own words and photos say every part of it; "
@@ -50,24 +52,32 @@ class Proposer:
     """Asks the policy for changes to one owner's memory."""
 
     def __init__(
-        self, bank: MemoryBank, policy: Policy, captioner: Captioner, search: MemorySearch, *, max_rounds: int
+        self,
+        bank: MemoryBank,
+        policy: Policy,
+        captioner: Captioner,
+        search: MemorySearch,
+        photos: PhotoViews,
+        *,
+        max_rounds: int,
     ) -> None:
         self._bank = bank
         self._policy = policy
         self._captioner = captioner
         self._search = search
+        self._photos = photos
         self._max_rounds = max_rounds
 
     async def propose(self, state: TurnState, meter: UsageMeter) -> tuple[Proposed, TurnState]:
         """Returns the changes that the policy wants, and the state with the steps that led to them.
 
-        An answer of writes ends the update, unless it announces more, or makes a single call that leaves a sentence of the
-        message untouched: then the policy is asked once more. Raises `GaveUpError` if the policy gives no usable answer.
+        An answer of writes ends the update, unless it announces more, or makes a single call that leaves sentences of the
+        message untouched: then the policy is asked once more, of those. Raises `GaveUpError` if the policy gives no usable
+        answer.
         """
         proposals: tuple[Proposal, ...] = ()
         refusals: dict[str, Refusal] = {}
         answer_start = len(state.steps)
-        asked_again = False
         for rounds_left in range(self._max_rounds + WRITES_AT_MOST, 0, -1):
             asks_policy = state.planned is None or not state.planned.actions
             action, state = await next_action(self._policy, replace(state, rounds_left=rounds_left), meter)
@@ -88,14 +98,17 @@ class Proposer:
                     refusals[refusal.text] = refusal
             else:
                 step, _event = await in_thread(self._search.look, state, action)
+                photos = await in_thread(self._photos.named, records_of(step.observation), state)
+                state = replace(state, recalled=(*state.recalled, *photos))
             state = with_step(state, step)
             is_carried_out = state.planned is None or not state.planned.actions
             if is_carried_out and not self._policy.published_stages and _is_complete(state.steps[answer_start:]):
                 is_single = len(state.steps) - answer_start == 1
-                if asked_again or not (is_single and _leaves_a_sentence(state.message.text, state.steps, proposals)):
+                untouched = _untouched(state, proposals) if is_single and not state.untouched else ()
+                if not untouched:
                     break
-                asked_again = True
-        return Proposed(proposals, tuple(refusals.values())), state
+                state = replace(state, untouched=untouched)
+        return Proposed(proposals, tuple(refusals.values())), replace(state, untouched=())
 
     def writable(self, update: Update) -> Update:
         """Returns the update with those changes as refusals that cannot be written together with the others."""
@@ -157,17 +170,23 @@ class Proposer:
                 await caption_photo(self._bank, self._captioner, photo.photo_id, meter.count)
 
 
-def _leaves_a_sentence(text: str, steps: Sequence[Step], proposals: Sequence[Proposal]) -> bool:
-    """Returns whether one of the sentences of a message shares no word with what is to be written.
+def _untouched(state: TurnState, proposals: Sequence[Proposal]) -> tuple[str, ...]:
+    """Returns the sentences of the message, in the user's own words, that share no word with what is to be written.
 
     A model that makes a single call in an answer may have left out the rest, and forgotten to announce it.
     """
-    written = [getattr(step.action, name, "") for step in steps if isinstance(step.action, Write) for name in _WORDED]
+    writes = [step.action for step in state.steps if isinstance(step.action, Write)]
+    written = [getattr(write, name, "") for write in writes for name in _WORDED]
     written += [proposal.memory.text for proposal in proposals if proposal.memory is not None]
     words = {word for each in written for word in finished_words(each)}
-    sentences = [text[first:last] for first, last in sentence_spans(text)]
-    telling = [set(finished_words(sentence)) for sentence in sentences if not sentence.endswith("?")]
-    return any(len(of_sentence) >= _TELLING_WORDS and words.isdisjoint(of_sentence) for of_sentence in telling)
+    own = "\n".join(own_words(part).text for part in state.parts or (state.message.text,))
+    sentences = [own[first:last].strip() for first, last in sentence_spans(own)]
+    telling = {one: set(finished_words(one)) for one in sentences if not one.endswith(_ASKS_OR_ANNOUNCES)}
+    return tuple(
+        sentence
+        for sentence, of_sentence in telling.items()
+        if len(of_sentence) >= _TELLING_WORDS and words.isdisjoint(of_sentence)
+    )
 
 
 def with_reasons(state: TurnState, refused: Sequence[tuple[Proposal, str]]) -> TurnState:

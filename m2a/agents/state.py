@@ -52,9 +52,9 @@ class PhotoView:
     """A photo as an agent sees it.
 
     Actions and replies refer to it by its `number`: `[photo 2]`. The photos that the user shows in a conversation are counted
-    from 1, so that each keeps its number from turn to turn; recalled ones follow. A recalled photo has the `memory` or the
-    `message_id` with which it was recalled, and an earlier photo of the conversation the `message_id` that shows it. A photo of
-    the new message has neither, but a `recognition`.
+    from 1, so that each keeps its number from turn to turn; recalled ones follow, in the order of the searches. A recalled
+    photo has the `memory` or the `message_id` with which it was recalled, and an earlier photo of the conversation the
+    `message_id` that shows it. A photo of the new message has neither, but a `recognition`.
     """
 
     number: int
@@ -67,8 +67,17 @@ class PhotoView:
     recognition: Recognition = field(default_factory=Recognition)
 
 
-# By message id, the superseded entries that rest on the message.
-Superseded = Mapping[int, Sequence[MemoryEntry]]
+# By message id, the superseded entries that rest on the message, and those that correct a part of what rests on it.
+Revisions = Mapping[int, Sequence[MemoryEntry]]
+
+
+def superseded_among(revisions: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Returns the superseded entries among the revisions of a message."""
+    return [entry for entry in revisions if entry.superseded_by is not None]
+
+
+# By photo id, the numbers of photos.
+PhotoNumbers = Mapping[str, int]
 
 # By photo id, the captions of the photos in the messages.
 Captions = Mapping[str, str]
@@ -79,7 +88,7 @@ class Searched:
     """The observation of a search: entries, or after SearchRawMessages raw messages, best first."""
 
     hits: tuple[Hit, ...]
-    superseded: Superseded = field(default_factory=dict)
+    revisions: Revisions = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
 
 
@@ -89,7 +98,7 @@ class Opened:
 
     messages: tuple[Message, ...]
     more: int = 0
-    superseded: Superseded = field(default_factory=dict)
+    revisions: Revisions = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
 
 
@@ -122,7 +131,7 @@ class MemoryContext:
     messages: tuple[Message, ...]
     nearest: tuple[Hit, ...] = ()
     complete: bool = True
-    superseded: Superseded = field(default_factory=dict)
+    revisions: Revisions = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
     facts: tuple[FollowedFact, ...] = ()
 
@@ -142,6 +151,18 @@ class Rejected:
 
 
 Observation = Searched | Opened | MemoryContext | Staged | Rejected
+
+
+def records_of(observation: Observation) -> list[MemoryEntry | Message]:
+    """Returns the memories and messages that a search or a fetch found, best first."""
+    match observation:
+        case Searched():
+            return [hit.record for hit in observation.hits]
+        case MemoryContext():
+            return [hit.record for hit in (*observation.hits, *observation.nearest)]
+        case Opened():
+            return list(observation.messages)
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +190,11 @@ class TurnState:
     - `photos` are those of `message`, `earlier` those that the user showed before it in the conversation, in order, and
       `recalled` those of search results.
     - `pinned` are the memories that every answer must consider, and `preferences` others that matter without a query.
+    - `corrections` are, by memory id, the entries that correct a part of those.
     - `request` is the ChatAgent's request to the MemoryManager, and `context` the results of queries.
     - `steps` are those of the current stage, and `planned` actions count only in their own stage.
     - `changes` are, in the update stages, those that the previous turn made to the memory.
+    - `untouched` are sentences of `message` that an update asks of once more, since what it would write says nothing of them.
     - `people` are the names of several speakers who all count as the user, and `parts` their texts in `message`.
     - `is_temporary` is whether the turn belongs to a temporary chat, of which nothing is kept.
     """
@@ -187,13 +210,15 @@ class TurnState:
     recalled: tuple[PhotoView, ...] = ()
     pinned: tuple[MemoryEntry, ...] = ()
     preferences: tuple[MemoryEntry, ...] = ()
+    corrections: Mapping[int, Sequence[MemoryEntry]] = field(default_factory=dict)
     concepts: tuple[Concept, ...] = ()
     context: tuple[MemoryContext, ...] = ()
     steps: tuple[Step, ...] = ()
     rounds_left: int = 0
     changes: tuple[MemoryChanged, ...] = ()
-    superseded: Superseded = field(default_factory=dict)
+    revisions: Revisions = field(default_factory=dict)
     planned: Planned | None = None
+    untouched: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     is_temporary: bool = False
@@ -205,8 +230,8 @@ class TurnState:
 
     @property
     def photo_numbers(self) -> dict[str, int]:
-        """By photo id, the numbers of the photos that the user showed in the conversation."""
-        return {view.photo_id: view.number for view in (*self.photos, *self.earlier)}
+        """By photo id, the numbers of all photos that have one; of a recalled photo of the conversation, its number there."""
+        return {view.photo_id: view.number for view in reversed(self.views)}
 
     @property
     def may_search(self) -> bool:

@@ -6,57 +6,63 @@ from m2a.agents.action_tools import tool_name
 from m2a.agents.budget import Budget, fitted, spread, tokens_of
 from m2a.agents.found_lines import NOTHING_FOUND, context_lines, hit_lines, message_lines
 from m2a.agents.material import Boundary, one_line
-from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Staged, Step
+from m2a.agents.state import MemoryContext, Opened, PhotoNumbers, Rejected, Searched, Staged, Step
 from models.chat_model import CallPart, ChatMessage, ResultPart
 
 NO_CALL = "(an answer that was no tool call)"
 
 
-def step_needs(steps: Sequence[Step]) -> Budget:
+def step_needs(steps: Sequence[Step], numbers: PhotoNumbers) -> Budget:
     """Returns the tokens of the results."""
-    memories = sum(_tokens(step) for step in steps if not isinstance(step.observation, Opened))
-    return Budget(memories=memories, fetched=sum(_tokens(s) for s in steps if isinstance(s.observation, Opened)))
+    fetched = sum(_tokens(step, numbers) for step in steps if isinstance(step.observation, Opened))
+    memories = sum(_tokens(step, numbers) for step in steps if not isinstance(step.observation, Opened))
+    return Budget(memories=memories, fetched=fetched)
 
 
-def step_messages(steps: Sequence[Step], boundary: Boundary, budget: Budget) -> list[ChatMessage]:
-    """Returns the steps with as much of their results as fits the budget, newest first."""
+def step_messages(
+    steps: Sequence[Step], boundary: Boundary, budget: Budget, numbers: PhotoNumbers
+) -> list[ChatMessage]:
+    """Returns the steps with as much of their results as fits the budget, newest first. `numbers` are those of the photos."""
     rooms: dict[int, int] = {}
     for is_fetch, room in ((False, budget.memories), (True, budget.fetched)):
         newest_first = [n for n in reversed(range(len(steps))) if isinstance(steps[n].observation, Opened) == is_fetch]
-        rooms |= dict(zip(newest_first, spread(room, [_tokens(steps[n]) for n in newest_first]), strict=True))
+        rooms |= dict(zip(newest_first, spread(room, [_tokens(steps[n], numbers) for n in newest_first]), strict=True))
     messages: list[ChatMessage] = []
     for number, step in enumerate(steps):
         if step.action is None:
-            messages += [ChatMessage("assistant", (NO_CALL,)), ChatMessage("user", (_result(step, boundary, 0),))]
+            messages += [
+                ChatMessage("assistant", (NO_CALL,)),
+                ChatMessage("user", (_result(step, boundary, 0, numbers),)),
+            ]
             continue
         # Mistral's templates require ids of nine letters and digits.
         call_id, name = f"step{number + 1:05}", tool_name(type(step.action))
         arguments = step.action.model_dump(mode="json", exclude_defaults=True)
         messages += [
             ChatMessage("assistant", (CallPart(call_id, name, arguments),)),
-            ChatMessage("user", (ResultPart(call_id, name, _result(step, boundary, rooms[number])),)),
+            ChatMessage("user", (ResultPart(call_id, name, _result(step, boundary, rooms[number], numbers)),)),
         ]
     return messages
 
 
-def _result(step: Step, boundary: Boundary, room: int) -> str:
+def _result(step: Step, boundary: Boundary, room: int, numbers: PhotoNumbers) -> str:
     observation = step.observation
     if isinstance(observation, Rejected):
         return f"Rejected: {one_line(observation.reason)}"
     if isinstance(observation, Staged):
         return "Accepted; it is written when the update ends."
-    return boundary.enclose("Result", fitted(_lines(step), room))
+    return boundary.enclose("Result", fitted(_lines(step, numbers), room))
 
 
-def _lines(step: Step) -> list[str]:
+def _lines(step: Step, numbers: PhotoNumbers) -> list[str]:
     observation = step.observation
     if isinstance(observation, Searched):
-        return hit_lines(observation.hits, observation) or [NOTHING_FOUND]
+        return hit_lines(observation, numbers) or [NOTHING_FOUND]
     if isinstance(observation, Opened):
-        lines = message_lines(observation.messages, observation) or ["no messages"]
+        lines = message_lines(observation, numbers) or ["no messages"]
         return [*lines, f"({observation.more} more messages not shown)"] if observation.more else lines
-    return context_lines(observation) if isinstance(observation, MemoryContext) else []
+    return context_lines(observation, numbers=numbers) if isinstance(observation, MemoryContext) else []
 
 
-def _tokens(step: Step) -> int:
-    return sum(map(tokens_of, _lines(step)))
+def _tokens(step: Step, numbers: PhotoNumbers) -> int:
+    return sum(map(tokens_of, _lines(step, numbers)))

@@ -74,20 +74,22 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
             for number, stored in enumerate(steps.get("changes", ()))
             if not stored.get("erased") and (change := records.change(stored)) is not None
         ),
-        not_kept=_not_kept(steps, rejected=False),
-        rejected=_not_kept(steps, rejected=True),
+        not_kept=_not_kept(bank, message_id, steps, rejected=False),
+        rejected=_not_kept(bank, message_id, steps, rejected=True),
         unasked=steps.get("unasked", 0),
     )
 
 
-def _not_kept(steps: Mapping[str, Any], *, rejected: bool) -> tuple[NotKept, ...]:
+def _not_kept(bank: MemoryBank, reply_id: int, steps: Mapping[str, Any], *, rejected: bool) -> tuple[NotKept, ...]:
     """Returns the refusals that were not carried out after all: those that the user rejected, or the others."""
+    said_in = bank.replies.answered(reply_id) if steps.get("refusals") else None
     return tuple(
         NotKept(
             stored["text"],
             stored["reason"],
             None if stored["change"] is None else number,
             stored.get("held", "check"),
+            said_in,
         )
         for number, stored in enumerate(steps.get("refusals", ()))
         if not stored.get("done") and bool(stored.get("rejected")) == rejected

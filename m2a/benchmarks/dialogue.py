@@ -10,8 +10,9 @@ from typing import Any, Literal
 from m2a.types import Role
 from m2a.types.errors import UserError
 
-# How a benchmark scores the words of an answer: it must hold a gold one, hold all of them, be one, or name its label.
-Measure = Literal["", "contains", "contains all", "exact", "label", "recall@5"]
+# How a benchmark scores an answer: it must hold a gold one, hold all of them, be one, name its label, recommend films, or be a
+# summary, which a judge scores.
+Measure = Literal["", "contains", "contains all", "exact", "label", "recall@5", "summary"]
 
 
 class BenchmarkError(UserError, ValueError):
@@ -63,7 +64,7 @@ class Question:
     the data set gives no date. `measure` is how the benchmark scores an answer's words, empty where it has a judge do so;
     `stratum` a kind of question within the category, for which figures stand apart; `hops` how many facts lead to the
     answer. `instructions` say how the answer is to be given, where the benchmark does; `known_error`
-    that an audit found its gold answer to be wrong.
+    that an audit found its gold answer to be wrong. `keypoints` are what a summary should cover.
     """
 
     question_id: str
@@ -81,6 +82,7 @@ class Question:
     hops: int = 1
     instructions: str = ""
     known_error: bool = False
+    keypoints: tuple[str, ...] = ()
 
     @property
     def answerable(self) -> bool:

@@ -4,7 +4,7 @@ A file is a list of rows `{context, questions, answers, metadata{source, …}}`,
 files are read where pyarrow is installed. Each row becomes a dialogue: every chunk is one message of the user, and nothing
 of the context is changed, its line breaks included. Rows of `compose` name in their metadata which facts a question rests on.
 Films to recommend are given as ids: their titles are read from the authors' `entity2id.json` beside the data, and without it
-recommendations have no score.
+recommendations have no score. Neither have summaries without the key points that they should cover.
 """
 
 import json
@@ -36,6 +36,7 @@ _FILMS = (
     "Recommend 20 films to the user of this conversation, by what you were given: a numbered list, one title a line, the best "
     "first, and nothing else."
 )
+_SUMMARY = "Write the summary that is asked for, from what you were given, in whole sentences and nothing else."
 _SHORT = "Answer from what you were given, with the words asked for and nothing else."
 
 
@@ -49,14 +50,14 @@ class Subset:
     instructions: str = ""
 
 
-# By how the source of a row begins. What its authors score with a model of their own has no measure of words here.
+# By how the source of a row begins. LongMemEval's answers are judged by its own rules, and summaries by a judge's counts.
 SUBSETS: Mapping[str, Subset] = {
     "ruler_qa": Subset("accurate retrieval", 512, "contains", _SHORT),
     "longmemeval_s": Subset("accurate retrieval", 512, "", _SHORT),
     "eventqa": Subset("accurate retrieval", 4096, "contains all", _SHORT),
     "icl_": Subset("test-time learning", 4096, "label", _LABEL),
     "recsys_redial": Subset("test-time learning", 4096, "recall@5", _FILMS),
-    "infbench_sum": Subset("long-range understanding", 4096, ""),
+    "infbench_sum": Subset("long-range understanding", 4096, "summary", _SUMMARY),
     "detective_qa": Subset("long-range understanding", 4096, "exact"),
     "factconsolidation": Subset("selective forgetting", 512, "contains", _NEWEST_HOLDS),
 }
@@ -201,6 +202,7 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
     )
     facts = _Facts(chunks) if source.removeprefix(OWN).startswith("factconsolidation") else None
     hops = _list(row["metadata"], "hops", len(row["questions"]))
+    keypoints = tuple(map(str, row["metadata"].get("keypoints") or ())) if subset.measure == "summary" else ()
     questions = []
     for number, (text, answers) in enumerate(zip(row["questions"], row["answers"], strict=True)):
         accepted = [answers] if isinstance(answers, str) else answers
@@ -208,6 +210,7 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
             raise BenchmarkError(f"{place}: question {number + 1} is no text, or has no answer: {answers!r:.80}.")
         accepted = [str(one) for one in accepted]
         has_titles = subset.measure == "recall@5" and all(one in titles for one in accepted)
+        can_be_scored = {"recall@5": has_titles, "summary": bool(keypoints)}.get(subset.measure, True)
         accepted = [titles[one] for one in accepted] if has_titles else accepted
         serials = hops[number] if hops else facts.newest(text, accepted) if facts and "_sh_" in source else ()
         evidence = facts.chunks_with(serials) if facts else ()
@@ -219,10 +222,11 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
                 answer=accepted[0],
                 accepted=tuple(accepted[1:]),
                 evidence=tuple(dict.fromkeys(turns[chunk].reference for chunk in evidence)),
-                measure="" if subset.measure == "recall@5" and not has_titles else subset.measure,
+                measure=subset.measure if can_be_scored else "",
                 stratum=_stratum(facts, serials, accepted),
                 hops=max(1, len(serials)),
                 instructions=subset.instructions,
+                keypoints=keypoints,
             )
         )
     return Dialogue(dialogue_id, (Session("C", _BEGAN, turns),), tuple(questions))

@@ -1,9 +1,9 @@
-"""How close a reply's words come to the gold answer.
+"""Measures how close a reply's words come to the gold answer.
 
 The normalisation is that of ENGRAM (section 4.2): Unicode NFKC, lower case, without articles and punctuation, blanks
-squeezed, numbers and dates in one form. One thing differs, for all metrics alike: a sign inside or before a number is no
-punctuation (`1.5`, `10:30`, `-3`), or 1.5 hours would match 15 hours. Relative times ("last week") stay as they are: the data
-sets do not say when a question is asked, so there is no day to count from.
+squeezed, numbers and dates in one form. One thing differs: a sign inside or before a number is not punctuation (`1.5`,
+`10:30`, `-3`); otherwise 1.5 hours would match 15 hours. Relative times ("last week") stay as they are, because the data sets
+do not say when a question is asked.
 """
 
 import re
@@ -40,8 +40,8 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 
 def normalise(text: str) -> list[str]:
-    """The words that are compared. A date becomes one word (`20230507`, or `202305` for a month)."""
-    text = unicodedata.normalize("NFKC", text).lower().replace("−", "-")  # the sign that typographers set
+    """Returns the words to compare. A date becomes one word (`20230507`, or `202305` for a month)."""
+    text = unicodedata.normalize("NFKC", text).lower().replace("−", "-")  # the typographic minus sign
     text = _DAY_FIRST.sub(lambda match: _iso(match[3], match[2], match[1]), text)
     text = _MONTH_FIRST.sub(lambda match: _iso(match[3], match[1], match[2]), text)
     text = _MONTH_ALONE.sub(lambda match: _iso(match[2], match[1]), text)
@@ -52,7 +52,7 @@ def normalise(text: str) -> list[str]:
 
 
 def token_f1(reply: str, gold: str) -> float:
-    """Harmonic mean of precision and recall over the bags of words; two empty texts agree."""
+    """Returns the harmonic mean of precision and recall over bags of words; two empty texts agree."""
     said, wanted = normalise(reply), normalise(gold)
     if not said or not wanted:
         return float(said == wanted)
@@ -61,7 +61,7 @@ def token_f1(reply: str, gold: str) -> float:
 
 
 def bleu1(reply: str, gold: str) -> float:
-    """BLEU over single words (Papineni et al., 2002): clipped precision times the brevity penalty."""
+    """Returns BLEU over single words (Papineni et al., 2002): clipped precision times the brevity penalty."""
     said, wanted = normalise(reply), normalise(gold)
     if not said or not wanted:
         return float(said == wanted)
@@ -74,13 +74,13 @@ def exact_match(reply: str, gold: str) -> bool:
 
 
 def accepted_match(reply: str, answers: Iterable[str]) -> bool:
-    """Whether the words of one of the answers stand in the reply, in their order and side by side."""
+    """Whether the reply contains the words of one of the answers, in order and side by side."""
     said = normalise(reply)
     return any(_contains(said, normalise(answer)) for answer in answers)
 
 
 def declines(reply: str) -> bool:
-    """Whether a reply says that nothing is known, in words of its own. A rule over words, for where no judge reads."""
+    """Whether a reply says in its own words that it does not know. A rule, used if there is no judge."""
     own_words = _QUOTATION.sub(" ", unicodedata.normalize("NFKC", reply).lower().replace("’", "'"))
     return bool(_DECLINES.search(own_words))
 
@@ -109,4 +109,4 @@ def _iso(year: str, month: str, day: str | None = None) -> str:
     try:
         return datetime(int(year), number, int(day)).strftime("%Y-%m-%d")
     except ValueError:
-        return f"{day} {month} {year}"  # no such day: left as it was written
+        return f"{day} {month} {year}"  # no such day, so it stays as written

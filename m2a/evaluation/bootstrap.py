@@ -9,7 +9,7 @@ _Z = 1.96
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95 % percentile interval of the mean. Values are drawn with replacement; at least one is needed."""
+    """Returns the 95 % percentile interval of the mean, by drawing with replacement. Needs at least one value."""
     found = np.asarray(values, dtype=float)
     if found.size == 0:
         raise ValueError("An interval needs at least one value.")
@@ -21,7 +21,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def rate_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The same of values from 0 to 1. Where all are 0, or all 1, drawing again says nothing: then by Wilson (1927)."""
+    """Returns the interval of values from 0 to 1; by Wilson (1927) if all are 0 or all are 1, where drawing says nothing."""
     if values and set(values) in ({0.0}, {1.0}):
         doubt = _Z**2 / (len(values) + _Z**2)
         return (0.0, doubt) if values[0] == 0 else (1 - doubt, 1.0)
@@ -29,5 +29,5 @@ def rate_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def paired_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """The same of the mean difference second - first, over pairs of answers to the same question."""
+    """Returns the interval of the mean difference second - first, over pairs of answers to the same question."""
     return interval([after - before for before, after in zip(first, second, strict=True)])

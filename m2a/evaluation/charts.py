@@ -1,4 +1,4 @@
-"""Charts of a run as SVG that takes its ink from the page around it."""
+"""Draws charts of a run as SVG that takes its text colour from the page."""
 
 import io
 import re
@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from m2a.evaluation.tables import categories_of
 
-_INK = "#123456"  # stands for the page's own ink and is replaced by it
+_INK = "#123456"  # replaced by the page's text colour
 _COLOURS = "#2b6a5c #c2703d #5b6fb0 #a8892b #8c4f86 #4c94a8 #b04d4d #6f7a4a #7d6a58 #3d8f5f".split()
-_MARKERS = ("o", "s", "^")  # where colours come again
+_MARKERS = ("o", "s", "^")  # for points whose colours repeat
 _INCHES_OF_MARK, _INCHES_OF_LETTER = 0.7, 0.085
 _LARGEST = 1.3
 _STYLE: Any = {
@@ -36,7 +36,7 @@ _STYLE: Any = {
 def charts_of(
     summary: Mapping[str, Mapping[str, Any]], facts: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
-    """Titles and drawings: the main rate by category, and against tokens and time, as far as the run has them.
+    """Returns titles and drawings of the main rate by category, and against tokens and time if the run has them.
 
     `facts` are `facts_of` the same run.
     """
@@ -59,7 +59,7 @@ def charts_of(
 
 
 def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequence[str] | None = None) -> str:
-    """A group of bars per category, one bar per system, with 95 % intervals."""
+    """Draws a group of bars per category, with one bar per system and 95 % intervals."""
     names = [
         category
         for category in (categories or categories_of(summary))
@@ -78,7 +78,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
                 [max(0.0, 100 * high - rate) for rate, high in zip(rates, highs, strict=True)],
             )
             colour = _COLOURS[number % len(_COLOURS)]
-            hatch = "////" if number >= len(_COLOURS) else None  # a colour that comes again
+            hatch = "////" if number >= len(_COLOURS) else None  # the colour repeats
             axes.bar(places, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0)
             axes.errorbar(places, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
         axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
@@ -88,7 +88,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
 
 
 def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) -> str:
-    """A point per system, which the legend names: beside points that lie close, names would too; across is logarithmic."""
+    """Draws a point per system, named in the legend, over a logarithmic axis."""
     with mpl.rc_context(_STYLE):
         figure, axes = _drawing(points)
         for number, (system, (across, rate)) in enumerate(points.items()):
@@ -103,7 +103,7 @@ def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) 
 
 
 def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric: str) -> str:
-    """A line per series through its points, which rise along the way across."""
+    """Draws a line per series through its points, which are ordered along the axis."""
     with mpl.rc_context(_STYLE):
         figure, axes = _drawing(series)
         for number, (name, points) in enumerate(series.items()):
@@ -116,7 +116,7 @@ def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric
 
 
 def _drawing(names: Collection[str], across: float = 0.0) -> tuple[Figure, Axes]:
-    """A figure at least 6 inches wide with room above it for a legend of the names, and its axes."""
+    """Returns a figure at least 6 inches wide, with room for a legend of the names above, and its axes."""
     width = max(6.0, across)
     rows = -(-len(names) // _columns(names, width))
     figure = Figure(figsize=(width, 3.2 + 0.22 * rows))
@@ -124,7 +124,7 @@ def _drawing(names: Collection[str], across: float = 0.0) -> tuple[Figure, Axes]
 
 
 def _columns(names: Collection[str], width: float) -> int:
-    """How many names stand side by side in a legend of so many inches."""
+    """Returns the number of columns in a legend of that width in inches."""
     return max(1, int(width / (_INCHES_OF_MARK + _INCHES_OF_LETTER * max(map(len, names), default=1))))
 
 
@@ -142,7 +142,7 @@ def _svg(figure: Figure) -> str:
     drawing = written.getvalue()
     drawing = drawing[drawing.index("<svg") :]
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, count=1, flags=re.DOTALL)
-    # The page decides on colour and, within what can be read, on width; matplotlib's own sizes are in points.
+    # The page sets the colour and, within readable limits, the width; matplotlib's own sizes are in points.
     drawing = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", drawing, count=1)
     drawing = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', _size, drawing, count=1)
     return drawing.replace(_INK, "currentColor").replace("fill: #ffffff", "fill: none")

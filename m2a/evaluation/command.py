@@ -1,4 +1,4 @@
-"""`m2a evaluate`, `m2a report`, `m2a compare`: from options to parts, and what is said in the terminal."""
+"""The commands `m2a evaluate`, `m2a report` and `m2a compare`."""
 
 import asyncio
 import os
@@ -10,8 +10,8 @@ import typer
 from pydantic import SecretStr
 
 from m2a.evaluation.judge import KEY as JUDGE_KEY
-from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, asked_of, is_left, names_in
-from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, told
+from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, has_open_questions, selected_benchmark, split_names
+from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, user_errors
 from m2a.sentences import naming
 from m2a.settings import Settings, load_settings
 
@@ -24,65 +24,77 @@ if TYPE_CHECKING:
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_WINDOW = 100_000
 DECODING = "greedy: temperature 0, where the server takes one"
-_LATER = "Interrupted. What was answered is kept; the same command goes on from here."
+_LATER = "Interrupted. The answers so far are kept; run the same command again to continue."
 
 evaluate_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @evaluate_app.command()
-@told(_LATER)
+@user_errors(_LATER)
 def evaluate(
     benchmark: Annotated[str, typer.Option(help="locomo, visual, longmemeval or memoryagentbench.")],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder with it.")],
-    system: Annotated[str, typer.Option(help="Memory systems, with commas between them.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run; the same command goes on with it.")],
+    system: Annotated[str, typer.Option(help="Memory systems, separated by commas.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run; the same command continues it.")],
     chat_model: Annotated[
-        str | None, typer.Option(help="offline, transformers:NAME or provider:name; else as in the settings.")
+        str | None,
+        typer.Option(help="offline, transformers:NAME or provider:name; the settings' chat model by default."),
     ] = None,
-    chat_base_url: Annotated[str | None, typer.Option(help="The chat model's server; else as in the settings.")] = None,
+    chat_base_url: Annotated[
+        str | None, typer.Option(help="The chat model's server; the settings' server by default.")
+    ] = None,
     judge: Annotated[
         str,
         typer.Option(
-            help="Chat models that mark the answers, with commas between them; paper:MODEL by the paper's words."
+            help="Chat models that judge the answers, separated by commas; paper:MODEL uses the paper's wording."
         ),
     ] = "",
     judge_base_url: Annotated[
-        str | None, typer.Option(help="The judges' server, if it is another one. Its key: M2A_JUDGE_API_KEY.")
+        str | None,
+        typer.Option(help="The judges' server, if it is not the chat model's. Its key is M2A_JUDGE_API_KEY."),
     ] = None,
-    retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Ask no language model.")] = False,
+    retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Call no language model.")] = False,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="So many questions: of each dialogue the first ones, its categories in turn."),
+        typer.Option(
+            min=1, help="Ask this many questions: the first ones of each dialogue, one category after the other."
+        ),
     ] = None,
     category: Annotated[
         list[str] | None,
-        typer.Option(help="Questions of this category (visual-centric: of all five visual ones); may be repeated."),
+        typer.Option(
+            help="Ask only questions of this category (visual-centric: all five visual ones); can be given several times."
+        ),
     ] = None,
-    turns: Annotated[int | None, typer.Option(min=1, help="The first sessions, up to so many turns.")] = None,
-    window: Annotated[int, typer.Option(min=500, help="Tokens of dialogue in one prompt, at most.")] = DEFAULT_WINDOW,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="How much is done at once.")] = None,
+    turns: Annotated[
+        int | None, typer.Option(min=1, help="Use only the first sessions, up to this many turns.")
+    ] = None,
+    window: Annotated[int, typer.Option(min=500, help="The most tokens of a dialogue in one prompt.")] = DEFAULT_WINDOW,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="How many questions to ask at the same time.")] = None,
     known_errors: Annotated[
-        Path | None, typer.Option(help="An audit's list of wrong gold answers: figures with and without them.")
+        Path | None, typer.Option(help="A list of wrong gold answers; adds figures without those questions.")
     ] = None,
     judging: Annotated[
-        str, typer.Option(help="How judges mark: lenient, as published ones do, strict, or both.")
+        str, typer.Option(help="How judges judge: lenient, as published judges do; strict; or both.")
     ] = LENIENT,
-    answers: Annotated[str, typer.Option(help="The answers that are asked for: short, a few words, or long.")] = SHORT,
+    answers: Annotated[
+        str, typer.Option(help="The answers to ask for: short (a few words) or long (whole sentences).")
+    ] = SHORT,
 ) -> None:
     """Run memory systems on a benchmark, and write the run's tables, rows and report.
 
-    The same command goes on with a run, and asks again what failed. Keys come from the environment alone:
-    M2A_CHAT_API_KEY, and M2A_JUDGE_API_KEY for judges. Exit code 0: all was asked, and judged. 1: some questions failed,
-    or the chat model or a judge is gone. 2: something in the input must be mended first.
+    The same command continues a run and repeats what failed. Keys are read from the environment only: M2A_CHAT_API_KEY, and
+    M2A_JUDGE_API_KEY for judges. Exit code 0: every question was answered and judged. 1: some questions failed, or the chat
+    model or a judge stopped answering. 2: something in the input must be corrected first.
     """
-    judge_key = os.environ.pop(JUDGE_KEY, None)  # no setting of the app, and nothing for the processes of peers
+    judge_key = os.environ.pop(JUDGE_KEY, None)  # not a setting of the app, and not for the processes of peers
     settings = load_settings(chat_model=chat_model, chat_base_url=chat_base_url)
     options = Options(
         benchmark,
         data,
-        names_in(system),
+        split_names(system),
         out,
-        names_in(judge),
+        split_names(judge),
         judge_base_url,
         judge_key,
         retrieval_only,
@@ -104,7 +116,7 @@ def evaluate(
 
 
 def _run(options: Options, settings: Settings) -> "RunResult":
-    """Check everything, say what will be asked, and ask it."""
+    """Checks the options, prints an estimate, and runs."""
     from m2a.evaluation.estimate import estimate
     from m2a.evaluation.judge import PAPER, Judge, Wording
     from m2a.evaluation.report import write_report
@@ -115,45 +127,45 @@ def _run(options: Options, settings: Settings) -> "RunResult":
 
     silence_telemetry()
     has_model = not options.retrieval_only and settings.chat_model != OFFLINE
-    asked = asked_of(options, _peer_place(settings), has_model=has_model)
+    asked = selected_benchmark(options, _peer_place(settings), has_model=has_model)
     address = options.judge_address(settings.chat_base_url)
     wordings: dict[str, tuple[Wording, ...]] = {LENIENT: ("lenient",), STRICT: ("strict",)}
     judges = [
-        Judge(_judging(settings, model, options), price_of(model, address), wording=wording)
+        Judge(_judge_model(settings, model, options), price_of(model, address), wording=wording)
         for name, model in ((name, name.removeprefix(PAPER)) for name in options.judges)
         for wording in (wordings.get(options.judging, ("lenient", "strict")) if model == name else ("paper",))
     ]
-    model = _answering(settings) if has_model else None
+    model = _answering_model(settings) if has_model else None
     parts = _parts(settings, model, retrieval_only=options.retrieval_only, window=options.window)
     for line in estimate(asked, options.systems, asks_model=has_model, judges=len(judges), window=options.window):
         print(line.sentence)
     dropped = sum(len(question.dropped_evidence) for dialogue in asked.dialogues for question in dialogue.questions)
     if dropped:
-        print(f"{dropped} references of evidence name no turn of the data; they are left out of recall.")
+        print(f"{dropped} evidence references name no turn of the data; recall leaves them out.")
     silent = [name for name in options.systems if not registry.answers_offline(name)]
     if silent and not has_model and not options.retrieval_only:
-        print(f"Without a chat model {', '.join(silent)} cannot answer: retrieval alone is measured.")
+        print(f"Without a chat model {', '.join(silent)} cannot answer; only their retrieval is measured.")
 
-    async def begin() -> "RunResult":
-        if model is not None and is_left(options, asked):
-            await _reach(model)
+    async def start() -> "RunResult":
+        if model is not None and has_open_questions(options, asked):
+            await _check_reachable(model)
         return await run(
             asked,
             options.systems,
             options.out,
             parts=parts,
-            settings=_described(options, settings, asked, has_model=has_model),
+            settings=_run_settings(options, settings, asked, has_model=has_model),
             judges=judges,
-            concurrency=options.concurrency or _at_once(settings, has_model),
+            concurrency=options.concurrency or _default_concurrency(settings, has_model),
             price=price_of(settings.chat_model if has_model else None, settings.chat_base_url),
             report=write_report,
         )
 
-    return asyncio.run(begin())
+    return asyncio.run(start())
 
 
-def _described(options: Options, settings: Settings, asked: "Benchmark", *, has_model: bool) -> dict[str, Any]:
-    """All that an answer depends on, as it stands in run.json; and what its figures must be read with."""
+def _run_settings(options: Options, settings: Settings, asked: "Benchmark", *, has_model: bool) -> dict[str, Any]:
+    """Returns the content of run.json: all that an answer depends on, and what readers of the figures must know."""
     from m2a.evaluation.judge import VERSION
     from m2a.evaluation.provenance import hash_of_code, hash_of_data, hash_of_prompts, versions
     from m2a.evaluation.seen import learned_from
@@ -200,12 +212,12 @@ report_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @report_app.command()
-@told()
+@user_errors()
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the merged report; else `report`.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the merged report; `report` by default.")] = None,
 ) -> None:
-    """Merge runs into one report: chat models by systems. One run without --out: write its own report again."""
+    """Merge runs into one report of chat models by systems. For one run without --out, rewrite its own report."""
     from m2a.evaluation.report import merge, write_report
 
     if len(runs) == 1 and out is None:
@@ -219,18 +231,18 @@ compare_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @compare_app.command()
-@told()
+@user_errors()
 def compare(
     first: Annotated[Path, typer.Argument(help="Folder of a run.")],
     second: Annotated[Path, typer.Argument(help="Folder of another run with the same questions.")],
 ) -> None:
-    """Differences between two runs, question by question."""
+    """Show the differences between two runs, question by question."""
     from m2a.evaluation.compare import compare as differences
 
     print(differences(first, second))
 
 
-def _answering(settings: Settings) -> "ChatModel":
+def _answering_model(settings: Settings) -> "ChatModel":
     from m2a.agents.language_policy import LanguagePolicy
     from m2a.wiring import load_policy
 
@@ -239,21 +251,21 @@ def _answering(settings: Settings) -> "ChatModel":
     return policy.chat_model
 
 
-async def _reach(model: "ChatModel") -> None:
-    """So that a model which is not there stops the run before it begins. Raises `UsageError`."""
+async def _check_reachable(model: "ChatModel") -> None:
+    """Raises `UsageError` if the chat model does not answer."""
     from m2a.evaluation.outage import reach
     from models.chat_model import ChatModelError
 
     try:
         await reach(model)
     except ChatModelError as error:
-        raise UsageError(f"The chat model {model.name} does not answer, so nothing was begun: {error}") from error
+        raise UsageError(f"The chat model {model.name} does not answer, so the run did not start: {error}") from error
 
 
 def _parts(
     settings: Settings, model: "ChatModel | None", *, retrieval_only: bool, window: int
 ) -> Callable[[Path], Any]:
-    """The parts on a work folder."""
+    """Returns a function that makes the parts in a work folder."""
     from m2a.agents.language_policy import LanguagePolicy
     from m2a.systems.shared import Parts, SharedStores
     from m2a.wiring import image_encoder_loading, load_captioner, offline_rules, text_encoder_loading
@@ -272,13 +284,13 @@ def _parts(
     return parts
 
 
-def _at_once(settings: Settings, has_model: bool) -> int:
-    """A server takes several calls at once; a model in this process takes one, and without any times are measured."""
+def _default_concurrency(settings: Settings, has_model: bool) -> int:
+    """A server takes several calls at once; a model in this process takes one; without a model, times are measured."""
     return 4 if has_model and not settings.chat_model.startswith("transformers:") else 1
 
 
-def _judging(settings: Settings, name: str, options: Options) -> "ChatModel":
-    """A judge. The key of the chat model goes to the server of the chat model, and to no other."""
+def _judge_model(settings: Settings, name: str, options: Options) -> "ChatModel":
+    """Returns a judge's chat model. The chat model's key is sent to the chat model's server only."""
     from m2a.wiring import OFFLINE, chat_model
     from models.availability import ModelUnavailableError
 
@@ -305,7 +317,7 @@ def _peer_place(settings: Settings) -> "PeerPlace":
 
 
 def _address(settings: Settings) -> tuple[str | None, str | None]:
-    """Where an OpenAI-compatible client finds the chat model, and its key."""
+    """Returns the chat model's address for an OpenAI-compatible client, and its key."""
     key = settings.chat_api_key.get_secret_value() if settings.chat_api_key else None
     if settings.chat_base_url is not None:
         return settings.chat_base_url, key

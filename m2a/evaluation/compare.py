@@ -1,4 +1,4 @@
-"""Two runs question by question: what changed, and whether it may be chance."""
+"""Compares two runs question by question: what changed, and whether it may be chance."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +16,10 @@ _NOTE = "The difference is second minus first, in points; in brackets its 95 % i
 
 
 def compare(first: Path, second: Path) -> str:
-    """Markdown: for each system in both runs (or the one system of each), the paired difference of every metric.
+    """Returns, as Markdown, the paired difference of every metric for each system in both runs, or the one system of each.
 
-    Pairs are questions that both runs have a value for; only judges of both runs count. Where the runs were not asked
-    alike, that stands above. Raises ReportError where there are no pairs.
+    Pairs are questions with a value in both runs; only judges of both runs count. If the runs differ in what they asked, a
+    sentence above says so. Raises `ReportError` if there are no pairs.
     """
     settings = {folder: read_settings(folder) for folder in (first, second)}
     unlike = differences(list(settings.values()))
@@ -27,7 +27,7 @@ def compare(first: Path, second: Path) -> str:
     pairs = _systems(rows[first], rows[second])
     if not pairs:
         raise ReportError(
-            f"{first} and {second} have no system in common, and more than one each. Compare runs of one."
+            f"{first} and {second} have no system in common. Compare two runs of one system, or runs that share one."
         )
     tables = []
     for before, after in pairs:
@@ -58,12 +58,12 @@ def _systems(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) 
 
 
 def _on_judges(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> str:
-    """A sentence where the runs were not judged alike."""
+    """Returns a sentence if the runs had different judges."""
     one, other = judges_of(first), judges_of(second)
     if set(one) == set(other):
         return ""
-    told = [", ".join(judges) or "nobody" for judges in (one, other)]
-    return f"The first was judged by {told[0]}, the second by {told[1]}: only who judged both is counted."
+    names = [", ".join(judges) or "nobody" for judges in (one, other)]
+    return f"The first was judged by {names[0]}, the second by {names[1]}; only judges of both count."
 
 
 def _compared(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What a run will cost, before it costs anything: calls and tokens, roughly. Time comes from the first measurements."""
+"""Estimates the calls and tokens of a run before it starts. Times are estimated while it runs, from what it has done."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from models.chat_model import CHARACTERS_PER_TOKEN
 
 _PROMPT = 300  # instructions
 _REPLY = 60
-_MEMORY = 60  # a memory or a turn, as it stands in a prompt
+_MEMORY = 60  # a memory or a turn in a prompt
 _JUDGE = 400
+_CALLS_PER_SUMMARY = 3  # of a judge
 
-# Calls per exchange or message, and prompt tokens of each beyond the instructions, seen in runs with a small model.
+# Calls per exchange or message, and prompt tokens per call besides the instructions, as observed with a small model.
 _AGENT_UPDATES = 0.5  # updates per message: one per exchange of two
 _AGENT_CALLS_PER_UPDATE = 4
 _AGENT_CALLS_PER_QUESTION = 6
@@ -23,7 +24,7 @@ _PEER_CALLS_PER_MESSAGE = {"mem0": 0.5, "a-mem": 2.0}
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one system; `building` is the part of it that taking the messages in makes. Zero calls: no language model is asked."""
+    """The estimate for one system. `building…` are the parts for taking the messages in. Zero calls: it calls no model."""
 
     system: str
     messages: int
@@ -36,44 +37,51 @@ class Estimate:
 
     @property
     def sentence(self) -> str:
-        told = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions; "
+        sentence = f"{self.system}: {self.messages:,} messages, {self.questions:,} questions; "
         if not self.calls:
-            return f"{told}no language model"
-        told += f"≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
+            return f"{sentence}no language model"
+        sentence += f"≈ {self.calls:,} calls, ≈ {self.input_tokens:,} tokens in, ≈ {self.output_tokens:,} out"
         if not self.building_calls:
-            return told
-        building = f"≈ {self.building_calls:,} calls, ≈ {self.building_tokens:,} tokens to take the messages in"
-        return f"{told}; of them {building}"
+            return sentence
+        return (
+            f"{sentence}; of these ≈ {self.building_calls:,} calls and ≈ {self.building_tokens:,} tokens for taking the "
+            "messages in"
+        )
 
 
 class _Size(NamedTuple):
-    """Of what is asked. `history` are the tokens of the dialogues, each as often as it is asked about and as much of it as a
-    window takes; `beyond` those by which all messages together are longer than usual ones, as chunks of a document are."""
+    """The size of what is asked.
+
+    `history` counts the tokens of each dialogue once per question, up to the window. `excess` counts the tokens by which all
+    messages together exceed usual messages, as chunks of a document do. `judgements` counts the calls of one judge.
+    """
 
     messages: int
     questions: int
     history: int
-    beyond: int
+    excess: int
+    judgements: int
 
 
 def estimate(
     benchmark: Benchmark, systems: Sequence[str], *, asks_model: bool, judges: int, window: int
 ) -> list[Estimate]:
-    """Per system, the judges' share included; without a model they judge what is answered by rules."""
-    messages = questions = history = said = 0
+    """Returns the estimate of each system, including the judges. Without a model, judges judge the answers of the rules."""
+    messages = questions = history = total = judgements = 0
     for dialogue in benchmark.dialogues:
         tokens = sum(len(turn.text) + 60 for turn in dialogue.turns) // CHARACTERS_PER_TOKEN
         messages += sum(1 for _ in dialogue.turns)
         questions += len(dialogue.questions)
         history += min(window, tokens) * len(dialogue.questions)
-        said += tokens
-    size = _Size(messages, questions, history, max(0, said - messages * _MEMORY))
+        total += tokens
+        judgements += sum(_CALLS_PER_SUMMARY if q.measure == "summary" else 1 for q in dialogue.questions)
+    size = _Size(messages, questions, history, max(0, total - messages * _MEMORY), judgements)
     return [_of(system, size, judges, asks_model=asks_model) for system in systems]
 
 
 def _of(system: str, size: _Size, judges: int, *, asks_model: bool) -> Estimate:
-    messages, questions, history, beyond = size
-    judged = judges * questions if asks_model or registry.answers_offline(system) else 0
+    messages, questions, history, excess, judgements = size
+    judged = judges * judgements if asks_model or registry.answers_offline(system) else 0
     taking_in = answering = tokens = building = 0
     if asks_model and system.startswith("m2a"):
         taking_in = round(messages * _AGENT_UPDATES * _AGENT_CALLS_PER_UPDATE)
@@ -85,9 +93,9 @@ def _of(system: str, size: _Size, judges: int, *, asks_model: bool) -> Estimate:
         building = taking_in * (_PROMPT + 10 * _MEMORY)
         tokens = answering * _PROMPT + (history if system == "full-context" else questions * 10 * _MEMORY)
     if taking_in:
-        building += max(1, taking_in // messages) * beyond
+        building += max(1, taking_in // messages) * excess
     if answering and system != "full-context":
-        tokens += questions * 10 * beyond // messages
+        tokens += questions * 10 * excess // messages
     return Estimate(
         system,
         messages,

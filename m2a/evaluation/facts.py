@@ -1,4 +1,4 @@
-"""What a run took, and what its figures rest on: `facts.json`. Amounts are no fractions, so they stand apart."""
+"""Amounts of a run, such as tokens, times and counts, for `facts.json`. Rates are in `summary.json`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from m2a.evaluation.bootstrap import interval
 from m2a.evaluation.record import FailedAttempt, IngestionRecord, QuestionRecord, failed_attempt
 from m2a.evaluation.summary import Figures, Metric, by_category, by_system, has_evidence, metrics_of, values_by_question
 
-_ENOUGH = 5  # questions that make a dialogue's mean worth a word
+_ENOUGH = 5  # a dialogue with fewer questions is left out of the range over dialogues
 RANGED = ("accuracy", "accepted_match", "recall@10")
 
 
@@ -17,13 +17,15 @@ def facts_of(
     ingestion: Sequence[IngestionRecord],
     failed: Sequence[FailedAttempt] = (),
 ) -> dict[str, Figures]:
-    """By system, and in `categories` by category.
+    """Returns the amounts by system, and in `categories` by category.
 
-    `n_evidence` counts the questions that recall is over. Means per question (`context_tokens`, `total_tokens`, `calls`)
-    have a `…_ci95`; `search_seconds` and `seconds` have `…_p50` and `…_p95`; `cost` and `judge_cost` are dollars for all
-    questions, and not there where one price is unknown. Only of the whole: the longest list that was retrieved, the lowest
-    and the highest of its dialogues (`range_over_dialogues`), how the dialogues were taken in, and what attempts took
-    that failed: those of a question that were made again, and all of taking a dialogue in.
+    - `n_evidence` is the number of questions that recall is computed over.
+    - Means per question (`context_tokens`, `total_tokens`, `calls`) have a `…_ci95`.
+    - `search_seconds` and `seconds` have `…_p50` and `…_p95`.
+    - `cost` and `judge_cost` are in dollars for all questions, and missing if one price is unknown.
+
+    Only for a whole system: the longest list that it retrieved, the lowest and highest mean of its dialogues
+    (`range_over_dialogues`), how it took the dialogues in, and what its failed attempts cost.
     """
     attempts = [*failed, *(failed_attempt(one) for one in ingestion if one.error is not None)]
     facts = {}
@@ -105,7 +107,7 @@ def _attempts(attempts: Sequence[FailedAttempt]) -> Figures:
 
 
 def _total(name: str, costs: Iterable[float | None]) -> Figures:
-    """Nothing where there was no call, and where one of the costs is unknown."""
+    """Returns the sum of the costs, or nothing if there was no call or one of the costs is unknown."""
     found = list(costs)
     known = [cost for cost in found if cost is not None]
     return {name: float(sum(known))} if found and len(known) == len(found) else {}

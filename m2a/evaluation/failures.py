@@ -1,4 +1,4 @@
-"""The questions that tell most about a run: what one system missed and another one found."""
+"""Picks the most telling questions of a run: those that one system got wrong and another right."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _RATES = ("accuracy", "accepted_match", "recall@10")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One question and how each system did on it: its row, and whether it was right."""
+    """One question, with each system's row and whether it was right."""
 
     rows: tuple[tuple[QuestionRecord, bool], ...]
 
@@ -23,7 +23,7 @@ class Failure:
 
 
 def telling_failures(rows: Sequence[QuestionRecord]) -> list[Failure]:
-    """Questions that some system got wrong, those first on which the systems differ most, taking categories by turns."""
+    """Returns questions that some system got wrong, most disputed first, one category after the other."""
     metrics = metrics_of(rows)
     known = [metrics[name] for name in _RATES if name in metrics]
     rate = next((metric for metric in known if any(metric(row) is not None for row in rows)), None)

@@ -1,17 +1,18 @@
-"""A language model that marks answers: right or wrong, or no verdict at all. It never guesses one.
+"""A language model that judges answers: right, wrong, or no verdict if none can be read from its reply.
 
 LongMemEval counts by rules of its own for each of its types of question (`prompts/judge_rules`), which follow in meaning
-those that its authors give to GPT-4o, in words of ours; other questions are marked by one set of rules. These are stricter
+those that its authors give to GPT-4o, in our own words; all other questions are judged by one set of rules. These are stricter
 than those of the M2A paper (appendix D.3), by which an answer is right "as long as it touches on the same topic": a judge
-named PAPER + its model marks all questions by the paper's own words.
+named PAPER + its model judges all questions by the paper's own words.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.evaluation.record import Verdict
@@ -23,7 +24,7 @@ from models.thoughts import without_thoughts
 KEY = "M2A_JUDGE_API_KEY"
 REPEATS = 2
 STRICT = " (strict)"
-"""Behind the name of a strict judge."""
+"""Ends the name of a strict judge."""
 NOTHING_SAID = "Nothing was said of it: the right answer is that this is not known."
 
 _PROMPTS = files("m2a.evaluation").joinpath("prompts")
@@ -34,23 +35,28 @@ _RULES = {
     if file.name.endswith(".md")
 }
 _PAPER_PROMPT = _PROMPTS.joinpath("judge_paper.md").read_text(encoding="utf-8")
+_SUMMARY_PROMPTS = {
+    name: _PROMPTS.joinpath("summary", f"{name}.md").read_text(encoding="utf-8")
+    for name in ("fluency", "recall", "precision")
+}
 VERSION = hashlib.sha256(
-    json.dumps([_PROMPT, _RULES, _PAPER_PROMPT, NOTHING_SAID, sorted(RUBRICS)]).encode()
+    json.dumps([_PROMPT, _RULES, _PAPER_PROMPT, _SUMMARY_PROMPTS, NOTHING_SAID, sorted(RUBRICS)]).encode()
 ).hexdigest()[:12]
-"""Of the prompts and all rules."""
+"""A hash of the prompts and all rules."""
 
 Wording = Literal["lenient", "strict", "paper"]
 PAPER = "paper:"
-"""Before the name of a judge that goes by the paper's words."""
+"""Begins the name of a judge that uses the paper's wording."""
 _LABELS: dict[str, Verdict] = {"right": "right", "correct": "right", "wrong": "wrong"}
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, why, and what it took. `usage` sums what the server counted; None where it did not count. `calls` are
-    those that were answered, `cost` is in dollars, None where it is unknown.
+    """A verdict, its reason, and what it took.
 
-    `unheard` is for a service that failed: then nothing was judged, and asking again may help.
+    `usage` sums the server's counts, or is None if it did not count. `calls` are those that were answered. `cost` is in
+    dollars, or None if unknown. If the judge is `unreachable`, nothing was judged, and asking again may help. `f1` is the score
+    of a summary.
     """
 
     verdict: Verdict
@@ -58,14 +64,15 @@ class Judgement:
     usage: TokenUsage
     calls: int
     cost: float | None = None
-    unheard: bool = False
+    unreachable: bool = False
+    f1: float | None = None
 
 
 class Judge:
-    """Marks one answer at a time; calls may run side by side. `name` stands in tables and rows.
+    """Judges one answer at a time; calls may run side by side. `name` appears in tables and rows.
 
-    `lenient` is generous about form, as published judges are; `strict` lets nothing vague or partial pass, but for gold answers
-    that are rubrics; `paper` has the words of the paper's appendix D.3 in place of ours.
+    `lenient` is generous about form, as published judges are. `strict` accepts nothing vague or partial, except where the gold
+    answer is a rubric. `paper` uses the wording of the paper's appendix D.3.
     """
 
     def __init__(self, chat_model: ChatModel, price: Price = unknown, *, wording: Wording = "lenient") -> None:
@@ -79,36 +86,73 @@ class Judge:
         self.chat_model = chat_model
 
     async def judge(self, question: str, gold: str | None, reply: str, category: str = "") -> Judgement:
-        """`judge_failed` where no verdict could be read after two repeats, or the service failed; never an exception.
+        """Returns `judge_failed` if no verdict could be read after two repeats, or the service failed; raises nothing.
 
-        `gold` is None where nothing was said of it; then a reply that says so is right. `category` is that of the
-        question: some have rules of their own.
+        `gold` is None for a question without an answer; then a reply that says so is right. Some categories have rules of
+        their own.
         """
-        is_strict = (
-            self._wording == "strict" and category not in RUBRICS
-        )  # a rubric is nothing that a reply could give whole
+        is_strict = self._wording == "strict" and category not in RUBRICS  # no reply can give a whole rubric
         rules = _RULES["strict"] if is_strict else _RULES.get(category, _RULES["default"])
         words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
         prompt = _PAPER_PROMPT.format(**words) if self._wording == "paper" else _PROMPT.format(rules=rules, **words)
         spent: list[TokenUsage] = []
-        reason = ""
-        for _ in range(1 + REPEATS):
-            try:
-                text, usage = await self._ask(prompt)
-            except ChatModelError as error:
-                return self._judgement("judge_failed", told(error), spent, unheard=True)
-            spent.append(usage)
-            label = label_of(text)
-            if label is not None:
-                return self._judgement(label, without_thoughts(text), spent)
-            reason = f"No single verdict in: {text!r:.300}"
-        return self._judgement("judge_failed", reason, spent)
+        try:
+            text = await self._reply(prompt, label_of, spent)
+        except ChatModelError as error:
+            return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
+        label = label_of(text)
+        if label is None:
+            return self._judgement("judge_failed", f"No single verdict in: {text!r:.300}", spent)
+        return self._judgement(label, without_thoughts(text), spent)
 
-    def _judgement(self, verdict: Verdict, reason: str, spent: list[TokenUsage], *, unheard: bool = False) -> Judgement:
+    async def judge_summary(self, gold: str, keypoints: Sequence[str], reply: str) -> Judgement:
+        """Scores a summary by F1, as MemoryAgentBench does: from the key points that it covers, and from its sentences that the
+        gold summary supports; 0 if it is not fluent.
+
+        Returns `judge_failed` and no score if a count could not be read after two repeats, or the service failed.
+        """
+        listed = "\n".join(f"{number}. {keypoint}" for number, keypoint in enumerate(keypoints, start=1))
+        words = {"gold": gold, "keypoints": listed, "count": len(keypoints), "reply": reply}
+        limits: Mapping[str, Mapping[str, int | None]] = {
+            "fluency": {"fluent": 1},
+            "recall": {"covered": len(keypoints)},
+            "precision": {"sentences": None, "supported": None},
+        }
+        spent: list[TokenUsage] = []
+        counts: dict[str, int] = {}
+        for name, keys in limits.items():
+            prompt = _SUMMARY_PROMPTS[name].format(**words)
+            try:
+                text = await self._reply(prompt, partial(counts_in, limits=keys), spent)
+            except ChatModelError as error:
+                return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
+            found = counts_in(text, keys)
+            if found is None:
+                return self._judgement("judge_failed", f"No count for {name} in: {text!r:.300}", spent)
+            counts |= found
+        recall = counts["covered"] / len(keypoints)
+        precision = min(counts["supported"], counts["sentences"]) / max(1, counts["sentences"])
+        f1 = counts["fluent"] * 2 * recall * precision / (recall + precision) if recall + precision else 0.0
+        reason = f"Fluency {counts['fluent']}, recall {recall:.3f}, precision {precision:.3f}."
+        return replace(self._judgement("right", reason, spent), f1=f1)
+
+    async def _reply(self, prompt: str, read: Callable[[str], object], spent: list[TokenUsage]) -> str:
+        """Returns the first reply from which `read` returns something, or else the third."""
+        text = ""
+        for _ in range(1 + REPEATS):
+            text, usage = await self._ask(prompt)
+            spent.append(usage)
+            if read(text) is not None:
+                break
+        return text
+
+    def _judgement(
+        self, verdict: Verdict, reason: str, spent: list[TokenUsage], *, unreachable: bool = False
+    ) -> Judgement:
         usage, cost = _total(spent), None
         if usage.input_tokens is not None and usage.output_tokens is not None:
             cost = self._price(usage.input_tokens, usage.output_tokens)
-        return Judgement(verdict, reason, usage, len(spent), cost, unheard)
+        return Judgement(verdict, reason, usage, len(spent), cost, unreachable)
 
     async def _ask(self, prompt: str) -> tuple[str, TokenUsage]:
         text, usage = "", TokenUsage()
@@ -120,27 +164,38 @@ class Judge:
         return text, usage
 
 
-def told(error: ChatModelError) -> str:
-    """In words that name a judge's own key and address where the chat model's would be named."""
+def in_judge_terms(error: ChatModelError) -> str:
+    """Returns the error's sentence with the judge's key and address in place of the chat model's."""
     return naming(str(error), {"M2A_CHAT_API_KEY": KEY, "M2A_CHAT_BASE_URL": "--judge-base-url"})
 
 
 def label_of(text: str) -> Verdict | None:
-    """The one label that a judge's answer holds as a JSON object; None where there is none, or more than one."""
-    labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in _labels(text)}
+    """Returns the one label in the JSON objects of a judge's reply, or None if there is none or they differ."""
+    given = [found.get("label") for found in _objects(text)]
+    labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in given}
     return labels.pop() if len(labels) == 1 else None
 
 
-def _labels(text: str) -> Iterator[object]:
-    """The label of each JSON object in a text, objects within objects apart."""
+def counts_in(text: str, limits: Mapping[str, int | None]) -> dict[str, int] | None:
+    """Returns the counts of the last JSON object in a judge's reply, or None unless all are there and within their limits."""
+    found = [one for one in _objects(text) if set(limits) <= set(one)]
+    if not found:
+        return None
+    counts = {key: found[-1][key] for key in limits}
+    is_count = all(type(count) is int and count >= 0 for count in counts.values())
+    return counts if is_count and all(limit is None or counts[key] <= limit for key, limit in limits.items()) else None
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yields each JSON object in a text, without objects inside objects."""
     text, decoder, place = without_thoughts(text), json.JSONDecoder(), 0
     while (place := text.find("{", place)) >= 0:
         try:
             found, place = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):  # no JSON, or lists in lists without an end
+        except (ValueError, RecursionError):  # no JSON, or endlessly nested lists
             place += 1
         else:
-            yield found.get("label")
+            yield found
 
 
 def _total(usages: list[TokenUsage]) -> TokenUsage:

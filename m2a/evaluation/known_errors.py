@@ -1,4 +1,4 @@
-"""Questions whose gold answer an audit found to be wrong, so that figures can be told with them and without."""
+"""Marks questions whose gold answer an audit found to be wrong, for figures with and without them."""
 
 import json
 from dataclasses import replace
@@ -7,14 +7,15 @@ from pathlib import Path
 from m2a.benchmarks import Benchmark, Dialogue
 from m2a.evaluation.terminal import UsageError
 
-_RIGHT_ANSWER = "WRONG_CITATION"  # of an audit that lists wrong evidence too: the gold answer itself holds
+_RIGHT_ANSWER = "WRONG_CITATION"  # the audit lists wrong evidence too; then the gold answer itself is right
 
 
 def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
-    """The same with these questions marked. `file` is a list of objects with `question_id`, or with the words of `question`
-    and perhaps those of `golden_answer`; an `error_type` of WRONG_CITATION says that the answer holds.
+    """Returns the benchmark with these questions marked.
 
-    Raises UsageError for a file that is no such list, and where it names none of the questions.
+    `file` is a list of objects with a `question_id`, or with a `question` and perhaps its `golden_answer`. Those with the
+    `error_type` WRONG_CITATION have a right answer and are not marked. Raises `UsageError` if the file is not such a list or
+    names none of the questions.
     """
     try:
         listed = json.loads(file.read_text(encoding="utf-8"))
@@ -23,7 +24,7 @@ def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
     if not isinstance(listed, list) or not all(
         isinstance(one, dict) and (one.get("question") or one.get("question_id")) for one in listed
     ):
-        raise UsageError(f"{file} is no list of known errors: objects with 'question' or 'question_id'.")
+        raise UsageError(f"{file} is not a list of known errors, that is, of objects with 'question' or 'question_id'.")
     wrong = [one for one in listed if one.get("error_type") != _RIGHT_ANSWER]
     ids = {str(one["question_id"]) for one in wrong if one.get("question_id")}
     words = {(_words(one["question"]), _words(one.get("golden_answer", ""))) for one in wrong if one.get("question")}
@@ -42,7 +43,7 @@ def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
 
     dialogues = tuple(map(marked, benchmark.dialogues))
     if not any(question.known_error for dialogue in dialogues for question in dialogue.questions):
-        raise UsageError(f"{file} names no question that is asked here: its list is of other data.")
+        raise UsageError(f"{file} names none of these questions; is it the list of another data set?")
     return replace(benchmark, dialogues=dialogues)
 
 

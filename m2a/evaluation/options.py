@@ -1,4 +1,4 @@
-"""The options of `m2a evaluate`: which go together, what they ask for, and whether anything of it is left."""
+"""The options of `m2a evaluate`: whether they fit together, and what they select."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ SHORT, LONG = "short", "long"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What stands on the command line, beside the settings."""
+    """What the command line says, apart from the settings."""
 
     benchmark: str
     data: Path
@@ -40,12 +40,15 @@ class Options:
         return self.judge_base_url or chat_base_url
 
 
-def names_in(listed: str) -> tuple[str, ...]:
+def split_names(listed: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in listed.split(",") if name.strip())
 
 
-def asked_of(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Benchmark":
-    """What is to be asked. Raises `UsageError`, and what readers and registry raise, for options that cannot be."""
+def selected_benchmark(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Benchmark":
+    """Returns the questions to ask, with their dialogues.
+
+    Raises `UsageError` for options that do not fit together, and what the readers and the registry raise.
+    """
     from m2a.benchmarks import READERS
     from m2a.evaluation.known_errors import mark_known_errors
     from m2a.evaluation.selection import select, with_long_answers
@@ -58,11 +61,11 @@ def asked_of(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Bench
         ("answers", options.answers, (SHORT, LONG)),
     ):
         if value not in known:
-            raise UsageError(f"--{name} is {value!r}; it must be one of {', '.join(known)}.")
+            raise UsageError(f"--{name} is {value!r}; choose one of {', '.join(known)}.")
     if not options.systems:
         raise UsageError(f"No system is named with --system; there are {', '.join(registry.NAMES)}.")
     if options.retrieval_only and options.judges:
-        raise UsageError("A run of retrieval alone has no answers to judge: leave out --judge.")
+        raise UsageError("With --retrieval-only there are no answers to judge; leave out --judge.")
     registry.check(options.systems, retrieval_only=options.retrieval_only, has_model=has_model)
     registry.check_peers(options.systems, peers, has_model=has_model)
     benchmark = READERS[options.benchmark](options.data)
@@ -73,10 +76,10 @@ def asked_of(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Bench
     return select(benchmark, categories=options.categories, limit=options.limit, turns=options.turns)
 
 
-def is_left(options: Options, asked: "Benchmark") -> bool:
-    """Whether the chat model has anything to answer that the folder does not hold."""
+def has_open_questions(options: Options, benchmark: "Benchmark") -> bool:
+    """Whether the run's folder lacks answers to any of the questions."""
     from m2a.evaluation.run_folder import answered
 
     done = answered(options.out)
-    questions = [question.question_id for dialogue in asked.dialogues for question in dialogue.questions]
+    questions = [question.question_id for dialogue in benchmark.dialogues for question in dialogue.questions]
     return any((system, question) not in done for system in options.systems for question in questions)

@@ -1,4 +1,4 @@
-"""Notices that a chat model or a judge is gone, so that a run stops where each further question would only fail."""
+"""Notices that a chat model or a judge stopped answering, so that the run stops instead of failing question by question."""
 
 import asyncio
 import time
@@ -9,13 +9,13 @@ from m2a.types.errors import UserError
 from models.chat_model import ChatMessage, ChatModel, ChatModelError
 
 FAILURES_IN_A_ROW = 5
-LONG = 120.0  # seconds: a server that hangs takes minutes over each failure, and two of those are enough
+LONG = 120.0  # seconds; a server that hangs takes minutes to fail once, so two failures are enough
 
 Key = tuple[str, str]  # system and question
 
 
 class ServiceGone(UserError):
-    """A chat model or a judge answers nothing any more. `questions` are those that failed for no other reason."""
+    """A chat model or a judge stopped answering. `questions` failed for that reason only."""
 
     def __init__(self, message: str, questions: Sequence[Key] = ()) -> None:
         super().__init__(message)
@@ -23,63 +23,65 @@ class ServiceGone(UserError):
 
 
 def first_of(group: BaseExceptionGroup[ServiceGone]) -> ServiceGone:
-    """Of what several tasks raised."""
+    """Returns the first of the errors that several tasks raised."""
     first = group.exceptions[0]
     return first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 async def reach(model: ChatModel) -> None:
-    """One short call. Raises `ChatModelError` where the model does not answer it."""
+    """Makes one short call. Raises `ChatModelError` if the model does not answer."""
     async with aclosing(model.stream([ChatMessage("user", ("Say: ready.",))])) as pieces:
         async for _ in pieces:
             return
 
 
 class Watch:
-    """One model's failures in a row. Where they are too many, or take too long, it is asked one short thing.
+    """Counts one model's failures in a row. After too many, or after too long, it makes one short call to the model.
 
-    That call tells an outage from questions that fail by themselves, whatever a system made of the error on its way.
+    That call tells an outage from questions that fail for reasons of their own, whatever a system made of the error.
     """
 
     def __init__(
         self,
-        called: str,
+        name: str,
         model: ChatModel,
-        told: Callable[[ChatModelError], str] = str,
+        describe: Callable[[ChatModelError], str] = str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`told` puts a failure into words; `clock` counts seconds."""
-        self._called = called
+        """`describe` puts an error into words; `clock` counts seconds."""
+        self._name = name
         self._model = model
-        self._told = told
+        self._describe = describe
         self._clock = clock
         self._answered_at = clock()
-        self._in_a_row: list[Key | None] = []
-        self._asking = asyncio.Lock()
+        self._failures: list[Key | None] = []
+        self._checking = asyncio.Lock()
 
     def succeeded(self) -> None:
-        self._in_a_row.clear()
+        self._failures.clear()
         self._answered_at = self._clock()
 
     async def failed(self, question: Key | None = None) -> None:
-        """One more failure, of that question's row. Raises `ServiceGone` where the model is gone."""
-        self._in_a_row.append(question)
-        async with self._asking:  # several fail at once, and one call is enough
-            is_long = len(self._in_a_row) > 1 and self._clock() - self._answered_at > LONG
-            if is_long or len(self._in_a_row) >= FAILURES_IN_A_ROW:
-                await self._ask()
+        """Counts a failure, of that question if one is given. Raises `ServiceGone` if the model stopped answering."""
+        self._failures.append(question)
+        async with self._checking:  # when several fail at once, one call is enough
+            is_long = len(self._failures) > 1 and self._clock() - self._answered_at > LONG
+            if is_long or len(self._failures) >= FAILURES_IN_A_ROW:
+                await self._check()
 
-    async def doubted(self) -> None:
-        """A failure that stands for many. Raises `ServiceGone` where the model is gone."""
-        async with self._asking:
-            await self._ask()
+    async def check_now(self) -> None:
+        """Makes the short call at once, after a failure that concerns many questions. Raises `ServiceGone`."""
+        async with self._checking:
+            await self._check()
 
-    async def _ask(self) -> None:
+    async def _check(self) -> None:
         try:
             async with asyncio.timeout(LONG):
                 await reach(self._model)
         except (ChatModelError, TimeoutError) as error:
-            reason = self._told(error) if isinstance(error, ChatModelError) else f"nothing came for {LONG:g} seconds."
-            questions = [question for question in self._in_a_row if question is not None]
-            raise ServiceGone(f"{self._called} does not answer any more: {reason}", questions) from error
+            reason = (
+                self._describe(error) if isinstance(error, ChatModelError) else f"no reply within {LONG:g} seconds."
+            )
+            questions = [question for question in self._failures if question is not None]
+            raise ServiceGone(f"{self._name} stopped answering: {reason}", questions) from error
         self.succeeded()

@@ -1,4 +1,4 @@
-"""What a run was made of: data, code and packages, as run.json records them."""
+"""Hashes of the data, the code and the prompts of a run, and package versions, for run.json."""
 
 import hashlib
 import platform
@@ -40,9 +40,9 @@ _DATA = (".json", ".jsonl", ".parquet")
 
 
 def hash_of_data(data: Path) -> str:
-    """SHA-256 of the file; of a folder with several, over the hashes of all that a reader may read there, by name."""
+    """Returns the SHA-256 of the file, or of the hashes of all data files in a folder, by name."""
     if data.is_dir() and (data / FILE_NAME).is_file():
-        data = data / FILE_NAME  # its photos are named by their own hashes
+        data = data / FILE_NAME  # photos are named by their own hashes
     files = [data] if data.is_file() else sorted(file for file in data.rglob("*") if file.suffix in _DATA)
     hashes = [hashlib.sha256(file.read_bytes()) for file in files]
     if len(hashes) == 1:
@@ -51,17 +51,17 @@ def hash_of_data(data: Path) -> str:
 
 
 def hash_of_code(root: Path = _ROOT) -> str:
-    """Over all files that can change a figure: prompts, weights and the evaluation itself among them."""
+    """Hashes all files that can change a figure, including prompts, weights and the evaluation itself."""
     return _hash(root, _CODE)
 
 
 def hash_of_prompts(root: Path = _ROOT) -> str:
-    """Over what chat models are told, the judges apart."""
+    """Hashes the prompts of the chat models, without those of the judges."""
     return _hash(root, _PROMPTS)
 
 
 def versions() -> dict[str, str]:
-    """Of Python, of this package, and of those that answers depend on, as far as they are installed."""
+    """Returns the versions of Python, of this package, and of installed packages that answers depend on."""
     found = {"python": platform.python_version()}
     for package in ("m2a", *_PACKAGES):
         try:
@@ -81,7 +81,7 @@ def _hash(root: Path, parts: Sequence[str]) -> str:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Of a folder all files but caches, and what an editor or a system leaves there hidden."""
+    """Yields the file, or all files of the folder without caches and hidden files."""
     if path.is_file():
         yield path
     for file in path.rglob("*"):

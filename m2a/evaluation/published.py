@@ -1,22 +1,22 @@
-"""The figures that the M2A paper prints, in percent, to stand beside ours. They are quoted, not measured here.
+"""Figures from the M2A paper, in percent, for comparison. They are quoted, not measured here.
 
-Judges there are Qwen3-VL-32B (Q) and GPT-4o (G); the tables give both and their mean, which is computed here. Its benchmark
-is the authors' own merged set, which is not published: a difference to a run here is not a difference between systems alone.
+Its judges are Qwen3-VL-32B (Q) and GPT-4o (G); the tables give both, and the mean is computed here. Its benchmark is the authors'
+own merged set, which is not published, so a difference to a run here is not only a difference between systems.
 """
 
 from dataclasses import dataclass
 
 SOURCE = "M2A paper, judged by Qwen3-VL-32B and GPT-4o (mean)"
 JUDGED = (
-    "Its judges follow appendix D.3, by which an answer is right as long as it touches on the same topic; judges here are "
-    "told to be stricter, but for those named paper:, who are given the paper's own words."
+    "Its judges follow appendix D.3, by which an answer is right as long as it touches on the same topic. Judges here are "
+    "stricter, except those named paper:, which use the paper's wording."
 )
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "visual-centric", "total")
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """What each judge found right, per category of `CATEGORIES`, in percent."""
+    """The accuracy by each judge, per category of `CATEGORIES`, in percent."""
 
     chat_model: str
     method: str

@@ -1,7 +1,7 @@
 """Accuracy on LoCoMo as papers print it, in percent, with the check that a row must pass before it is quoted.
 
-LoCoMo has 1,540 questions with an answer, so a row's weighted mean is its overall. In many tables the columns hold other
-categories than they are labelled with; which they hold is what reproduces the printed overall. All rows are quoted, none is
+LoCoMo has 1,540 questions with an answer, so a row's overall must be its weighted mean. In many tables the columns hold other
+categories than their labels say; the right assignment is the one that reproduces the printed overall. All rows are quoted, not
 measured here; chat models, judges and prompts differ from table to table.
 """
 
@@ -17,7 +17,7 @@ _OF_2025 = ("multi-hop", "open-domain", "single-hop", "temporal")  # as in Mem0'
 
 @dataclass(frozen=True, slots=True)
 class PublishedLocomoRow:
-    """`printed` stand under single hop, multi hop, open domain and temporal; `holds` is what these columns hold."""
+    """`printed` are the columns single hop, multi hop, open domain and temporal; `holds` are the categories in them."""
 
     source: str
     system: str
@@ -28,7 +28,7 @@ class PublishedLocomoRow:
 
     @property
     def accuracy(self) -> dict[str, float]:
-        """By the category that each figure is of."""
+        """The accuracy by category, in the right assignment."""
         return dict(zip(self.holds, self.printed, strict=True))
 
     @property
@@ -37,13 +37,13 @@ class PublishedLocomoRow:
 
     @property
     def note(self) -> str:
-        """What must be known to read it; empty where it is as it is labelled and its overall agrees."""
-        told = []
+        """What readers must know; empty if the labels are right and the overall agrees."""
+        notes = []
         if self.holds != _RIGHT:
-            told.append("columns put right: printed under other categories")
+            notes.append("columns corrected: printed under other categories")
         if abs(self.weighted_mean - self.overall) > AGREES:
-            told.append("its overall is not its weighted mean")
-        return "; ".join(told)
+            notes.append("the overall is not the weighted mean")
+        return "; ".join(notes)
 
 
 _HYMEM, _ENGRAM = "HyMem, table 1", "ENGRAM, table 1"

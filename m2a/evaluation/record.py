@@ -1,10 +1,10 @@
-"""One question put to one system: what a run writes down, and all that metrics and reports are made from."""
+"""The rows that a run writes; metrics and reports are made from them alone."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from m2a.benchmarks.dialogue import Measure
 from m2a.types.errors import UserError
@@ -13,12 +13,12 @@ Verdict = Literal["right", "wrong", "judge_failed"]
 
 
 class RowError(UserError):
-    """A row that cannot be read; the message names file and line."""
+    """A row that cannot be read; the message names the file and the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceTurn:
-    """A turn that a question rests on, for a person who reads the report. `photos` are file names in the run's folder."""
+    """A turn that holds evidence, for readers of the report. `photos` are file names in the run's folder."""
 
     reference: str
     speaker: str
@@ -29,15 +29,19 @@ class EvidenceTurn:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """A row of `questions.jsonl`, JSON-ready.
+    """One question put to one system; a row of `questions.jsonl`.
 
-    `retrieved` are references of turns, best first; None where the system retrieves nothing (`retrieves` is False then)
-    or the question failed before. `reply` is None in a run of retrieval alone (`asks_answer` is False then), and where
-    the question failed: then `error` says why, and the row counts as wrong. `verdicts` holds one per judge, by its name;
-    `unheard` says why of those that could not be reached, which are asked again. Token counts are None where no model
-    was called; a cost is None where it is unknown. What the judges took stands apart. Times are seconds. `sources` are
-    references of the turns that were put before whoever answered; `measure`, `stratum`, `hops` and `known_error` are the
-    question's.
+    - `retrieved` are references of turns, best first; None if the system retrieves nothing (`retrieves` is False) or the
+      question failed before.
+    - `reply` is None if only retrieval is measured (`asks_answer` is False) or the question failed. A failed question has an
+      `error` and counts as wrong.
+    - `verdicts` holds one verdict per judge, by name. `unreachable` holds the reason for each judge that could not be reached
+      and will be asked again.
+    - Token counts are None if no model was called, costs are None if unknown, and those of judges are counted separately.
+      Times are in seconds.
+    - `sources` are references of the turns that the answer could rest on.
+    - `measure`, `stratum`, `hops`, `known_error` and `keypoints` are those of the question.
+    - `summary_f1` holds the score of a summary per judge; its verdict is `right` if a score could be read.
     """
 
     system: str
@@ -57,7 +61,10 @@ class QuestionRecord:
     asks_answer: bool = True
     retrieves: bool = True
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    unheard: dict[str, str] = field(default_factory=dict)
+    unreachable: Annotated[
+        dict[str, str],
+        Field(validation_alias=AliasChoices("unreachable", "unheard")),  # earlier runs wrote "unheard"
+    ] = field(default_factory=dict)
     context_tokens: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -75,12 +82,14 @@ class QuestionRecord:
     stratum: str = ""
     hops: int = 1
     known_error: bool = False
+    keypoints: tuple[str, ...] = ()
+    summary_f1: dict[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class IngestionRecord:
-    """How one system took in one dialogue; a row of `ingestion.jsonl`. Tokens are of the chat model."""
+    """One dialogue taken in by one system; a row of `ingestion.jsonl`. Tokens are those of the chat model."""
 
     system: str
     dialogue_id: str
@@ -99,9 +108,9 @@ class IngestionRecord:
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """What an attempt took that failed; a row of `failed_attempts.jsonl`, once it is made again.
+    """What a failed attempt cost; a row of `failed_attempts.jsonl`, written when the attempt is repeated.
 
-    `question_id` is None where a dialogue was not taken in.
+    `question_id` is None if taking in the dialogue failed.
     """
 
     system: str
@@ -120,25 +129,25 @@ _ADAPTERS: dict[type, TypeAdapter[Any]] = {
 
 
 def read_questions(file: Path) -> list[QuestionRecord]:
-    """The rows of a `questions.jsonl`, in their order. A last line that was cut off in mid-write is passed over.
+    """Returns the rows of a `questions.jsonl` in order, without a last line that was cut off.
 
-    Raises `RowError` for any other line that is no row.
+    Raises `RowError` for any other line that is not a row.
     """
     return _read(file, QuestionRecord)
 
 
 def read_ingestion(file: Path) -> list[IngestionRecord]:
-    """The rows of an `ingestion.jsonl`, likewise."""
+    """Returns the rows of an `ingestion.jsonl`, read like `read_questions`."""
     return _read(file, IngestionRecord)
 
 
 def read_failed_attempts(file: Path) -> list[FailedAttempt]:
-    """The rows of a `failed_attempts.jsonl`, likewise."""
+    """Returns the rows of a `failed_attempts.jsonl`, read like `read_questions`."""
     return _read(file, FailedAttempt)
 
 
 def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
-    """What is kept of a row that failed, before it is made again."""
+    """Returns what is kept of a failed row when the attempt is repeated."""
     return FailedAttempt(
         row.system,
         row.dialogue_id,
@@ -152,7 +161,7 @@ def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
 
 
 def as_line(row: QuestionRecord | IngestionRecord | FailedAttempt) -> str:
-    """A row as one line of JSON, with its line end."""
+    """Returns a row as a line of JSON, with its line end."""
     return _ADAPTERS[type(row)].dump_json(row).decode() + "\n"
 
 
@@ -160,7 +169,9 @@ def _read(file: Path, kind: type) -> list[Any]:
     if not file.is_file():
         return []
     rows = []
-    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], start=1):  # what was cut off has no line end
+    for number, line in enumerate(
+        file.read_bytes().split(b"\n")[:-1], start=1
+    ):  # a line that was cut off has no line end
         try:
             rows.append(_ADAPTERS[kind].validate_json(line))
         except ValidationError as error:
@@ -168,6 +179,6 @@ def _read(file: Path, kind: type) -> list[Any]:
             where = "".join(f"{part}: " for part in first["loc"])
             raise RowError(
                 f"{file}, line {number} is not a row of `m2a evaluate` ({where}{first['msg']}). "
-                "If it is one that was damaged, take the line out: the command of the run makes it again."
+                "If the file was damaged, delete the line and run the command again."
             ) from error
     return rows

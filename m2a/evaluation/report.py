@@ -1,4 +1,4 @@
-"""A run as one HTML page and as Markdown, made from its folder alone; and several runs side by side."""
+"""Writes the report of a run as HTML and Markdown, from its folder alone, and reports of several runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from m2a.types.errors import UserError
 
 SELECTION = ("limit", "categories", "turns")  # which questions of the benchmark
 
-_WRITTEN_AGAIN = "the command of the run writes it again"
+_WRITTEN_AGAIN = "run its `m2a evaluate` command again to rewrite it"
 
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("m2a.evaluation"),
@@ -32,12 +32,12 @@ _TEMPLATES = jinja2.Environment(
 
 
 class ReportError(UserError):
-    """A folder that holds no run to report on."""
+    """A folder without a run to report on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run left behind: its settings (`run.json`), rates (`summary.json`) and what stands beside them (`facts.json`)."""
+    """A run's settings (`run.json`), rates (`summary.json`) and amounts (`facts.json`)."""
 
     folder: Path
     settings: Mapping[str, Any]
@@ -60,10 +60,10 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Raises ReportError where the folder holds no finished run."""
+    """Reads a finished run. Raises `ReportError` if the folder has none."""
     settings = read_settings(folder)
     if not all((folder / name).is_file() for name in ("summary.json", "facts.json")):
-        raise ReportError(f"The run in {folder} is not finished: the same `m2a evaluate` command goes on with it.")
+        raise ReportError(f"The run in {folder} is not finished; run the same `m2a evaluate` command to continue it.")
     return Run(folder, settings, _by_system(folder / "summary.json"), _by_system(folder / "facts.json"))
 
 
@@ -75,18 +75,18 @@ def _by_system(file: Path) -> dict[str, Any]:
 
 
 def learned_from(settings: Mapping[str, Any]) -> LearnedFrom:
-    """By system the dialogues of the run that its ranking was learned from."""
+    """Returns, by system, the dialogues of the run that its ranking was learned from."""
     found = settings.get("learned_from")
     return found if isinstance(found, dict) else {}
 
 
 def read_settings(folder: Path) -> Mapping[str, Any]:
-    """Of a run, finished or not. Raises ReportError where there is none."""
+    """Reads the settings of a run, finished or not. Raises `ReportError` if there is none."""
     if not (folder / "run.json").is_file():
         raise ReportError(f"{folder} holds no finished run. Run `m2a evaluate … --out {folder}` first.")
-    settings = _object(folder / "run.json", "make the run anew in another folder")
+    settings = _object(folder / "run.json", "repeat the run in another folder")
     if "format" in settings:
-        raise ReportError(f"{folder} is a data set made by data_synthesis, no run of `m2a evaluate`.")
+        raise ReportError(f"{folder} is a data set made by data_synthesis, not a run of `m2a evaluate`.")
     return settings
 
 
@@ -96,22 +96,22 @@ def _object(file: Path, remedy: str) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ReportError(f"{file} is damaged ({error}): {remedy}.") from error
     if not isinstance(found, dict):
-        raise ReportError(f"{file} is damaged (it is no object): {remedy}.")
+        raise ReportError(f"{file} is damaged (not an object): {remedy}.")
     return found
 
 
 def differences(settings: Sequence[Mapping[str, Any]]) -> str:
-    """A sentence on what these runs were not asked alike; empty where all is the same."""
-    told = []
+    """Returns a sentence about what the runs asked differently, or an empty text."""
+    differing = []
     for key in ("benchmark", "data_sha256", *SELECTION):
         values = list(dict.fromkeys(_shown(one.get(key) or "all") for one in settings))
         if len(values) > 1:
-            told.append("data" if key == "data_sha256" else f"{key} ({' and '.join(values)})")
-    return f"These runs differ in {', '.join(told)}: their figures are not of the same questions." if told else ""
+            differing.append("data" if key == "data_sha256" else f"{key} ({' and '.join(values)})")
+    return f"These runs differ in {', '.join(differing)}; they did not ask the same questions." if differing else ""
 
 
 def write_report(folder: Path) -> None:
-    """Write `report.html` and `report.md` beside the run's own files."""
+    """Writes `report.html` and `report.md` into the run's folder."""
     run = read_run(folder)
     benchmark = run.settings.get("benchmark", "a benchmark")
     questions = read_questions(folder / "questions.jsonl")
@@ -129,10 +129,11 @@ def write_report(folder: Path) -> None:
 
 
 def merge(folders: Sequence[Path], out: Path) -> Path:
-    """Runs side by side: accuracy by chat model and method (table 1), visual subtypes (figure 4), context (figure 5).
+    """Writes a report of several runs: accuracy by chat model and method (table 1), visual subtypes (figure 4), context
+    (figure 5).
 
-    Writes `report.html` and `report.md` into `out`, which is made where it is missing; gives the page's path. Raises
-    ReportError for a folder that holds anything but an earlier report of this kind, and for a run named twice.
+    Writes `report.html` and `report.md` into `out`, creates it if it is missing, and returns the page's path. Raises
+    `ReportError` if `out` holds anything but an earlier report, or if a run is named twice.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ReportError("A run is named twice; name each one once.")
@@ -226,8 +227,8 @@ def _markdown(
     for failure in failures:
         asked = failure.question
         parts.append(f"**{asked.question}** ({asked.category}, {asked.question_id})\n")
-        parts.append(f"- gold: {asked.gold or 'nothing was said of it'}")
-        parts += [f"- {row.system}: {'right' if right else 'wrong'}. {_said(row)}" for row, right in failure.rows]
+        parts.append(f"- gold: {asked.gold or 'none; the right reply is that this is not known'}")
+        parts += [f"- {row.system}: {'right' if right else 'wrong'}. {_outcome(row)}" for row, right in failure.rows]
         parts += [
             f"- evidence {turn.reference}, {turn.speaker}, {turn.said_at}: {turn.text}" for turn in asked.evidence_turns
         ]
@@ -235,8 +236,8 @@ def _markdown(
     return "\n".join(parts)
 
 
-def _said(row: Any) -> str:
-    """What a system did, in a line: its reply, its error, or what it found."""
+def _outcome(row: Any) -> str:
+    """Returns a system's reply, its error, or what it found, in one line."""
     if row.error is not None:
         return f"Failed: {row.error}"
     if row.reply is not None:
@@ -246,11 +247,11 @@ def _said(row: Any) -> str:
     return f"{len(found)} of {len(row.evidence)} found in the first 10{': ' * bool(found)}{', '.join(found)}"
 
 
-_TEMPLATES.filters["said"] = _said
+_TEMPLATES.filters["outcome"] = _outcome
 
 
 def _plain(value: object) -> bool:
-    """Whether it says something in one line."""
+    """Whether the value fits on one line."""
     return isinstance(value, str | int | float | bool) or (
         isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
     )

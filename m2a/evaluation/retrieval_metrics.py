@@ -1,4 +1,4 @@
-"""Whether the evidence was found."""
+"""Metrics of whether the evidence was found."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -6,12 +6,12 @@ CUTOFFS = (5, 10, 25)
 
 
 def recall_at(retrieved: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """The part of the evidence among the first k. The evidence must not be empty."""
+    """Returns the share of the evidence among the first k. The evidence must not be empty."""
     return len(set(retrieved[:k]) & set(evidence)) / len(set(evidence))
 
 
 def sessions_of(references: Iterable[str]) -> list[str]:
-    """The sessions of turns (`D5` of `D5:3`), in order, each once."""
+    """Returns the sessions of turns (`D5` of `D5:3`) in order, each once."""
     return list(dict.fromkeys(reference.rpartition(":")[0] for reference in references))
 
 

@@ -22,8 +22,8 @@ def question_row(
     asks_answer: bool = True,
     retrieves: bool = True,
 ) -> QuestionRecord:
-    """The row before anything came of it. `keep_photo` gives a photo's name in the run's folder."""
-    rests_on = set(asked.evidence)
+    """Returns the row of a question that was not asked yet. `keep_photo` returns a photo's name in the run's folder."""
+    evidence = set(asked.evidence)
     return QuestionRecord(
         system=system,
         dialogue_id=dialogue.dialogue_id,
@@ -43,7 +43,7 @@ def question_row(
                 tuple(keep_photo(photo.path) for photo in turn.photos if photo.path is not None),
             )
             for turn in dialogue.turns
-            if turn.reference in rests_on
+            if turn.reference in evidence
         ),
         photos=tuple(keep_photo(path) for path in asked.photos),
         asks_answer=asks_answer,
@@ -52,11 +52,12 @@ def question_row(
         stratum=asked.stratum,
         hops=asked.hops,
         known_error=asked.known_error,
+        keypoints=asked.keypoints,
     )
 
 
 def with_answer(row: QuestionRecord, answer: Answer, sources: list[str], price: Price) -> QuestionRecord:
-    """`sources` are the references of the messages that were put before the model. Where none was called, no tokens."""
+    """Returns the row with the answer. `sources` are references of the turns that the answer could rest on."""
     return replace(
         _charged(row, answer.usage, price),
         reply=answer.text,
@@ -71,22 +72,23 @@ def with_answer(row: QuestionRecord, answer: Answer, sources: list[str], price: 
 def with_error(
     row: QuestionRecord, reason: str, judges: Iterable[str], usage: Usage | None = None, price: Price = unknown
 ) -> QuestionRecord:
-    """It counts as wrong, whoever judges. `usage` is what was spent on it all the same."""
+    """Returns the row as failed: wrong for every judge. `usage` is what was spent on it nevertheless."""
     return replace(_charged(row, usage or Usage(), price), error=reason, verdicts=dict.fromkeys(judges, "wrong"))
 
 
-def with_judgements(row: QuestionRecord, given: Mapping[str, Judgement]) -> QuestionRecord:
-    """By the judges' names; what they took is added to what judges took before."""
+def with_judgements(row: QuestionRecord, judgements: Mapping[str, Judgement]) -> QuestionRecord:
+    """Returns the row with the judgements, by judge. Their cost is added to that of earlier judgements."""
     row = replace(
         row,
-        verdicts=row.verdicts | {name: one.verdict for name, one in given.items()},
-        unheard={name: one.reason for name, one in given.items() if one.unheard},
+        verdicts=row.verdicts | {name: one.verdict for name, one in judgements.items()},
+        summary_f1=row.summary_f1 | {name: one.f1 for name, one in judgements.items() if one.f1 is not None},
+        unreachable={name: one.reason for name, one in judgements.items() if one.unreachable},
         trace=(
             *row.trace,
-            *({"judge": name, "verdict": one.verdict, "reason": one.reason} for name, one in given.items()),
+            *({"judge": name, "verdict": one.verdict, "reason": one.reason} for name, one in judgements.items()),
         ),
     )
-    for one in given.values():
+    for one in judgements.values():
         if one.calls:
             first = row.judge_calls == 0
             row = replace(
@@ -131,7 +133,7 @@ def utterance(turn: Turn) -> Utterance:
 
 
 def words_of(turn: Turn) -> str:
-    """What is remembered of a turn: its words with the captions that the data set gives its photos."""
+    """Returns the text of a turn with the captions that the data set gives its photos."""
     return f"{turn.text} {turn.caption}".strip()
 
 
@@ -151,17 +153,17 @@ _Number = TypeVar("_Number", int, float)
 
 
 def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
-    """Unknown where one of them is."""
+    """Returns the sum, or None if either number is unknown."""
     return None if one is None or other is None else one + other
 
 
 def _cost(usage: Usage, price: Price) -> float | None:
-    """By the server's own count of tokens alone."""
+    """Returns the cost, or None unless the server itself counted the tokens."""
     return price(usage.input_tokens, usage.output_tokens) if usage.calls and not usage.estimated else None
 
 
-def in_a_sentence(error: Exception) -> str:
-    """Errors of ours are sentences already."""
+def error_sentence(error: Exception) -> str:
+    """Returns the message of our own errors, which is a sentence; of others also their type."""
     is_ours = type(error).__module__.startswith(("m2a.", "models."))
     text = " ".join(str(error).split())
     return text if is_ours and text else f"{type(error).__name__}: {text}"

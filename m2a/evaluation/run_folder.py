@@ -1,4 +1,4 @@
-"""What a run keeps in its folder: settings, rows as they come, which memories are complete."""
+"""The folder of a run: its settings, its rows, and which memories are complete."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ from m2a.types.errors import UserError
 
 Settings = Mapping[str, Any]
 
-# Kept in run.json, but no reason to refuse a run: most changes of the code change no answer.
+# Kept in run.json, but a difference does not refuse a run, since most changes of the code change no answer.
 CODE, EARLIER_CODE = "code_sha256", "earlier_code_sha256"
 
 OF_SYSTEMS = ("system_settings", "learned_from")  # settings by system
@@ -45,10 +45,10 @@ class TakenIn:
 
 
 class RunFolder:
-    """Rows are appended as they come, so that a run which is cut off goes on where it was.
+    """Appends rows as they come, so that an interrupted run can be continued.
 
-    Opening raises `RunFolderError` where the folder holds a run of other settings, or another process is at work in it;
-    until `close`, others are kept out. Where the code has changed since, that is said on standard error.
+    Opening raises `RunFolderError` if the folder holds a run with other settings, or if another process uses it. Until `close`,
+    other processes are kept out. If the code has changed since, opening says so on standard error.
     """
 
     def __init__(self, path: Path, settings: Settings) -> None:
@@ -69,7 +69,7 @@ class RunFolder:
         self.close()
 
     def close(self) -> None:
-        """Let other processes in."""
+        """Lets other processes use the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -81,13 +81,13 @@ class RunFolder:
         codes = [code for code in dict.fromkeys(codes) if code != settings.get(CODE)]
         write_json(path / "run.json", {**settings, **({EARLIER_CODE: codes} if codes else {})})
         if earlier.get(CODE) not in (None, settings.get(CODE)):
-            print(f"The program has changed since {path} was begun; what it holds already is kept.", file=sys.stderr)
-        # Of rows with the same key the last one counts.
+            print(f"M2A has changed since the run in {path} started; its earlier rows are kept.", file=sys.stderr)
+        # If several rows have the same key, the last one counts.
         self.questions = {(row.system, row.question_id): row for row in read_questions(path / "questions.jsonl")}
         self.ingestion = {(row.system, row.dialogue_id): row for row in read_ingestion(path / "ingestion.jsonl")}
         self._memories = self.work / "memories.jsonl"
         self._taken_in = {(row["system"], row["dialogue_id"]): row for row in _lines(self._memories)}
-        # A line that was cut off, and rows that were made again, go.
+        # Removes a line that was cut off, and rows that were replaced later.
         self._rewrite_rows()
         failed = read_failed_attempts(path / "failed_attempts.jsonl")
         write_whole(path / "failed_attempts.jsonl", "".join(map(as_line, failed)))
@@ -95,13 +95,13 @@ class RunFolder:
 
     @property
     def work(self) -> Path:
-        """Stores and whatever else only the next start of the same run needs."""
+        """The folder of the stores, which only this run needs."""
         folder = self.path / "work"
         folder.mkdir(exist_ok=True)
         return folder
 
     def drop_failures(self) -> int:
-        """Forget the rows of questions that failed, so that they are asked again; how many. What they took is kept."""
+        """Removes the rows of failed questions, so that they are asked again, and returns their number. Keeps their cost."""
         failed = [row for row in self.questions.values() if row.error is not None]
         not_taken_in = [row for row in self.ingestion.values() if row.error is not None]
         if not failed and not not_taken_in:
@@ -114,7 +114,7 @@ class RunFolder:
         return len(failed)
 
     def forget(self, questions: Iterable[tuple[str, str]]) -> None:
-        """Take rows of questions that failed out, by system and question. What they took is kept."""
+        """Removes rows of failed questions, given by system and question. Keeps their cost."""
         for key in questions:
             row = self.questions.pop(key, None)
             if row is not None:
@@ -127,7 +127,7 @@ class RunFolder:
         _append(self.path / "questions.jsonl", as_line(row))
 
     def add_ingestion(self, row: IngestionRecord, memory: TakenIn | None) -> None:
-        """`memory` is where it was taken in, None where that failed."""
+        """Adds a row. `memory` is where the dialogue was taken in, or None if that failed."""
         self.ingestion[row.system, row.dialogue_id] = row
         _append(self.path / "ingestion.jsonl", as_line(row))
         if memory is not None:
@@ -136,7 +136,7 @@ class RunFolder:
             _append(self._memories, _line(mark))
 
     def keep_photo(self, file: Path) -> str:
-        """Copy a photo that the report shows into the folder, once; where it is, as seen from the folder."""
+        """Copies a photo for the report into the folder, once. Returns its path within the folder."""
         photo = file.read_bytes()
         kept = self.path / "photos" / f"{hashlib.sha256(photo).hexdigest()[:32]}{file.suffix}"
         if not kept.exists():
@@ -145,12 +145,12 @@ class RunFolder:
         return f"photos/{kept.name}"
 
     def taken_in(self, system: str, dialogue_id: str) -> TakenIn | None:
-        """The complete memory of the dialogue, None where there is none yet."""
+        """Returns the complete memory of the dialogue, or None if there is none yet."""
         mark = self._taken_in.get((system, dialogue_id))
         return None if mark is None else TakenIn(mark["owner"], mark["photos"])
 
     def drop_figures(self) -> None:
-        """Take away what an earlier start made of its rows: beside other rows, or too few, those figures would be wrong."""
+        """Deletes figures that were computed from fewer or other rows."""
         for name in FIGURES:
             (self.path / name).unlink(missing_ok=True)
 
@@ -162,7 +162,7 @@ class RunFolder:
         write_whole(self.path / "ingestion.jsonl", "".join(map(as_line, self.ingestion.values())))
 
     def _same_run(self, settings: Settings) -> dict[str, Any]:
-        """The settings that the folder's run has; empty where there is none yet."""
+        """Returns the settings of the run in the folder, or none if it is empty."""
         file = self.path / "run.json"
         if not file.exists():
             if any(self.path.iterdir()):
@@ -178,14 +178,13 @@ class RunFolder:
             there, here = _unlike(earlier.get(name), now.get(name))
             raise RunFolderError(
                 f"{self.path} holds a run with another {name}: {_short(there)} there, "
-                f"{_short(here)} now. Go on with the same settings, to which systems may be added, or name a new folder "
-                "with --out."
+                f"{_short(here)} now. Use the same settings (systems may be added), or name a new folder with --out."
             )
         return earlier
 
 
 def _without_added(now: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings without the systems that an earlier start did not have, if it had no others."""
+    """Returns the settings without systems that were added since, if none was removed."""
     systems, before = now.get("systems"), earlier.get("systems")
     if not isinstance(systems, list) or not isinstance(before, list) or not set(before) < set(systems):
         return now
@@ -195,17 +194,17 @@ def _without_added(now: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str,
 
 
 def answered(path: Path) -> set[tuple[str, str]]:
-    """By system and question what the folder of a run holds an answer to; also of one that is not open."""
+    """Returns the questions that a run's folder has answers to, by system and question. The folder need not be open."""
     return {(row.system, row.question_id) for row in read_questions(path / "questions.jsonl") if row.error is None}
 
 
 def _locked(path: Path) -> int:
-    """A lock on the folder, which goes with the process, however that ends."""
+    """Locks the folder until the process ends, however it ends."""
     try:
         return lock_folder(path)
     except FolderTakenError as error:
         raise RunFolderError(
-            f"Another `m2a evaluate` is at work in {path}; wait for it, or name another folder with --out."
+            f"Another `m2a evaluate` uses {path}; wait for it, or name another folder with --out."
         ) from error
     except OSError as error:
         raise RunFolderError(
@@ -218,11 +217,11 @@ def read_json(file: Path) -> dict[str, Any]:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunFolderError(
-            f"{file} is damaged ({error}), so the run cannot be taken up; name a new folder with --out."
+            f"{file} is damaged ({error}), so the run cannot be continued; name a new folder with --out."
         ) from error
     if not isinstance(value, dict):
         raise RunFolderError(
-            f"{file} is damaged (no object), so the run cannot be taken up; name a new folder with --out."
+            f"{file} is damaged (not an object), so the run cannot be continued; name a new folder with --out."
         )
     return value
 
@@ -232,7 +231,7 @@ def write_json(file: Path, value: Mapping[str, Any]) -> None:
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
-    """Every whole line; the last one may have been cut off."""
+    """Returns every whole line; the last one may have been cut off."""
     if not file.exists():
         return []
     found = []
@@ -254,13 +253,13 @@ def _append(file: Path, line: str) -> None:
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
-    """As they read back from JSON."""
+    """Returns the settings as they read back from JSON."""
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
 
 
 def _unlike(there: object, here: object) -> tuple[object, object]:
-    """Of two objects what differs alone."""
+    """Returns only what differs, if both are objects."""
     if not isinstance(there, dict) or not isinstance(here, dict):
         return there, here
     names = [name for name in {**there, **here} if there.get(name) != here.get(name)]

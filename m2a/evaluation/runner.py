@@ -1,4 +1,4 @@
-"""Runs systems on a benchmark: a fresh memory for each dialogue, then its questions, side by side and read-only."""
+"""Runs systems on a benchmark: each dialogue goes into a fresh memory, then its questions are asked without changing it."""
 
 import asyncio
 import time
@@ -13,14 +13,14 @@ from m2a.benchmarks import Benchmark, Dialogue
 from m2a.benchmarks import Question as Asked
 from m2a.benchmarks.progress import Progress
 from m2a.evaluation.facts import facts_of
-from m2a.evaluation.judge import Judge, told
+from m2a.evaluation.judge import Judge, in_judge_terms
 from m2a.evaluation.outage import ServiceGone, Watch, first_of
 from m2a.evaluation.record import QuestionRecord, read_failed_attempts
-from m2a.evaluation.rows import in_a_sentence, ingestion_row, question_row, utterance, with_answer, with_error
+from m2a.evaluation.rows import error_sentence, ingestion_row, question_row, utterance, with_answer, with_error
 from m2a.evaluation.run_folder import RunFolder, TakenIn, write_json
 from m2a.evaluation.seen import LearnedFrom
 from m2a.evaluation.summary import summarise
-from m2a.evaluation.work import Work, judge_again, judged, watch
+from m2a.evaluation.work import Work, check_services, judge_unjudged, with_verdicts
 from m2a.systems import registry
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import MemorySystem, Meter, Question
@@ -32,10 +32,10 @@ RETRIEVED = 25  # as deep as recall is measured
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """Where the run is, its figures, how many questions failed, and how many a judge was not to be reached for.
+    """The folder of a run, its figures, and how many of its questions failed or could not be judged.
 
-    `why` is the most frequent reason of either; None where there is none. `learned_from` are the dialogues that a system
-    has learned from.
+    `why` is the most frequent reason for either, if there is one. `learned_from` are the dialogues that a system's ranking was
+    learned from, by system.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class RunResult:
 
 @dataclass(slots=True)
 class _Opened:
-    """A system that has taken a dialogue in. `references` are the data set's ids of its messages."""
+    """A system with a dialogue in its memory. `references` are the data set's ids of its messages."""
 
     system: MemorySystem
     memory: Memory
@@ -70,26 +70,37 @@ async def run(
     price: Price = unknown,
     report: Callable[[Path], None] | None = None,
 ) -> RunResult:
-    """Ask every system every question of the benchmark; what `out` holds already of this run is not done again.
+    """Asks every system every question of the benchmark. What `out` already holds of this run is not repeated, except what
+    failed and what judges could not be reached for.
 
-    Questions that failed are asked again, and judges that were not to be reached.
+    `parts` makes what the systems share, in the given folder. `settings` are all that an answer depends on. They are written
+    to run.json, and a folder with other settings raises `RunFolderError`. A question that fails becomes a row with its error.
+    Without a chat model everything runs one after the other, so that times can be measured. Raises `ServiceGone` if the chat
+    model or a judge stops answering; rows that failed only for that reason are not kept.
 
-    `parts` makes what systems share in a folder for it. `settings` are all that an answer depends on: they stand in
-    run.json, and a folder with others is refused (`RunFolderError`). A question that fails is a row with its error.
-    Without a chat model one thing is done after the other, so that its time can be measured.
-    Raises `ServiceGone` where the chat model or a judge is gone; what only failed for that is not written.
-    Writes run.json, ingestion.jsonl, questions.jsonl, summary.json, facts.json, and by `report` its pages; the figures of
-    an earlier start go as soon as anything is left to do.
+    Writes run.json, ingestion.jsonl, questions.jsonl, summary.json, facts.json, and the pages of `report`. If anything is left
+    to do, the figures of an earlier start are deleted first.
     """
     with RunFolder(out, settings) as folder:
         folder.drop_failures()
         made = parts(folder.work)
         registry.check(tuple(systems), retrieval_only=made.retrieval_only, has_model=made.chat_model is not None)
-        chat = None if made.chat_model is None else Watch(f"The chat model {made.chat_model.name}", made.chat_model)
-        courts = {judge.name: Watch(f"The judge {judge.name}", judge.chat_model, told) for judge in judges}
+        chat_watch = (
+            None if made.chat_model is None else Watch(f"The chat model {made.chat_model.name}", made.chat_model)
+        )
+        judge_watches = {
+            judge.name: Watch(f"The judge {judge.name}", judge.chat_model, in_judge_terms) for judge in judges
+        }
         at_once = 1 if made.chat_model is None else concurrency  # times are measured
         work = Work(
-            folder, made, judges, _progress(folder, benchmark, systems), asyncio.Semaphore(at_once), price, chat, courts
+            folder,
+            made,
+            judges,
+            _progress(folder, benchmark, systems),
+            asyncio.Semaphore(at_once),
+            price,
+            chat_watch,
+            judge_watches,
         )
         try:
             await _do_all(work, benchmark, systems, concurrency)
@@ -102,17 +113,17 @@ async def run(
 
 
 def _stopped(folder: RunFolder, benchmark: Benchmark, systems: Sequence[str], gone: ServiceGone) -> ServiceGone:
-    """What is said of a run that ends early; the rows that failed for nothing else are out of its folder."""
+    """Removes the rows that failed only for the outage, and returns the error to report."""
     folder.forget(gone.questions)
     done = sum(row.error is None for row in folder.questions.values())
     asked = len(systems) * sum(len(dialogue.questions) for dialogue in benchmark.dialogues)
-    so_far = f"{done} of {asked} questions are answered, and the same command goes on from there."
-    return ServiceGone(f"The run stops: {str(gone)[0].lower()}{str(gone)[1:]} {so_far}", gone.questions)
+    so_far = f"{done} of {asked} questions are answered; run the same command later to continue."
+    return ServiceGone(f"The run stopped: {str(gone)[0].lower()}{str(gone)[1:]} {so_far}", gone.questions)
 
 
 async def _do_all(work: Work, benchmark: Benchmark, systems: Sequence[str], concurrency: int) -> None:
     try:
-        await judge_again(work)
+        await judge_unjudged(work)
         pairs = [(dialogue, system) for dialogue in benchmark.dialogues for system in systems]
         if work.parts.chat_model is None:
             for dialogue, system in pairs:  # one after the other: their times are measured
@@ -135,7 +146,7 @@ async def _do_all(work: Work, benchmark: Benchmark, systems: Sequence[str], conc
 def finish(
     folder: RunFolder, benchmark: Benchmark, systems: Sequence[str], report: Callable[[Path], None] | None
 ) -> RunResult:
-    """The figures of the rows, in the order of the benchmark."""
+    """Writes the figures and the report of the rows, which are put in the order of the benchmark."""
     order = [q.question_id for dialogue in benchmark.dialogues for q in dialogue.questions]
     rows = [folder.questions[system, question] for system in systems for question in order]
     summary = summarise(rows)
@@ -145,13 +156,13 @@ def finish(
     if report is not None:
         report(folder.path)
     failed = [row.error for row in rows if row.error is not None]
-    unheard = [next(iter(row.unheard.values())) for row in rows if row.unheard]
-    reasons = Counter([*failed, *unheard]).most_common(1)
-    return RunResult(folder.path, summary, len(rows), len(failed), len(unheard), reasons[0][0] if reasons else None)
+    unreachable = [next(iter(row.unreachable.values())) for row in rows if row.unreachable]
+    reasons = Counter([*failed, *unreachable]).most_common(1)
+    return RunResult(folder.path, summary, len(rows), len(failed), len(unreachable), reasons[0][0] if reasons else None)
 
 
 async def _do(work: Work, dialogue: Dialogue, name: str) -> None:
-    """One system on one dialogue. Only what is missing is done."""
+    """Asks one system the questions about one dialogue that are not answered yet."""
     missing = [q for q in dialogue.questions if (name, q.question_id) not in work.folder.questions]
     if not missing:
         return
@@ -160,10 +171,10 @@ async def _do(work: Work, dialogue: Dialogue, name: str) -> None:
     try:
         opened = await _open(work, dialogue, name)
         if isinstance(opened, str):
-            if work.chat is not None:
-                await work.chat.doubted()
+            if work.chat_watch is not None:
+                await work.chat_watch.check_now()
             for asked in missing:
-                row = _begun(work, dialogue, asked, name)
+                row = _new_row(work, dialogue, asked, name)
                 work.folder.add_question(with_error(row, f"The dialogue was not taken in: {opened}", work.judge_names))
                 work.progress.step(name)
             opened = None
@@ -178,62 +189,62 @@ async def _do(work: Work, dialogue: Dialogue, name: str) -> None:
 
 
 async def _open(work: Work, dialogue: Dialogue, name: str) -> _Opened | str:
-    """The system with the dialogue in it, taken in now if it was not before; else why it could not be."""
+    """Returns the system with the dialogue in its memory, or the reason why it could not take it in."""
     known = work.folder.taken_in(name, dialogue.dialogue_id)
     try:
         if known is not None:
             memory = work.parts.stores.memory(known.owner)
             system = await registry.open_system(name, memory, work.parts)
             return _opened(system, memory, await asyncio.to_thread(memory.messages), known.photos)
-        async with work.turn:
+        async with work.slots:
             return await _take_in(work, dialogue, name)
-    except Exception as error:  # whatever a system raises, packages of others too: one that fails stops no other
-        return in_a_sentence(error)
+    except Exception as error:  # systems, and packages of others, may raise anything; one that fails stops no other
+        return error_sentence(error)
 
 
 async def _take_in(work: Work, dialogue: Dialogue, name: str) -> _Opened:
     memory = await asyncio.to_thread(work.parts.stores.fresh_memory, f"{name}/{dialogue.dialogue_id}")
     system = await registry.open_system(name, memory, work.parts)
     try:
-        return await _hear(work, dialogue, system, memory)
+        return await _observe(work, dialogue, system, memory)
     except BaseException:
         await system.close()
         raise
 
 
-async def _hear(work: Work, dialogue: Dialogue, system: MemorySystem, memory: Memory) -> _Opened:
+async def _observe(work: Work, dialogue: Dialogue, system: MemorySystem, memory: Memory) -> _Opened:
     photos = dict.fromkeys(path for question in dialogue.questions for path in question.photos)
     ids = await asyncio.to_thread(memory.add_photos, list(photos))
     shown = {f"{q.question_id} {at}": ids[path] for q in dialogue.questions for at, path in enumerate(q.photos)}
-    everything: list[Message] = []
-    seconds, heard, encoded = 0.0, 0, work.parts.stores.encoded
+    messages: list[Message] = []
+    seconds, count, encoded = 0.0, 0, work.parts.stores.encoded
     try:
         for session in dialogue.sessions:
             if not session.turns:
                 continue
-            # One session at a time: what is said later must not be found while this one is taken in.
-            messages = await asyncio.to_thread(memory.record, [utterance(turn) for turn in session.turns])
-            everything += messages
+            # Recorded one session at a time, so that a system cannot find what is said later.
+            session_messages = await asyncio.to_thread(memory.record, [utterance(turn) for turn in session.turns])
+            messages += session_messages
             began = time.perf_counter()
-            await system.observe(messages)
+            await system.observe(session_messages)
             seconds += time.perf_counter() - began
-            heard += len(messages)
-            work.progress.step(f"{system.name} takes in {dialogue.dialogue_id}", len(messages))
+            count += len(session_messages)
+            work.progress.step(f"{system.name} takes in {dialogue.dialogue_id}", len(session_messages))
     except Exception as error:
-        record = ingestion_row(system, dialogue, heard, seconds, work.price)
-        work.folder.add_ingestion(replace(record, error=in_a_sentence(error)), None)
+        record = ingestion_row(system, dialogue, count, seconds, work.price)
+        work.folder.add_ingestion(replace(record, error=error_sentence(error)), None)
         raise
-    seconds += memory.spared_seconds  # as if nobody had looked at its photos before
-    if work.parts.chat_model is None:  # as if no vector had been there
-        seconds += await asyncio.to_thread(memory.reused_seconds, everything, encoded)
-    record = ingestion_row(system, dialogue, heard, seconds, work.price)
+    seconds += memory.seconds_of_reused_captions  # as if no other system had captioned its photos
+    if work.parts.chat_model is None:  # as if no other system had encoded its messages
+        seconds += await asyncio.to_thread(memory.seconds_of_reused_vectors, messages, encoded)
+    record = ingestion_row(system, dialogue, count, seconds, work.price)
     work.folder.add_ingestion(record, TakenIn(memory.owner, shown))
-    return _opened(system, memory, everything, shown)
+    return _opened(system, memory, messages, shown)
 
 
 async def _ask(work: Work, dialogue: Dialogue, asked: Asked, opened: _Opened) -> None:
-    async with work.turn:
-        row = _begun(work, dialogue, asked, opened.system.name)
+    async with work.slots:
+        row = _new_row(work, dialogue, asked, opened.system.name)
         question = Question(
             asked.text,
             asked.asked_at or opened.last_said_at,
@@ -248,15 +259,15 @@ async def _ask(work: Work, dialogue: Dialogue, asked: Asked, opened: _Opened) ->
             if registry.answers(opened.system.name, work.parts):
                 answer = await opened.system.answer(question, meter)
                 row = with_answer(row, answer, [opened.references[source] for source in answer.sources], work.price)
-                row = await judged(row, answer.text, work.judges)
-        except Exception as error:  # whatever a system raises, packages of others too: a question that fails is a row
-            row = with_error(row, in_a_sentence(error), work.judge_names, meter.usage, work.price)
+                row = await with_verdicts(row, answer.text, work.judges)
+        except Exception as error:  # systems may raise anything; a question that fails is a row
+            row = with_error(row, error_sentence(error), work.judge_names, meter.usage, work.price)
         work.folder.add_question(row)
         work.progress.step(f"{opened.system.name} on {dialogue.dialogue_id}")
-        await watch(work, row, work.judges)
+        await check_services(work, row, work.judges)
 
 
-def _begun(work: Work, dialogue: Dialogue, asked: Asked, name: str) -> QuestionRecord:
+def _new_row(work: Work, dialogue: Dialogue, asked: Asked, name: str) -> QuestionRecord:
     return question_row(
         name,
         dialogue,

@@ -1,4 +1,4 @@
-"""Which systems of a run rank by what was learned from the run's own dialogues: their figures are said to be so."""
+"""Marks the systems of a run whose ranking was learned from the run's own dialogues."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def learned_from(benchmark: "Benchmark", systems: Sequence[str]) -> dict[str, list[str]]:
-    """By system the dialogues that its ranking was learned from, sessions woven in among theirs or not; only where any."""
+    """Returns, by system, the dialogues that its ranking was learned from, also if other sessions were woven into them."""
     from m2a.systems import registry
 
     sessions = {
@@ -26,22 +26,22 @@ def learned_from(benchmark: "Benchmark", systems: Sequence[str]) -> dict[str, li
 
 
 def marked(system: str, learned: LearnedFrom) -> str:
-    """The system's name as tables show it."""
+    """Returns the system's name as tables show it."""
     return f"{system} †" if learned.get(system) else system
 
 
 def named(by_system: Mapping[str, T], learned: LearnedFrom) -> dict[str, T]:
-    """The same by the names that are shown."""
+    """Returns the same values by the names that tables show."""
     return {marked(system, learned): one for system, one in by_system.items()}
 
 
 def note_on(systems: Sequence[str], learned: LearnedFrom) -> str:
-    """A sentence on those of the systems that are marked; empty where none is."""
+    """Returns a sentence about the marked systems, or an empty text if none is marked."""
     names = dict.fromkeys(name for system in systems for name in learned.get(system, ()))
     if not names:
         return ""
     shown = [*list(names)[:8], *(["…"] if len(names) > 8 else [])]
     return (
-        f"† Its ranking was learned from questions about {len(names)} of these dialogues ({', '.join(shown)}), so this says "
-        "nothing of dialogues that it has not seen; `m2a tune --leave-one-out` does."
+        f"† Its ranking was learned from questions about {len(names)} of these dialogues ({', '.join(shown)}), so this does "
+        "not show how it does on unseen dialogues; `m2a tune --leave-one-out` does."
     )

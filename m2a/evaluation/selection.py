@@ -1,4 +1,4 @@
-"""What part of a benchmark a run asks, and of what."""
+"""Selects the part of a benchmark that a run asks about."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -18,18 +18,18 @@ GROUPS: tuple[str, ...] = ("visual-centric", *COMPETENCIES)
 
 
 class SelectionError(UserError):
-    """Nothing is left to ask, or there is no such category; the message says which there are."""
+    """No question is left, or there is no such category; the message says which there are."""
 
 
 def select(
     benchmark: Benchmark, *, categories: Collection[str] = (), limit: int | None = None, turns: int | None = None
 ) -> Benchmark:
-    """Questions of the categories (`visual-centric` stands for five, a competency for its sub-datasets);
-    dialogues without a question are left out.
+    """Returns the benchmark with the questions of these categories only, and without dialogues that have none left.
 
-    `limit` of them are taken in all, dialogue by dialogue, and in each the first ones of its categories in turn; where
-    every dialogue has one question, the first dialogues of the categories in turn. `turns` cuts each dialogue after the
-    last session within so many turns, and leaves questions whose evidence lies there. Raises `SelectionError`.
+    `visual-centric` means five categories, and a competency means its sub-datasets. `limit` is the most questions in all: they
+    are taken dialogue by dialogue, and within a dialogue from one category after the other; if every dialogue has one question,
+    dialogues are taken from one category after the other. `turns` cuts each dialogue after the last session within that many
+    turns, and keeps the questions whose evidence lies there. Raises `SelectionError`.
     """
     wanted = {one for category in categories for one in _in_group(category, benchmark)}
     unknown = [category for category in categories if not _in_group(category, benchmark)]
@@ -54,7 +54,7 @@ def select(
 
 
 def with_long_answers(benchmark: Benchmark) -> Benchmark:
-    """The same, asked for answers of whole sentences in place of a few words, except where the benchmark says how to answer."""
+    """Returns the benchmark with questions that ask for whole sentences, except where it says itself how to answer."""
     instructions = _LONG_ANSWER.read_text(encoding="utf-8").strip()
     return replace(
         benchmark,
@@ -69,7 +69,7 @@ def with_long_answers(benchmark: Benchmark) -> Benchmark:
 
 
 def _in_group(name: str, benchmark: Benchmark) -> list[str]:
-    """The benchmark's categories of that name or in the group of that name."""
+    """Returns the benchmark's categories of that name or in the group of that name."""
     return [
         category
         for category in benchmark.categories
@@ -91,23 +91,23 @@ def _first(dialogues: list[Dialogue], limit: int) -> list[Dialogue]:
     return kept
 
 
-def _in_turn(found: Sequence[_T], category: Callable[[_T], str], limit: int) -> list[_T]:
-    """So many, of each category in turn the first that is left; they keep their order."""
-    seen: dict[str, int] = defaultdict(int)
-    turns = []
-    for place, one in enumerate(found):
-        turns.append((seen[category(one)], place))
-        seen[category(one)] += 1
-    return [found[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
+def _in_turn(items: Sequence[_T], category: Callable[[_T], str], limit: int) -> list[_T]:
+    """Returns `limit` items in their order, taking the next one of each category in turn."""
+    counts: dict[str, int] = defaultdict(int)
+    order = []
+    for position, item in enumerate(items):
+        order.append((counts[category(item)], position))
+        counts[category(item)] += 1
+    return [items[position] for position in sorted(position for _, position in sorted(order)[:limit])]
 
 
 def _nothing_left(benchmark: Benchmark, categories: Collection[str], turns: int | None) -> str:
     chosen = [f"--category {category}" for category in categories] + [f"--turns {turns}"] * (turns is not None)
     if not chosen:
-        return f"The {benchmark.name} file holds no question; name another with --data."
-    told = f"No question of {benchmark.name} is left with {' and '.join(chosen)}"
+        return f"The {benchmark.name} file has no questions; name another with --data."
+    sentence = f"No question of {benchmark.name} is left with {' and '.join(chosen)}"
     sizes = [len(dialogue.sessions[0].turns) for dialogue in benchmark.dialogues if dialogue.sessions]
-    return f"{told}; the shortest first session has {min(sizes)} turns." if turns and sizes else f"{told}."
+    return f"{sentence}; the shortest first session has {min(sizes)} turns." if turns and sizes else f"{sentence}."
 
 
 def _cut(dialogue: Dialogue, turns: int) -> Dialogue:

@@ -1,7 +1,7 @@
-"""From rows to the rates of a run: `summary.json`. What is counted otherwise is in `facts.py`.
+"""Computes the rates of a run from its rows, for `summary.json`. `facts.py` computes amounts.
 
-Accuracy and the metrics of words are over questions that have an answer; those without one count in `abstention` alone.
-A failed question counts as wrong. What cannot be said is not there: a metric without a single value has no key.
+Accuracy and the metrics of words cover questions with an answer; those without one count only in `abstention`. A failed
+question counts as wrong. A metric without any value has no key.
 """
 
 from collections import defaultdict
@@ -27,11 +27,10 @@ Figures = dict[str, Any]
 def summarise(questions: Sequence[QuestionRecord]) -> dict[str, Figures]:
     """`{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.
 
-    `accuracy` and `abstention` are by the lenient judges where there are any, `strict_accuracy` is by the strict ones beside
-    them. Metrics are fractions from 0 to 1, each with its interval; `n` counts questions. Systems and categories stand in the
-    order of the rows; the visual categories stand together once more as `visual-centric`, those of a competency under its
-    name, and the strata of a category under its name and theirs. Where an audit found gold answers to be wrong,
-    `without_known_errors` holds the figures without those questions, with categories of its own.
+    Metrics are fractions from 0 to 1, each with its interval; `n` is the number of questions. `accuracy` and `abstention` are
+    those of the lenient judges if there are any; then `strict_accuracy` is that of the strict ones. Systems and categories keep
+    the order of the rows. There are further categories for groups: `visual-centric`, each competency, and each stratum of a
+    category. If an audit found gold answers to be wrong, `without_known_errors` holds the figures without those questions.
     """
     return {system: _with_known_errors(rows) for system, rows in by_system(questions).items()}
 
@@ -54,7 +53,7 @@ def by_system(questions: Iterable[QuestionRecord]) -> dict[str, list[QuestionRec
 
 
 def by_category(rows: Sequence[QuestionRecord]) -> dict[str, list[QuestionRecord]]:
-    """With groups of them, and their strata, once more."""
+    """Returns the rows by category, and again by group and by stratum."""
     found: dict[str, list[QuestionRecord]] = defaultdict(list)
     for row in rows:
         found[row.category].append(row)
@@ -71,9 +70,9 @@ def by_category(rows: Sequence[QuestionRecord]) -> dict[str, list[QuestionRecord
 
 
 def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = None) -> dict[str, Metric]:
-    """Every metric of one question that the rows can have, by its key. A metric gives None where it does not apply.
+    """Returns the metrics that the rows can have, by key. A metric returns None for a row that it does not apply to.
 
-    `judges` are those whose verdicts count; None stands for all that the rows name.
+    `judges` are those whose verdicts count; None means all that the rows name.
     """
     if judges is None:
         judges = judges_of(rows)
@@ -93,6 +92,7 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
         "abstention": _abstention(main),
         "false_abstention": _of_reply(_declines_wrongly),
         "as_published": _of_reply(lambda reply, row: as_published(row.measure, reply, _golds(row)), _is_measured),
+        "summary_f1": _summary_f1(main),
         "strict": _strict,
         "chain_valid": _chain_valid,
         "errors": lambda row: float(row.error is not None),
@@ -105,12 +105,12 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
 
 
 def judges_of(rows: Iterable[QuestionRecord]) -> tuple[str, ...]:
-    """Who judged them, in the order of the rows."""
+    """Returns the names of the judges, in the order of the rows."""
     return tuple(dict.fromkeys(judge for row in rows for judge in row.verdicts))
 
 
 def has_evidence(row: QuestionRecord) -> bool:
-    """Whether recall is counted over it."""
+    """Whether recall is computed for this row."""
     return bool(row.evidence) and row.gold is not None
 
 
@@ -146,34 +146,34 @@ def _judge_failed(judges: Sequence[str]) -> Metric:
 
 
 def _right(row: QuestionRecord, judge: str) -> float | None:
-    """None where this judge was not asked; a judge that failed counts as wrong."""
-    return float(row.verdicts[judge] == "right") if judge in row.verdicts else None
+    """Returns 1 or 0, or None if this judge was not asked, or scores a summary. A judge that failed counts as wrong."""
+    return float(row.verdicts[judge] == "right") if judge in row.verdicts and row.measure != "summary" else None
 
 
 def _answered(row: QuestionRecord) -> bool:
-    """Whether the row is of a run that asks for answers: it has one, or failed on the way to it."""
+    """Whether the question has an answer, or failed where one was asked for."""
     return row.reply is not None or (row.error is not None and row.asks_answer)
 
 
 def _has_words(row: QuestionRecord) -> bool:
-    """Whether the words of an answer can be held against those of the gold one."""
+    """Whether the words of the answer can be compared with those of the gold answer."""
     return row.gold is not None and row.category not in RUBRICS and _answered(row)
 
 
 def _is_measured(row: QuestionRecord) -> bool:
-    """Whether the benchmark has a measure of its own for the words of an answer."""
-    return row.gold is not None and bool(row.measure) and _answered(row)
+    """Whether the benchmark has its own measure for the words of the answer."""
+    return row.gold is not None and row.measure not in ("", "summary") and _answered(row)
 
 
 def _golds(row: QuestionRecord) -> tuple[str, ...]:
-    """The gold answer, and the others that are accepted."""
+    """Returns the gold answer and the other accepted answers."""
     return (row.gold or "", *row.accepted)
 
 
 def _of_reply(
     score: Callable[[str, QuestionRecord], float | None], applies: Callable[[QuestionRecord], bool] = _has_words
 ) -> Metric:
-    """The score of a reply; 0 where there is none."""
+    """Returns a metric that scores the reply, and gives 0 if there is none."""
 
     def of(row: QuestionRecord) -> float | None:
         if not applies(row):
@@ -188,7 +188,7 @@ def _is_accepted(reply: str, row: QuestionRecord) -> bool:
 
 
 def _declines_wrongly(reply: str, row: QuestionRecord) -> bool:
-    """A decline is no answer, whatever words stand beside it, unless the gold answer itself is one. By a rule over words."""
+    """Whether the reply declines although the gold answer does not, whatever other words it has. Decided by a rule."""
     return answer_metrics.declines(reply) and not answer_metrics.declines(_golds(row)[0])
 
 
@@ -196,15 +196,27 @@ _strict = _of_reply(lambda reply, row: is_strictly_right(row.measure, reply, _go
 
 
 def _chain_valid(row: QuestionRecord) -> float | None:
-    """Of a question of several hops: strictly right, with the turns of all its facts put before whoever answered."""
+    """For questions over several hops: whether the answer is strictly right and all its facts were among the sources."""
     right = _strict(row)
     if right is None or row.hops < 2 or not row.evidence:
         return None
     return right * float(set(row.evidence) <= set(row.sources))
 
 
+def _summary_f1(judges: Sequence[str]) -> Metric:
+    """Returns the metric of summaries, the mean over the judges. A judge that failed gives 0."""
+
+    def of(row: QuestionRecord) -> float | None:
+        asked = [judge for judge in judges if judge in row.verdicts]
+        if row.measure != "summary" or not asked:
+            return None
+        return float(np.mean([row.summary_f1.get(judge, 0.0) for judge in asked]))
+
+    return of
+
+
 def _abstention(judges: Sequence[str]) -> Metric:
-    """By the judges; a rule over words where there is none."""
+    """Returns the metric of abstention, decided by the judges, or by a rule if there are none."""
 
     def of(row: QuestionRecord) -> float | None:
         if row.gold is not None or not _answered(row):
@@ -227,7 +239,7 @@ def _of_evidence(metric: Callable[[Sequence[str], Sequence[str], int], float], k
 
 
 def _of_sessions(k: int) -> Metric:
-    """The part of the sessions with evidence among those of the first k turns."""
+    """Returns the metric for the share of the sessions with evidence that the first k turns come from."""
 
     def of(row: QuestionRecord) -> float | None:
         if not row.evidence_sessions or row.gold is None or not _searched(row):
@@ -238,10 +250,10 @@ def _of_sessions(k: int) -> Metric:
 
 
 def _searched(row: QuestionRecord) -> bool:
-    """Whether the system retrieves, and did or failed."""
+    """Whether the row has retrieved something, or failed where it should have."""
     return row.retrieves and (row.retrieved is not None or row.error is not None)
 
 
 def values_by_question(rows: Iterable[QuestionRecord], metric: Metric) -> Mapping[tuple[str, str], float]:
-    """A metric's values by dialogue and question, for paired comparison."""
+    """Returns the metric's values by dialogue and question, for paired comparison."""
     return {(row.dialogue_id, row.question_id): value for row in rows if (value := metric(row)) is not None}

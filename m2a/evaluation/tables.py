@@ -1,4 +1,4 @@
-"""The tables of a run, in the shape of the M2A paper's, as plain cells; HTML and Markdown are made from them."""
+"""Makes the tables of a run, shaped like those of the M2A paper, as text cells for HTML and Markdown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _CATEGORY_ORDER = (*_LOCOMO[:ADVERSARIAL], "visual-centric", *_LOCOMO[ADVERSARIA
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under columns; the first column names the row. `note` is a sentence below it."""
+    """Rows of text under columns. The first column names the row; `note` appears below the table."""
 
     title: str
     columns: tuple[str, ...]
@@ -38,7 +38,7 @@ def markdown(table: Table) -> str:
 
 
 def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = None) -> list[Table]:
-    """Those that the run has figures for. `facts` are `facts_of` the same run; systems that `learned` names are marked."""
+    """Returns the tables that the run has figures for. `facts` are from `facts_of`; systems in `learned` are marked."""
     found = [
         _accuracy(summary, facts),
         _published_locomo(summary),
@@ -56,7 +56,7 @@ def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = No
 
 
 def without_empty_columns(table: Table) -> Table:
-    """The table without the columns in which nothing stands."""
+    """Returns the table without its empty columns."""
     kept = [n for n in range(len(table.columns)) if n == 0 or any(row[n] != NONE for row in table.rows)]
     rows = tuple(tuple(row[n] for n in kept) for row in table.rows)
     return replace(table, columns=tuple(table.columns[n] for n in kept), rows=rows)
@@ -69,24 +69,24 @@ def _marked(table: Table, learned: LearnedFrom) -> Table:
 
 
 def _on_intervals(facts: Summary, metric: str) -> str:
-    """What an interval says, and the lowest and the highest dialogue, which it does not say."""
-    told = "In brackets: 95 % bootstrap interval over questions; Wilson's where all of them agree."
+    """Explains the intervals, and gives the lowest and highest dialogue, which they do not cover."""
+    explanation = "In brackets: 95 % bootstrap interval over questions, or Wilson's if all of them agree."
     ranges = {system: one.get("range_over_dialogues", {}).get(metric) for system, one in facts.items()}
     shown = [f"{system} {100 * found[0]:.1f}–{100 * found[1]:.1f}" for system, found in ranges.items() if found]
     if not shown:
-        return told
-    return f"{told} Questions about one dialogue are alike; {metric} from dialogue to dialogue: {', '.join(shown)}."
+        return explanation
+    return f"{explanation} Lowest and highest {metric} of a dialogue: {', '.join(shown)}."
 
 
 def categories_of(summary: Summary) -> list[str]:
-    """The categories of all systems: LoCoMo's and the visual ones in the paper's order, others as they come."""
+    """Returns the categories of all systems: LoCoMo's and the visual ones in the paper's order, then the others."""
     seen = dict.fromkeys(category for figures in summary.values() for category in figures["categories"])
     known = [category for category in _CATEGORY_ORDER if category in seen]
     return known + [category for category in seen if category not in known]
 
 
 def percent(figures: Mapping[str, Any], metric: str) -> str:
-    """`12.3 (10.1–14.5)`, with the interval where there is one."""
+    """Returns a cell like `12.3 (10.1–14.5)`, with the interval if there is one."""
     if metric not in figures:
         return NONE
     interval = figures.get(f"{metric}_ci95")
@@ -99,7 +99,7 @@ def _has(summary: Summary, metric: str) -> bool:
 
 
 def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
-    """The columns of a metric by category, by judge and in all, and what makes the cells of one system's figures."""
+    """Returns the columns of a metric by category, by judge and in total, and a function for the cells of one system."""
     categories = [category for category in categories_of(summary) if not category.startswith("visual ")]
     judges = dict.fromkeys(key for figures in summary.values() for key in figures if key.startswith("judge:"))
     judges = {key: None for key in judges if not key.endswith("_ci95")}
@@ -120,7 +120,7 @@ def _accuracy(summary: Summary, facts: Summary) -> Table | None:
         return None
     columns, cells = rates(summary, "accuracy")
     rows = [(system, *cells(figures)) for system, figures in summary.items()]
-    note = f"Questions without an answer are not in it. {_on_intervals(facts, 'accuracy')}"
+    note = f"Questions without an answer are left out. {_on_intervals(facts, 'accuracy')}"
     if "visual-centric" in columns:
         note += f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
         for row in published.TABLE_1:
@@ -132,7 +132,7 @@ def _accuracy(summary: Summary, facts: Summary) -> Table | None:
 
 
 def _published_locomo(summary: Summary) -> Table | None:
-    """Rows of papers beside a run on LoCoMo alone, each in the right columns and with the check of its overall."""
+    """Returns rows from papers for a run on LoCoMo alone, in the right columns and with a check of their overall."""
     categories = set(categories_of(summary))
     if not _has(summary, "accuracy") or not set(QUESTIONS) <= categories or "visual-centric" in categories:
         return None
@@ -148,7 +148,7 @@ def _published_locomo(summary: Summary) -> Table | None:
         for row in LOCOMO_ROWS
     )
     counted = (f"{category} (n = {number})" for category, number in QUESTIONS.items())
-    note = "Not measured here: other chat models, judges and prompts. n counts the questions of all ten conversations."
+    note = "Not measured here; chat models, judges and prompts differ. n counts the questions of all ten conversations."
     columns = ("system", "source", *counted, "overall", "weighted mean", "note")
     return Table("Published on LoCoMo, accuracy in %", columns, rows, note)
 
@@ -194,7 +194,7 @@ def _words(summary: Summary, facts: Summary) -> Table | None:
 
 
 def _known_errors(summary: Summary) -> Table | None:
-    """The main rate with and without questions whose gold answer an audit found to be wrong."""
+    """Returns the main rate with and without questions whose gold answer an audit found to be wrong."""
     audited = {system: figures for system, figures in summary.items() if "without_known_errors" in figures}
     if not audited:
         return None
@@ -202,9 +202,9 @@ def _known_errors(summary: Summary) -> Table | None:
     categories = categories_of(audited)
     rows = []
     for system, figures in audited.items():
-        for told, one in ((system, figures), (f"{system}, without known errors", figures["without_known_errors"])):
+        for name, one in ((system, figures), (f"{system}, without known errors", figures["without_known_errors"])):
             by_category = (percent(one["categories"].get(category, {}), metric) for category in categories)
-            rows.append((told, str(one["n"]), percent(one, metric), *by_category))
+            rows.append((name, str(one["n"]), percent(one, metric), *by_category))
     return Table(
         f"{metric} with and without known errors, %",
         ("system", "n", "all", *categories),
@@ -214,27 +214,28 @@ def _known_errors(summary: Summary) -> Table | None:
 
 
 def _competencies(summary: Summary) -> Table | None:
-    """MemoryAgentBench by sub-dataset, competency and stratum: as published, and strictly."""
-    if not _has(summary, "as_published"):
+    """Returns MemoryAgentBench by sub-dataset, competency and stratum, scored as published and strictly."""
+    metrics = ("as_published", "summary_f1", "strict", "chain_valid")
+    if not any(_has(summary, metric) for metric in metrics):
         return None
-    metrics = ("as_published", "strict", "chain_valid")
     rows = tuple(
         (f"{system}: {category}", str(one["n"]), *(percent(one, metric) for metric in metrics))
         for category in categories_of(summary)
         for system, figures in summary.items()
-        if "as_published" in (one := figures["categories"].get(category, {}))
+        if not set(metrics).isdisjoint(one := figures["categories"].get(category, {}))
     )
     note = (
-        "as_published: scored as MemoryAgentBench does, where a reply that lists an old and a new value counts as right; strict: "
-        "the short answer (after “Answer:”, else the first line) is a gold one and nothing else; chain_valid: strict, with the "
-        "chunks of all facts of the chain put before whoever answered. Categories that begin with own_ were composed here: no "
-        "figure on them stands beside a published one."
+        "as_published: as MemoryAgentBench scores; a reply that lists an old and a new value counts as right. summary_f1: by the "
+        "judges, from the key points covered and the sentences supported. strict: the short "
+        "answer (after “Answer:”, or the first line) is a gold answer and nothing else. chain_valid: strict, and the chunks of "
+        "all facts of the chain were among the sources. Categories that begin with own_ were composed here; do not compare them "
+        "with published figures."
     )
     return Table("By sub-dataset (MemoryAgentBench), %", ("system", "n", *metrics), rows, note)
 
 
 def _abilities(summary: Summary) -> Table | None:
-    """LongMemEval by ability, abstention among them, and the mean of the abilities beside that of the questions."""
+    """Returns LongMemEval by ability, including abstention, with the means over questions and over abilities."""
     categories = categories_of(summary)
     metric = next((name for name in ("accuracy", "accepted_match") if _has(summary, name)), None)
     if metric is None or len(categories) < 2 or not set(categories) <= set(longmemeval.CATEGORIES):
@@ -252,7 +253,7 @@ def _abilities(summary: Summary) -> Table | None:
     counts = next(iter(summary.values()))["categories"]
     named = (f"{category} (n = {counts.get(category, {}).get('n', 0)})" for category in categories)
     note = (
-        f"{metric}; of questions without an answer whether the reply says so. A subset says nothing of a system's rank."
+        f"{metric}; for questions without an answer, whether the reply says so. A small subset does not rank systems."
     )
     return Table(
         "By ability (LongMemEval), %", ("system", *named, "all questions", "mean of abilities"), tuple(rows), note
@@ -272,9 +273,11 @@ def _retrieval(summary: Summary, facts: Summary) -> Table | None:
         )
         for system, figures in summary.items()
     )
-    notes = ["Recall is found/gold per question, then the mean, over questions that have an answer and evidence."]
+    notes = [
+        "Recall is the found share of a question's evidence; the mean is over questions with an answer and evidence."
+    ]
     if any(metric.startswith("session") for metric in metrics):
-        notes.append("session_recall: of the sessions with evidence, those of the first k turns.")
+        notes.append("session_recall: the share of the sessions with evidence that the first k turns come from.")
     return Table(
         "Evidence found, %",
         ("system", "questions", *metrics),
@@ -284,10 +287,10 @@ def _retrieval(summary: Summary, facts: Summary) -> Table | None:
 
 
 def _short_lists(facts: Summary) -> list[str]:
-    """A list that ends before k holds fewer by its making, not by its ranking."""
+    """Returns a note for each system whose lists are shorter than the largest k by design."""
     lists = {system: one["longest_list"] for system, one in facts.items() if "longest_list" in one}
     return [
-        f"{system} gave at most {length} turns to a question, so its figures beyond {length} are over those."
+        f"{system} returned at most {length} turns per question, so its figures beyond {length} are over those."
         for system, length in lists.items()
         if length < max(CUTOFFS)
     ]
@@ -338,7 +341,7 @@ def _costs(summary: Summary, facts: Summary) -> Table | None:
         rows,
         " ".join(
             [
-                "≈: estimated, for the server did not count all of them. Cost unknown is said, never 0.",
+                "≈: estimated, because the server did not count all tokens. An unknown cost is shown as unknown, not as 0.",
                 *_failed_attempts(facts),
             ]
         ),
@@ -347,7 +350,7 @@ def _costs(summary: Summary, facts: Summary) -> Table | None:
 
 def _failed_attempts(facts: Summary) -> list[str]:
     return [
-        f"Beside it {system} took {_number(one, 'failed_tokens')} tokens in {one['failed_attempts']} attempts that failed "
+        f"In addition, {system} used {_number(one, 'failed_tokens')} tokens in {one['failed_attempts']} failed attempts "
         f"(cost {_cost(one, 'failed_cost', 'failed_tokens')})."
         for system, one in facts.items()
         if one.get("failed_attempts")

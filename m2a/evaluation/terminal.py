@@ -1,4 +1,4 @@
-"""What the commands of the evaluation say in the terminal, and the exit codes they end with."""
+"""What the commands of the evaluation print, and their exit codes."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,6 +23,7 @@ _COLUMNS = (
     "f1",
     "accepted_match",
     "as_published",
+    "summary_f1",
     "strict",
     "chain_valid",
     "recall@5",
@@ -33,14 +34,14 @@ _COLUMNS = (
 
 
 class UsageError(UserError):
-    """Options that do not go together; the message says which."""
+    """Options that do not fit together; the message says which."""
 
 
 @contextmanager
-def told(interrupted: str = "Interrupted.") -> Iterator[None]:
-    """What the user must mend is one sentence on standard error and exit code 2; `interrupted` is said at Ctrl+C.
+def user_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
+    """Turns errors for the user into one sentence on standard error and exit code 2, or 1 if a service stopped answering.
 
-    A service that is gone is another one, and exit code 1: the same command goes on later.
+    Prints `interrupted` at Ctrl+C.
     """
     try:
         yield
@@ -61,7 +62,7 @@ def told(interrupted: str = "Interrupted.") -> Iterator[None]:
 
 
 def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
-    """The figures in the terminal; the report has them all. Systems that `learned` names are marked, and that is said."""
+    """Prints the main figures; the report has all. Marks the systems that `learned` names, with a note."""
     note = note_on(list(summary), learned)
     summary = named(summary, learned)
     columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
@@ -75,19 +76,19 @@ def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
 
 
 def print_failures(result: "RunResult") -> None:
-    """How much failed, the most frequent reason, and what to do. Nothing where all went well."""
+    """Prints how much failed, the most frequent reason, and what to do; nothing if all went well."""
     if result.failed:
         print(
-            f"{result.failed} of {result.questions} questions failed and count as wrong; questions.jsonl says why, "
-            "and the same command asks them again."
+            f"{result.failed} of {result.questions} questions failed and count as wrong. questions.jsonl says why; "
+            "the same command asks them again."
         )
     if result.unjudged:
         print(
-            f"For {result.unjudged} of {result.questions} answers a judge could not be reached; they count as wrong "
-            "until the same command asks it again."
+            f"A judge could not be reached for {result.unjudged} of {result.questions} answers. They count as wrong "
+            "until the same command judges them."
         )
     if result.why is not None:
-        print(f"Most often: {result.why}")
+        print(f"The most frequent reason: {result.why}")
 
 
 def _say(sentence: str) -> None:

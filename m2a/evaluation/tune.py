@@ -1,10 +1,9 @@
-"""`m2a tune`: learns the ranking of `fusion = "best"` from dialogues with questions, and says what it is worth.
+"""`m2a tune`: learns the ranking of `fusion = "best"` from dialogues with questions, and measures it.
 
-What is measured goes through `Retriever.search`, as the product does. Every figure of the ranking is of a dialogue that
-neither its weights nor its choices have seen: for each dialogue the head, the weights, the regularisation and the depth are
-learned from the others alone. The row with the relevance floor is no such figure: its floor was chosen once, with half of
-LoCoMo in sight. The ranker is fed by the head, so it learns from scores of heads that have not seen the dialogue in question
-either.
+Searches are measured through `Retriever.search`, as the app does them. Each figure of the ranking is for a dialogue that neither
+its weights nor its choices have seen: the head, the weights, the regularisation and the depth are learned from the other
+dialogues only. The exception is the row with the relevance floor, which was chosen once on half of LoCoMo. The ranker gets
+scores from the head, so it learns from scores of heads that have not seen the dialogue either.
 """
 
 import tempfile
@@ -50,7 +49,7 @@ L2 = (0.003, 0.03)
 _MESSAGES: tuple[RecordKind, ...] = ("message",)
 _NO_RANKER = Ranker(np.zeros(len(FEATURES)), "")
 
-Unseen = frozenset[int]  # the dialogues that a head has not seen
+Unseen = frozenset[int]  # dialogues that a head has not seen
 Say = Callable[[str], None]
 
 
@@ -70,7 +69,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is chosen inside a fold."""
+    """The settings that are chosen within a fold."""
 
     depth: int
     l2: float
@@ -78,14 +77,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A step of the ladder: what it found for each question, best first."""
+    """A row of the table: what one kind of search found for each question, best first."""
 
     title: str
     found: Sequence[Sequence[int]]
 
 
 class _KeepingStates(RecordEncoder):
-    """Keeps the token states of what it encodes: training needs them, serving throws them away."""
+    """Keeps the token states of what it encodes, which only training needs."""
 
     def __init__(self, encoder: TokenEncoder) -> None:
         super().__init__(encoder, TokenHead(np.ones((encoder.dimensions, 1)), np.zeros(encoder.dimensions)))
@@ -106,7 +105,7 @@ class _KeepingStates(RecordEncoder):
 
 
 class _Projected(RankedRecordStore):
-    """The records as a head makes them, without rows of their own."""
+    """Records with the tokens of another head, which are not stored in SQL."""
 
     def __init__(self, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
         super().__init__()
@@ -120,7 +119,7 @@ class _Projected(RankedRecordStore):
 
 
 class _Watcher(LearnedRanking):
-    """Notes what the paths found, and keeps it in order of number."""
+    """Records what the paths found, and returns it in the order of message ids."""
 
     found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
 
@@ -163,7 +162,7 @@ def no_photo(owner: str, photo_id: str) -> "Image":
 
 
 class Workshop:
-    """The dialogues in a memory of their own, an owner each, and what is learned from them."""
+    """The dialogues in a temporary memory, one owner each, and what is learned from them."""
 
     def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
         self.encoder = encoder
@@ -209,7 +208,7 @@ class Workshop:
             self.asked.append(Asked(number, question.text, question.category, gold, states))
 
     def head(self, unseen: Unseen) -> TokenHead:
-        """Learned from the other dialogues."""
+        """Returns the head learned from the other dialogues."""
         return fit_head([self._material(n) for n in range(len(self.owners)) if n not in unseen])
 
     def _material(self, number: int) -> tune_fit.Dialogue:
@@ -223,13 +222,13 @@ class Workshop:
         )
 
     def ranking(self, head: TokenHead, ranker: Ranker, dialogues: Iterable[int], depth: int) -> LearnedRanking:
-        """The ranking with this head, for questions to these dialogues."""
+        """Returns the ranking with this head, for questions to these dialogues."""
         places = [place for number in dialogues for place in self._of_dialogue[number]]
         tokens = {place: head.of_record(self._keeping.kept[place].astype(np.float32)) for place in places}
         return LearnedRanking(_Projected(tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
 
     def found(self, depth: int) -> list[tuple[Mapping[RecordKey, int], Sequence[RecordKey]]]:
-        """What the paths find for each question, so deep."""
+        """Returns what the paths find for each question, at this depth."""
         watcher = _Watcher(RankedRecordStore(), self._keeping, _NO_RANKER, depth=depth)
         found = []
         with self.retriever(watcher) as retriever:
@@ -259,7 +258,7 @@ class Workshop:
         return [hit.record.message_id for hit in hits if not hasattr(hit.record, "memory_id")]
 
     def published(self) -> list[Row]:
-        """The dense path alone, BM25 alone, and their fusion as published."""
+        """Returns the rows of the dense path, of BM25, and of their published fusion."""
         dense, bm25, fused = list[list[int]](), list[list[int]](), list[list[int]]()
         with self.retriever(None) as retriever:
             for one in self.asked:
@@ -283,7 +282,7 @@ class Workshop:
 
 @dataclass
 class Tables:
-    """What the ranker sees of every question, under every head that has not seen its dialogue."""
+    """The ranker's features of every question, for every head that has not seen its dialogue."""
 
     workshop: Workshop
     heads: Mapping[Unseen, TokenHead]
@@ -305,11 +304,11 @@ class Tables:
                             self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
 
     def of(self, depth: int, unseen: Unseen, at: int) -> tuple[list[int], np.ndarray]:
-        """The candidates of a question and their table."""
+        """Returns the candidates of a question and their features."""
         return self._tables[depth, unseen, at]
 
     def fit(self, choice: Choice, learned_from: Sequence[int], held_out: Unseen) -> Ranker:
-        """Weights learned from these dialogues, each under a head that has seen neither it nor what is held out."""
+        """Learns weights from these dialogues, each with a head that has seen neither it nor the held-out ones."""
         asked = self.workshop.asked
         some = [
             (one, *self.of(choice.depth, held_out | {one.dialogue}, at))
@@ -321,7 +320,7 @@ class Tables:
         return Ranker(fit_ranker([table for *_, table in some], relevant, choice.l2), "")
 
     def recall(self, ranker: Ranker, depth: int, unseen: Unseen, dialogue: int) -> list[float]:
-        """Recall@10 of a dialogue's questions."""
+        """Returns recall@10 for each of a dialogue's questions."""
         found = []
         for at, one in enumerate(self.workshop.asked):
             if one.dialogue == dialogue:
@@ -330,7 +329,7 @@ class Tables:
         return found
 
     def choose(self, dialogues: Sequence[int], held_out: Unseen) -> Choice:
-        """The best of the choices, by leaving one of these dialogues out after the other."""
+        """Returns the best settings, by leaving out each of these dialogues in turn."""
 
         def worth(choice: Choice) -> float:
             recalls: list[float] = []
@@ -343,7 +342,7 @@ class Tables:
         return max((Choice(depth, l2) for depth in DEPTHS for l2 in L2), key=worth)
 
     def best_single(self, feature: str, at: int) -> list[int]:
-        """The candidates by one feature alone, under a head that has not seen the dialogue."""
+        """Returns the row of ranking by one feature alone, with a head that has not seen the dialogue."""
         keys, table = self.of(DEPTH, frozenset({self.workshop.asked[at].dialogue}), at)
         return _best(keys, table[:, FEATURES.index(feature)]) if keys else []
 
@@ -358,7 +357,7 @@ class Fold(NamedTuple):
 
 
 def folds(tables: Tables) -> Iterator[Fold]:
-    """Each dialogue left out in turn. The tables need the heads that `unseen_sets` names for leaving out."""
+    """Returns a fold for each dialogue. The tables need the heads of `unseen_sets` for leaving out."""
     numbers = range(len(tables.workshop.owners))
     for left in numbers:
         others = [number for number in numbers if number != left]
@@ -368,7 +367,7 @@ def folds(tables: Tables) -> Iterator[Fold]:
 
 
 def unseen_sets(dialogues: int, *, leave_one_out: bool) -> list[Unseen]:
-    """The sets of dialogues that a head each must not have seen: every one, and to leave one out every pair."""
+    """Returns the sets of dialogues for which a head must be learned without them: each one, and for leaving out each pair."""
     numbers = range(dialogues)
     pairs = combinations(numbers, 2) if leave_one_out else ()
     return [*(frozenset({number}) for number in numbers), *(frozenset(pair) for pair in pairs)]
@@ -377,7 +376,7 @@ def unseen_sets(dialogues: int, *, leave_one_out: bool) -> list[Unseen]:
 def tune(
     benchmark: Benchmark, encoder: TokenEncoder, *, leave_one_out: bool, out: Path | None, made_by: str, say: Say
 ) -> None:
-    """Print the ladder with the left-out figures, write the weights learned from all dialogues, or both."""
+    """Prints the table of left-out figures, writes the weights learned from all dialogues, or both."""
     dialogues = benchmark.dialogues
     if len(dialogues) < 3:
         raise BenchmarkError(f"Tuning leaves dialogues out: it needs three or more, and here are {len(dialogues)}.")
@@ -448,7 +447,7 @@ def _in_order(found: Mapping[int, list[int]]) -> list[list[int]]:
 
 
 def ladder(asked: Sequence[Asked], rows: Sequence[Row]) -> Iterator[str]:
-    """A table in Markdown: recall@10 over all questions, and by category."""
+    """Returns a table in Markdown with recall@10 over all questions and by category."""
     categories = list(dict.fromkeys(one.category for one in asked))
     yield f"| step | R@{K} | " + " | ".join(categories) + " |"
     yield "| --- |" + " --- |" * (len(categories) + 1)

@@ -1,4 +1,4 @@
-"""The two fits of `m2a tune`: a token head and a linear ranker, each by how far an answer stands above the rest."""
+"""The two fits of `m2a tune`: a token head and a linear ranker. Both learn to score answers above everything else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _BATCH = 32
 _NEGATIVES = 100
 _RATE = 3e-3
 _LONGEST = 72  # tokens of a message that the head is fitted on
-_SAMPLE = 7  # every so-manyth token goes into the principal components, the head's beginning
+_SAMPLE = 7  # every seventh token is used for the principal components, from which the head starts
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """Token states, each of unit length, of a dialogue's messages and questions, and which messages answer which."""
+    """Token states of unit length of a dialogue's messages and questions, and the messages that answer each question."""
 
     messages: Sequence[np.ndarray]
     questions: Sequence[np.ndarray]
@@ -28,7 +28,7 @@ class Dialogue:
 
 
 def fit_head(dialogues: Sequence[Dialogue], seed: int = 0) -> TokenHead:
-    """Late interaction whose answers stand above a hundred random messages of their dialogue."""
+    """Learns a late interaction that scores answers above a hundred random messages of their dialogue."""
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
     projection = torch.nn.Parameter(torch.tensor(_principal_components(dialogues)))
@@ -74,7 +74,7 @@ _WEIGHT_SCALE = 5  # so that the weights learn as fast as the projection
 
 
 def fit_ranker(tables: Sequence[np.ndarray], relevant: Sequence[np.ndarray], l2: float) -> np.ndarray:
-    """A weight for each column. Each relevant row stands against all others of its question; every question counts alike.
+    """Learns a weight for each column. Each relevant row is compared with all others of its question; questions count equally.
 
     Minimises the mean over questions of the mean over relevant rows r of log(1 + exp(logsumexp(others) - score(r))), plus
     l2/2 |w|² for columns of unit spread. Convex. Questions with no relevant row, or nothing else, teach nothing.
@@ -102,7 +102,7 @@ def fit_ranker(tables: Sequence[np.ndarray], relevant: Sequence[np.ndarray], l2:
 
 
 def _loss(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
-    """How far the relevant columns stand below all that are not."""
+    """Returns the loss, which grows as relevant columns score below the others."""
     others = torch.logsumexp(scores.masked_fill(relevant, -1e9), dim=1, keepdim=True)
     of_question = (softplus(others - scores) * relevant).sum(dim=1) / relevant.sum(dim=1)
     return of_question.mean()
@@ -114,12 +114,12 @@ def _late_interaction(
     projection: torch.Tensor,
     token_weight: torch.Tensor,
 ) -> torch.Tensor:
-    """A score for each question (rows) and message (columns): the weighted mean over its tokens of the best match."""
+    """Returns the score of each message (columns) for each question (rows): the weighted mean of its tokens' best matches."""
     asked, said = torch.tensor(np.concatenate(questions)), torch.tensor(np.concatenate(messages)).float()
     lengths = torch.tensor([len(message) for message in messages])
     starts = torch.cumsum(lengths, 0) - lengths
     steps = torch.arange(int(lengths.max()))
-    place = starts[:, None] + torch.minimum(steps, lengths[:, None] - 1)  # the last token again, where there is no more
+    place = starts[:, None] + torch.minimum(steps, lengths[:, None] - 1)  # repeats the last token as padding
     matches = normalize(asked @ projection, dim=-1) @ normalize(said @ projection, dim=-1).T
     best = matches[:, place.reshape(-1)].reshape(len(asked), *place.shape).amax(dim=2)
     weights = softplus(asked @ token_weight * _WEIGHT_SCALE)

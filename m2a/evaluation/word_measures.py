@@ -1,7 +1,7 @@
-"""How MemoryAgentBench scores the words of an answer, and the strict measure that its lenient one hides.
+"""Scores the words of an answer as MemoryAgentBench does, and strictly.
 
-Its normalisation is SQuAD's: lower case, without punctuation and articles. An answer that lists an old and a new value holds
-the gold one, so it passes `contains`; strictly it is right where the short answer is a gold one and nothing else.
+Its normalisation is SQuAD's: lower case, without punctuation and articles. Its measure `contains` accepts an answer that lists
+an old and a new value; the strict measure accepts only a short answer that is a gold answer and nothing else.
 """
 
 import re
@@ -19,17 +19,17 @@ _LABEL = re.compile(r"\blabel:\s*(.*)", re.IGNORECASE)
 
 
 def as_published(measure: Measure, reply: str, golds: Sequence[str]) -> float | None:
-    """As the benchmark's authors score it, None without a measure: of the whole reply and of its short answer the better.
+    """Returns the score by the benchmark's measure, or None without one: the better of the whole reply and its short answer.
 
-    1 or 0, but for films to recommend: the share of them that stands among the first five of the reply. Its authors take each
-    title for the nearest film that they know; here it must be the title, but for its year and how it is written.
+    The score is 1 or 0; for recommended films it is the share of the gold films among the first five of the reply. The authors
+    map each title to the nearest film that they know; here the title must match, apart from its year and its spelling of case.
     """
     score = _PUBLISHED.get(measure)
     return None if score is None else float(score(reply, golds))
 
 
 def is_strictly_right(measure: Measure, reply: str, golds: Sequence[str]) -> bool:
-    """Whether the short answer, or the label, is a gold one and nothing else; where all golds are wanted, whether it has all."""
+    """Whether the short answer or label is a gold one and nothing else, or the reply has all golds if all are wanted."""
     if measure == "contains all":
         return _contains_all(reply, golds)
     if measure == "recall@5":
@@ -39,7 +39,7 @@ def is_strictly_right(measure: Measure, reply: str, golds: Sequence[str]) -> boo
 
 
 def short_answer(reply: str) -> str:
-    """What follows "Answer:", else the first line."""
+    """Returns what follows "Answer:", or else the first line."""
     found = _ANSWER.search(reply)
     return found[1] if found else reply.strip().partition("\n")[0]
 

@@ -1,4 +1,4 @@
-"""What every part of a run has at hand, and how its judges are asked."""
+"""What the steps of a run share, and how a run asks its judges."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,51 +16,57 @@ from models.prices import Price
 
 @dataclass(slots=True)
 class Work:
-    """What every part of a run has at hand. `turn` bounds how much is done at once."""
+    """What the steps of a run share. `slots` limits how many of them run at the same time."""
 
     folder: RunFolder
     parts: Parts
     judges: Sequence[Judge]
     progress: Progress
-    turn: asyncio.Semaphore
+    slots: asyncio.Semaphore
     price: Price
-    chat: Watch | None
-    courts: Mapping[str, Watch]
+    chat_watch: Watch | None
+    judge_watches: Mapping[str, Watch]
 
     @property
     def judge_names(self) -> list[str]:
         return [judge.name for judge in self.judges]
 
 
-async def judge_again(work: Work) -> None:
-    """Answers that are there already, by the judges that were not to be reached."""
+async def judge_unjudged(work: Work) -> None:
+    """Asks the judges that could not be reached earlier about the answers that they missed."""
 
     async def judge(row: QuestionRecord) -> None:
-        async with work.turn:
-            again = [judge for judge in work.judges if judge.name in row.unheard]
-            now = await judged(row, row.reply or "", again)
-            work.folder.add_question(now)
-            await watch(work, now, again)
+        async with work.slots:
+            judges = [judge for judge in work.judges if judge.name in row.unreachable]
+            judged = await with_verdicts(row, row.reply or "", judges)
+            work.folder.add_question(judged)
+            await check_services(work, judged, judges)
 
     async with asyncio.TaskGroup() as group:
-        for row in [row for row in work.folder.questions.values() if row.unheard]:
+        for row in [row for row in work.folder.questions.values() if row.unreachable]:
             group.create_task(judge(row))
 
 
-async def watch(work: Work, row: QuestionRecord, judges: Sequence[Judge]) -> None:
-    """Whether the chat model and the judges that were asked are still there. Raises `ServiceGone`."""
-    if work.chat is not None and row.error is not None:
-        await work.chat.failed((row.system, row.question_id))
-    elif work.chat is not None:
-        work.chat.succeeded()
+async def check_services(work: Work, row: QuestionRecord, judges: Sequence[Judge]) -> None:
+    """Raises `ServiceGone` if the row shows that the chat model or one of the judges stopped answering."""
+    if work.chat_watch is not None and row.error is not None:
+        await work.chat_watch.failed((row.system, row.question_id))
+    elif work.chat_watch is not None:
+        work.chat_watch.succeeded()
     for judge in judges if row.reply is not None else ():
-        if judge.name in row.unheard:
-            await work.courts[judge.name].failed()
+        if judge.name in row.unreachable:
+            await work.judge_watches[judge.name].failed()
         else:
-            work.courts[judge.name].succeeded()
+            work.judge_watches[judge.name].succeeded()
 
 
-async def judged(row: QuestionRecord, reply: str, judges: Sequence[Judge]) -> QuestionRecord:
-    asked = (judge.judge(row.question, row.gold, reply, row.category) for judge in judges)
+async def with_verdicts(row: QuestionRecord, reply: str, judges: Sequence[Judge]) -> QuestionRecord:
+    """Asks the judges about a reply, side by side, and returns the row with their judgements."""
+    asked = (
+        judge.judge_summary(row.gold or "", row.keypoints, reply)
+        if row.measure == "summary"
+        else judge.judge(row.question, row.gold, reply, row.category)
+        for judge in judges
+    )
     judgements = await asyncio.gather(*asked)
     return with_judgements(row, dict(zip((judge.name for judge in judges), judgements, strict=True)))

@@ -36,7 +36,7 @@ def _held(change: Change, rule: MemoryRule) -> Refusal | None:
     if not isinstance(change, Addition | Replacement):
         return None
     if category := category_of(_words_of(change.draft), rule.never):
-        reason = f"Your settings keep {_NAMES[category]} out of my memory. Your message stays in this conversation."
+        reason = f"Your settings keep {_NAMES[category]} out of my memory."
         return _refusal(change, reason, "category")
     return _refusal(change, "", "review") if rule.after_review else None
 

@@ -83,6 +83,25 @@ class EntryReader:
             if row.first_id <= message_id <= row.last_id
         )
 
+    def corrections_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
+        """Returns, by message id, the live entries that correct a part of a live entry that rests on that message.
+
+        A message on which the correction rests itself is left out.
+        """
+        if not message_ids:
+            return {}
+        ids = {"owner": unit.owner, "first": min(message_ids), "last": max(message_ids)}
+        ranges = unit.execute(_CORRECTED_BETWEEN, ids).all()
+        corrections = self.get(unit, {row.memory_id for row in ranges})
+        found = {
+            (message_id, row.memory_id)
+            for row in ranges
+            if row.memory_id in corrections
+            for message_id in set(message_ids)
+            if row.first_id <= message_id <= row.last_id and not corrections[row.memory_id].rests_on_message(message_id)
+        }
+        return grouped((message_id, corrections[memory_id]) for message_id, memory_id in sorted(found))
+
     def gone(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
         """Returns the entries among the ids that are not live, including forgotten ones. Use it only to undo changes."""
         return self._load(unit, entry.c.memory_id.in_(list(memory_ids)), alive=False)
@@ -210,6 +229,25 @@ _SUPERSEDED_BETWEEN = (
         entry_evidence.c.last_id >= bindparam("first"),
     )
     .order_by(entry_evidence.c.memory_id)
+)
+
+# The evidence of the live entries that others correct, each range with the id of the correction.
+_CORRECTION, _CORRECTED = entry.alias(), entry.alias()
+_CORRECTED_BETWEEN = (
+    select(_CORRECTION.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
+    .join(_CORRECTED, (_CORRECTED.c.owner == _CORRECTION.c.owner) & (_CORRECTED.c.memory_id == _CORRECTION.c.corrects))
+    .join(
+        entry_evidence,
+        (entry_evidence.c.owner == _CORRECTION.c.owner) & (entry_evidence.c.memory_id == _CORRECTION.c.corrects),
+    )
+    .where(
+        _CORRECTION.c.owner == bindparam("owner"),
+        _CORRECTION.c.corrects.is_not(None),
+        _CORRECTION.c.alive,
+        _CORRECTED.c.alive,
+        entry_evidence.c.first_id <= bindparam("last"),
+        entry_evidence.c.last_id >= bindparam("first"),
+    )
 )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Row, Select, Table, select
 from m2a.memory import concept_store, conversations, photo_captions
 from m2a.memory.attribution import Attribution
 from m2a.memory.forgetting import Forgetter
+from m2a.memory.kept_back import forgettings_of
 from m2a.memory.quotations import Span, sentence_spans
 from m2a.memory.raw_message_store import RawMessageStore, merge_ranges
 from m2a.memory.restoration import is_said
@@ -148,7 +149,9 @@ class ErasureScope:
         unit = self._unit
         resting = self._semantic.resting_on(unit, self._messages) - self._entries.keys()
         concepts = concept_store.concepts(unit) if resting else []
-        to_retain = self._semantic.get(unit, resting) if keep_memories else {}
+        to_retain = set[int]()
+        if keep_memories:
+            to_retain = {*self._semantic.get(unit, resting), *forgettings_of(unit, resting)}
         kept = []
         for memory_id, memory in self._semantic.as_recorded(unit, resting).items():
             remaining = without(memory.evidence_ids, self._messages)

@@ -4,8 +4,8 @@ It is applied to each path before fusion, because fused scores no longer say how
 
 With a learned ranking, the floor applies to the question instead: if any record is close enough, all records stay. This loses
 less, because evidence that is not close on any path stays if other records are close, so the floor can be higher. A question
-also passes if it contains a name that several records contain (`names.known_names`): "which species is Mango?" shares only one
-word with the records about Mango.
+also passes if it contains a name that several records contain (`names.known_names`) and is not about somebody else whom none
+contains: "which species is Mango?" shares only one word with the records about Mango.
 
 The values come from `python -m tests.bench floor`, which chooses them on one half of the data and evaluates them on the other.
 They hold only for the embedded encoders, since the similarities of another encoder mean something else. Another text encoder

@@ -97,6 +97,8 @@ class HealthCheck:
         for row in rows:
             if row.memory_id not in supported or row.memory_id in broken:
                 self._note(Finding("unsupported", (row.memory_id,)))
+            if row.corrects is not None:
+                self._note(Finding("corrected", (row.corrects, row.memory_id)))
             if any(reads_like_an_instruction(text, row.rests_on) for text in (row.text, row.caption)):
                 self._note(Finding("injection", (row.memory_id,)))
             if statement := same_words(row.text):
@@ -171,7 +173,7 @@ def _dismissed(unit: UnitOfWork) -> set[tuple[str, str]]:
 _EVIDENCE = (entry_evidence.c.memory_id, entry_evidence.c.first_id, entry_evidence.c.last_id)
 _PHOTOS_OF = (entry_photo.c.memory_id, entry_photo.c.photo_id)
 _MESSAGES = (message.c.message_id,)
-_ENTRY_COLUMNS = ("memory_id", "text", "caption", "happened_first", "happened_last", "rests_on")
+_ENTRY_COLUMNS = ("memory_id", "text", "caption", "happened_first", "happened_last", "rests_on", "corrects")
 _ENTRY_PAGES = (select(*(entry.c[name] for name in _ENTRY_COLUMNS)).where(entry.c.alive), entry.c.memory_id, _ENTRIES)
 _TRACE_PAGES = (select(trace.c.message_id, trace.c.steps).where(trace.c.changes > 0), trace.c.message_id, _TRACES)
 _PHOTO_PAGES = (select(photo.c.photo_id, photo.c.captioned_by), photo.c.photo_id, _PHOTOS)

@@ -19,15 +19,27 @@ took 15, and found one in ten of the nearest.
 import json
 import re
 import threading
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from m2a.memory import lite_file
 from m2a.memory.index_connection import IndexConnection
+from m2a.memory.index_rows import (
+    IndexHit,
+    PhotoHit,
+    PhotoRow,
+    TextRow,
+    filter_for,
+    hits_in,
+    photo_hits_in,
+    photo_order,
+    row_key,
+    stored_photo,
+    stored_text,
+)
 from m2a.memory.index_schema import IndexEncoders, Space, collection_schema, fields_of, index_params
 from m2a.memory.keys import checked_owner, is_photo_id
 from m2a.memory.milvus import SLOW_TIMEOUT, TIMEOUT, IndexUnavailableError, answering
@@ -39,7 +51,6 @@ if TYPE_CHECKING:
     from pymilvus.client.search_result import HybridHits
 
 _NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
-_LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 _LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
 
 
@@ -47,59 +58,24 @@ class IndexMismatchError(UserError):
     """The index was built with other encoders or word rules; the message names the remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextRow:
-    """An entry or a message as the index holds it."""
-
-    key: RecordKey
-    version: int
-    vector: np.ndarray
-    words: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class PhotoRow:
-    """`word_vector` is None where words are compared with `vector`."""
-
-    photo_id: str
-    vector: np.ndarray
-    word_vector: np.ndarray | None
-
-
-class IndexHit(NamedTuple):
-    """`score` is the cosine, or BM25's. `matched` is the share of the query's words that the record holds (BM25 alone)."""
-
-    key: RecordKey
-    version: int
-    score: float
-    matched: float = 1.0
-
-
-class PhotoHit(NamedTuple):
-    """`score` is the cosine."""
-
-    photo_id: str
-    score: float
-
-
 class MemoryIndex:
-    """Every owner's rows. Safe to call from threads; reads see every write that was acknowledged before.
+    """The rows of every owner. Safe to call from threads; a read sees every write that returned before it.
 
-    Opening raises `IndexMismatchError` if anything in it was built otherwise than the encoders say, unless
-    `discard_mismatch`, which drops that: only who fills the index again may ask for it. Every call raises
-    `IndexUnavailableError` if Milvus does not answer; nothing found is an empty list, as is an owner without rows.
+    Opening raises `IndexMismatchError` if the rows were built with other encoders. With `discard_mismatch` it drops such rows
+    instead, so the caller must fill the index again. Every call raises `IndexUnavailableError` if Milvus does not answer. A
+    search that finds nothing returns an empty list, also for an owner without rows.
 
-    A file of Milvus Lite that cannot be opened is put aside and an empty one begun: all in it can be made again.
+    A file of Milvus Lite that cannot be opened is set aside and replaced by an empty one, since the index can be rebuilt.
 
-    Results come best first, equal scores by kind and id.
+    Results are sorted best first, then by kind and id.
     """
 
     def __init__(self, uri: str, encoders: IndexEncoders, *, discard_mismatch: bool = False) -> None:
         self.uri = uri
         self.encoders = encoders
-        self._lock = threading.RLock()  # of writers: Milvus Lite wants the writes to a collection one by one
+        self._lock = threading.RLock()  # for writers: Milvus Lite needs the writes to a collection one after the other
         self._loaded: dict[tuple[Space, str], str] = {}
-        self._absent: set[tuple[Space, str]] = set()  # of Milvus Lite's file, to which nobody else writes
+        self._absent: set[tuple[Space, str]] = set()  # only for Milvus Lite, to whose file nobody else writes
         self._drops = 0
         self._connection = IndexConnection(uri)
         self.is_lite = self._connection.is_lite
@@ -110,7 +86,7 @@ class MemoryIndex:
             raise
 
     def close(self) -> None:
-        """Also ends Milvus Lite's process and frees its file."""
+        """Closes the connection; for Milvus Lite also ends its process and unlocks its file."""
         with self._lock:
             self._connection.close()
 
@@ -121,35 +97,26 @@ class MemoryIndex:
     # Writing
 
     def put(self, owner: str, rows: Sequence[TextRow]) -> None:
-        """Insert or replace the rows."""
+        """Inserts or replaces the rows."""
         self._put(
             "text",
             owner,
-            [
-                {
-                    "key": _row_key(row.key),
-                    "kind": row.key.kind,
-                    "version": row.version,
-                    "vector": row.vector,
-                    "words": _shortened(row.words),
-                }
-                for row in rows
-            ],
+            [stored_text(row) for row in rows],
         )
 
     def put_photos(self, owner: str, rows: Sequence[PhotoRow]) -> None:
-        """Insert or replace the photos."""
-        self._put("photo", owner, [_photo_row(row.photo_id, row.vector) for row in rows])
+        """Inserts or replaces the photos."""
+        self._put("photo", owner, [stored_photo(row.photo_id, row.vector) for row in rows])
         if self.encoders.word_dimensions is not None:
             self._put(
                 "photo_text",
                 owner,
-                [_photo_row(row.photo_id, row.word_vector) for row in rows if row.word_vector is not None],
+                [stored_photo(row.photo_id, row.word_vector) for row in rows if row.word_vector is not None],
             )
 
     def delete(self, owner: str, keys: Collection[RecordKey]) -> None:
-        """What is not there is no error."""
-        self._delete("text", owner, [_row_key(key) for key in keys])
+        """Deletes the rows; missing rows are ignored."""
+        self._delete("text", owner, [row_key(key) for key in keys])
 
     def delete_photos(self, owner: str, photo_ids: Collection[str]) -> None:
         keys = [photo_id for photo_id in photo_ids if is_photo_id(photo_id)]
@@ -157,7 +124,7 @@ class MemoryIndex:
         self._delete("photo_text", owner, keys)
 
     def drop(self, owner: str | None = None) -> None:
-        """Remove all rows of an owner, or of everyone."""
+        """Removes all rows of an owner, or of everyone."""
         if owner is not None:
             checked_owner(owner)
         with self._lock, answering(self.uri):
@@ -168,18 +135,18 @@ class MemoryIndex:
                         self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
                         self._loaded.pop((found[1], found[2]), None)  # type: ignore[arg-type]
             finally:
-                self._drops += 1  # last: a search that looked before it tries again
+                self._drops += 1  # last, so that a search which began before it tries again
 
     def purge(self) -> None:
-        """Wipe what was deleted from the file, and a file that was put aside. A server wipes when it compacts by itself."""
+        """Removes deleted rows from the file for good, and a file that was set aside. A server does so when it compacts."""
         with self._lock:
             self._loaded.clear()
             self._connection.compact()
 
     def mend(self) -> None:
-        """Open it anew; where a search fails even so, begin with nothing in it: whoever calls fills it again.
+        """Reopens the index. If searches still fail, empties it, so the caller must fill it again.
 
-        Of a server, the collections that cannot be searched are dropped. Raises `IndexUnavailableError`.
+        On a server, only the collections that cannot be searched are dropped. Raises `IndexUnavailableError`.
         """
         with self._lock:
             try:
@@ -189,7 +156,7 @@ class MemoryIndex:
                     raise
                 broken = True
             if broken and self.is_lite:
-                self._connection.begin_anew()
+                self._connection.start_empty()
             elif broken:
                 for name in self._broken():
                     self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
@@ -197,7 +164,7 @@ class MemoryIndex:
             self._drops += 1
 
     def faults(self) -> list[str]:
-        """What is wrong with the file, read anew, and what a search of each collection meets, a sentence each."""
+        """Reopens the index and returns a sentence for each fault of its file or of a search in a collection."""
         with self._lock:
             try:
                 if not self._reopen():
@@ -211,7 +178,7 @@ class MemoryIndex:
         return self._connection.reopen()
 
     def _broken(self) -> dict[str, str]:
-        """The collections that do not find what they hold, and why."""
+        """Returns the collections whose searches fail, with the reasons."""
         broken: dict[str, str] = {}
         with answering(self.uri):
             for name in self._client.list_collections(timeout=TIMEOUT):
@@ -223,7 +190,7 @@ class MemoryIndex:
         return broken
 
     def _probe(self, space: Space, owner: str) -> None:
-        """Search a collection on each of its paths. Raises `IndexUnavailableError`."""
+        """Searches a collection on each of its paths. Raises `IndexUnavailableError`."""
         rows = self.count(owner, space)
         name = self._name(space, owner)
         if self.is_lite and lite_file.row_count(Path(self.uri), name) != rows:
@@ -248,7 +215,7 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
-        """By cosine; of entries `memory_ids` alone, where they are given."""
+        """Searches by cosine, in entries `memory_ids` only if given."""
         [hits] = self.search_dense_all(owner, vector[None], kinds, limit, memory_ids)
         return hits
 
@@ -260,10 +227,10 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[list[IndexHit]]:
-        """What `search_dense` finds for each of the vectors, which takes less than one after the other."""
-        condition = _filter(kinds, memory_ids)
+        """Searches like `search_dense` for each of the vectors, faster than one after the other."""
+        condition = filter_for(kinds, memory_ids)
         found = self._search("text", owner, "vector", list(vectors), limit, condition, ["version"])
-        return [_hits(rows) for rows in found] or [[] for _ in vectors]
+        return [hits_in(rows) for rows in found] or [[] for _ in vectors]
 
     def search_bm25(
         self,
@@ -273,7 +240,7 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
-        """By BM25; each different word of the query counts once. Of entries `memory_ids` alone, where they are given."""
+        """Searches by BM25, in entries `memory_ids` only if given. Repeated words of the query count once."""
         [hits] = self.search_bm25_all(owner, [words], kinds, limit, memory_ids)
         return hits
 
@@ -285,8 +252,8 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[list[IndexHit]]:
-        """What `search_bm25` finds for the words of each of the queries, which takes less than one after the other."""
-        condition = _filter(kinds, memory_ids)
+        """Searches like `search_bm25` for each of the queries, faster than one after the other."""
+        condition = filter_for(kinds, memory_ids)
         wanted = [dict.fromkeys(words) for words in queries]
         texts = [" ".join(words) for words in wanted if words]
         try:
@@ -296,25 +263,25 @@ class MemoryIndex:
         except IndexUnavailableError:
             if self._some_words(owner):
                 raise
-            found = []  # Milvus Lite fails where the average length is 0: no rows, or none with a word
+            found = []  # Milvus Lite fails if the average length is 0, that is, without rows or words
         rows = iter(found)
-        return [_hits(next(rows), frozenset(words)) if found and words else [] for words in wanted]
+        return [hits_in(next(rows), frozenset(words)) if found and words else [] for words in wanted]
 
     def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[PhotoHit]:
-        """Photos by cosine to the nearest of the given photos' vectors."""
+        """Searches photos by cosine to the nearest of the vectors of photos."""
         nearest: dict[str, PhotoHit] = {}
         for rows in self._search("photo", owner, "vector", list(vectors), limit):
-            for hit in _photo_hits(rows):
+            for hit in photo_hits_in(rows):
                 if hit.photo_id not in nearest or hit.score > nearest[hit.photo_id].score:
                     nearest[hit.photo_id] = hit
-        return sorted(nearest.values(), key=_photo_order)[:limit]
+        return sorted(nearest.values(), key=photo_order)[:limit]
 
     def search_photos_by_words(self, owner: str, vector: np.ndarray, limit: int) -> list[PhotoHit]:
-        """Photos by cosine to words; the vector is of the space in which words find photos."""
+        """Searches photos by cosine to words, whose vector is in the space in which words find photos."""
         space: Space = "photo" if self.encoders.word_dimensions is None else "photo_text"
-        return [hit for rows in self._search(space, owner, "vector", [vector], limit) for hit in _photo_hits(rows)]
+        return [hit for rows in self._search(space, owner, "vector", [vector], limit) for hit in photo_hits_in(rows)]
 
-    # Looking after it
+    # Maintenance
 
     def has(self, owner: str, space: Space) -> bool:
         """Whether the owner ever wrote to that collection."""
@@ -326,7 +293,7 @@ class MemoryIndex:
         return self.has(owner, "photo" if self.encoders.word_dimensions is None else "photo_text")
 
     def versions(self, owner: str, space: Space) -> dict[str, int]:
-        """Every row's version by key: `entry:7`, `message:12` or a photo id."""
+        """Returns the version of every row by key: `entry:7`, `message:12` or a photo id."""
         with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
@@ -341,7 +308,7 @@ class MemoryIndex:
             return found
 
     def count(self, owner: str, space: Space) -> int:
-        """How many rows the owner has."""
+        """Returns the number of the owner's rows."""
         with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
@@ -350,7 +317,7 @@ class MemoryIndex:
             return int(row["count(*)"])
 
     def _some_words(self, owner: str) -> str:
-        """The words of one row, "" where none has any."""
+        """Returns the words of some row, or "" if no row has any."""
         with answering(self.uri):
             name = self._collection("text", owner)
             if name is None:
@@ -373,14 +340,14 @@ class MemoryIndex:
                 self._client.close()
                 raise IndexMismatchError(
                     f"The index was built with {different} {built.get(different)!r}, the settings say "
-                    f"{now.get(different)!r}; run `m2a reindex` to build it again, or set the former."
+                    f"{now.get(different)!r}; run `m2a reindex` to rebuild it, or restore the setting."
                 )
 
     def _name(self, space: Space, owner: str) -> str:
         return f"{space}_{checked_owner(owner)}_{self.encoders.fingerprint(space)}"
 
     def _collection(self, space: Space, owner: str) -> str | None:
-        """The name of the owner's collection, ready to be searched; None before the owner's first write."""
+        """Returns the name of the owner's collection, ready for searches, or None before the owner's first write."""
         known = self._loaded.get((space, owner))
         if known is not None or (space, owner) in self._absent:
             return known
@@ -394,7 +361,7 @@ class MemoryIndex:
             return name
 
     def _make_ready(self, space: Space, owner: str, name: str) -> None:
-        """Indexes, where a crash came before them, and load. Without waiting: pymilvus sleeps half a second for each."""
+        """Creates indexes that a crash left out, and loads the collection. Does not wait, since pymilvus would sleep for each."""
         missing = fields_of(space) - set(self._client.list_indexes(name, timeout=TIMEOUT))
         if missing:
             self._client.create_index(name, index_params(missing), timeout=SLOW_TIMEOUT, sync=False)
@@ -417,7 +384,7 @@ class MemoryIndex:
             if not self.is_lite:
                 self._client.upsert(name, rows, timeout=SLOW_TIMEOUT)
                 return
-            # Milvus Lite's upsert reads the whole collection (45 ms at 100,000 rows), a look at the keys does not.
+            # Milvus Lite's upsert reads the whole collection (45 ms at 100,000 rows); looking up the keys does not.
             keys = [row["key"] for row in rows]
             known = {row["key"] for row in self._client.get(name, keys, output_fields=["key"], timeout=TIMEOUT)}
             if new := [row for row in rows if row["key"] not in known]:
@@ -433,7 +400,7 @@ class MemoryIndex:
             if name is not None:
                 self._client.delete(name, ids=keys, timeout=SLOW_TIMEOUT)
                 if self.is_lite and not self.count(owner, space):
-                    # Milvus Lite's process dies where rows come into a collection that lost all that it had.
+                    # Milvus Lite's process dies if rows are added to a collection whose rows were all deleted.
                     self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
                     self._loaded.pop((space, owner), None)
                     self._drops += 1
@@ -448,15 +415,14 @@ class MemoryIndex:
         condition: str = "",
         output: Sequence[str] = ("version",),
     ) -> list["HybridHits"]:
-        """What Milvus finds for each query; nothing at all before the owner's first write."""
+        """Returns Milvus' answer for each query, or an empty list before the owner's first write."""
         client, drops = self._client, self._drops
         try:
             return self._search_once(space, owner, field, queries, limit, condition, output)
         except IndexUnavailableError:
             with self._lock:
-                # Milvus Lite now and then fails a BM25 search while a row is written ("negative value"): once more,
-                # with no write under way. Or a purge closed the client under us and opened another, or a rebuild dropped
-                # the collection.
+                # Try once more while nothing is written: Milvus Lite sometimes fails a BM25 search during a write ("negative
+                # value"). Or meanwhile a purge replaced the client, or a rebuild dropped the collection.
                 unmoved = self._client is client and self._drops == drops
                 if unmoved and not (self.is_lite and field == "sparse"):
                     raise
@@ -485,66 +451,3 @@ class MemoryIndex:
                 output_fields=list(output),
                 timeout=TIMEOUT,
             )
-
-
-_FILTERS: Mapping[frozenset[str], str] = {
-    frozenset({"entry"}): 'kind == "entry"',
-    frozenset({"message"}): 'kind == "message"',
-    frozenset({"entry", "message"}): "",
-}
-
-
-def _filter(kinds: Collection[RecordKind], memory_ids: Collection[int] | None = None) -> str:
-    """The one place that makes filters. Nothing from outside gets into one."""
-    if memory_ids is not None:
-        return f"key in {json.dumps([_row_key(RecordKey('entry', int(number))) for number in sorted(memory_ids)])}"
-    try:
-        return _FILTERS[frozenset(kinds)]
-    except KeyError:
-        raise ValueError(f"{sorted(kinds)!r} are not kinds of records; ask for entry, message or both.") from None
-
-
-def _shortened(words: Sequence[str]) -> str:
-    text = " ".join(words)
-    if len(text.encode()) <= _LONGEST_WORDS:
-        return text
-    return text.encode()[:_LONGEST_WORDS].decode(errors="ignore").rpartition(" ")[0]
-
-
-def _photo_row(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
-    if not is_photo_id(photo_id):
-        raise ValueError(f"{photo_id!r} is not a photo id of 64 hexadecimal digits.")
-    return {"key": photo_id, "version": 1, "vector": vector}
-
-
-def _row_key(key: RecordKey) -> str:
-    kind, record_id = key
-    return f"{kind}:{record_id}"
-
-
-def _hits(rows: "HybridHits", wanted: frozenset[str] = frozenset()) -> list[IndexHit]:
-    hits = []
-    for row_key, distance, row in zip(rows.ids, rows.distances, rows, strict=True):
-        kind, _, number = row_key.partition(":")
-        entity = row["entity"]
-        matched = len(wanted.intersection(entity["words"].split())) / len(wanted) if wanted else 1.0
-        hits.append(IndexHit(RecordKey(kind, int(number)), entity["version"], _rounded(distance), matched))
-    return sorted(hits, key=_order)
-
-
-def _photo_hits(rows: "HybridHits") -> list[PhotoHit]:
-    found = zip(rows.ids, rows.distances, strict=True)
-    return sorted((PhotoHit(photo_id, _rounded(distance)) for photo_id, distance in found), key=_photo_order)
-
-
-def _rounded(score: float) -> float:
-    """Equal records differ in the last bits, and equal scores are put in order by id."""
-    return round(score, 5)
-
-
-def _order(hit: IndexHit) -> tuple[float, RecordKey]:
-    return -hit.score, hit.key
-
-
-def _photo_order(hit: PhotoHit) -> tuple[float, str]:
-    return -hit.score, hit.photo_id

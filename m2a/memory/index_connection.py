@@ -1,4 +1,4 @@
-"""The index's connection: whose it is, and how it is opened again where Milvus Lite or its file has failed."""
+"""The index's connection, and how it is reopened if Milvus Lite or its file has failed."""
 
 import os
 import sqlite3
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class IndexConnection:
-    """A client of Milvus, and for Milvus Lite its process and its file, which this process alone may have open.
+    """A client of Milvus, and for Milvus Lite also its process and its file, which only this process may have open.
 
-    A file that cannot be opened is put aside and an empty one begun: all in it can be made again. `client` changes
-    whenever the connection is opened again. Whoever opens it again sees to it that nobody writes meanwhile.
+    A file that cannot be opened is set aside and replaced by an empty one, since the index can be rebuilt. `client` changes
+    whenever the connection is reopened; the caller must see to it that nobody writes meanwhile.
     """
 
     client: "MilvusClient"
@@ -36,13 +36,13 @@ class IndexConnection:
             raise
 
     def close(self) -> None:
-        """Also ends Milvus Lite's process and frees its file."""
+        """Closes the client; for Milvus Lite also ends its process and unlocks its file."""
         self.is_closed = True
         self._end()
         self._release()
 
     def reopen(self) -> bool:
-        """Read the file of Milvus Lite anew, and say whether it is whole; one that is not stays closed.
+        """Reopens the file of Milvus Lite. Returns False, with the file closed, if it is damaged.
 
         Raises `IndexUnavailableError`.
         """
@@ -56,8 +56,8 @@ class IndexConnection:
         self.client = open_client(self.uri, again=True)
         return True
 
-    def begin_anew(self) -> None:
-        """Put the file of Milvus Lite aside for an empty one; it is back in its place where none can be opened.
+    def start_empty(self) -> None:
+        """Sets the file of Milvus Lite aside and opens an empty one, or restores it if that fails.
 
         Raises `IndexUnavailableError`.
         """
@@ -66,7 +66,7 @@ class IndexConnection:
             aside = lite_file.put_aside(self._file)
         except OSError as error:
             raise IndexUnavailableError(
-                f"The index {self.uri} cannot be read, nor be replaced ({error.strerror}); delete it and start again."
+                f"The index {self.uri} can be neither read nor replaced ({error.strerror}); delete it and start again."
             ) from error
         try:
             self.client = open_client(self.uri, again=True)
@@ -76,7 +76,7 @@ class IndexConnection:
             raise
 
     def compact(self) -> None:
-        """Wipe what was deleted from the file: Milvus Lite leaves deleted rows readable in it (a server compacts later)."""
+        """Removes deleted rows from the file for good, where Milvus Lite leaves them readable. A server compacts by itself."""
         if not self.is_lite:
             return
         self._end()
@@ -95,7 +95,7 @@ class IndexConnection:
         except IndexUnavailableError:
             if not self.is_lite or not os.path.lexists(self._file):
                 raise
-        self.begin_anew()
+        self.start_empty()
 
     def _end(self) -> None:
         if hasattr(self, "client"):

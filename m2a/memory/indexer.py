@@ -1,4 +1,4 @@
-"""Brings the index up to date with SQL. A crash at any point makes a memory late, never lost, doubled or leaked."""
+"""Brings the index up to date with SQL. After a crash at any point, a record is late, but never lost, doubled or leaked."""
 
 import logging
 import threading
@@ -11,7 +11,8 @@ from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, f
 
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash, keep_only_vectors
-from m2a.memory.index import MemoryIndex, PhotoRow, TextRow
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_rows import PhotoRow, TextRow
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_captions import with_captions
@@ -40,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The index is not what SQL says: the record is missing in it, of another version, or should not be there."""
+    """A difference between the index and SQL: a record is missing, has another version, or should not be there."""
 
     owner: str
     record: Record
@@ -49,23 +50,23 @@ class Difference:
 
 
 def entry_text(entry: MemoryEntry) -> str:
-    """What an entry is found by: text and caption, as published (M2A, section 3.3). Its writer puts the date in the text."""
+    """Returns the text of an entry's vector: text and caption, as published (M2A, section 3.3). The text includes its date."""
     return f"{entry.text} {entry.caption}".strip()
 
 
 def message_text(message: Message) -> str:
-    """What a message's vector is of. The date belongs in it: questions name dates, messages do not."""
+    """Returns the text of a message's vector. It includes the date, because questions name dates and messages do not."""
     return f"{message.speaker}: {message.text} ({message.said_at:%-d %B %Y})"
 
 
 class Indexer:
-    """Drains the outbox. One at a time may work on a database and its index; threads take turns.
+    """Writes the changes in the outbox to the index. A database and its index may have one indexer; its threads take turns.
 
-    A row of the outbox says only that a record changed. What to do is looked up in SQL when its turn comes: a living
-    record is put, one that is gone is deleted, so that doing it twice or late does no harm.
+    A row of the outbox only says that a record changed. The indexer looks up the record in SQL: a live record is put into the
+    index, and a record that is gone is deleted. So it does no harm to do this twice or late.
 
-    With a `record_encoder` it keeps in `ranked` what ranking needs of each record. That is written before the index is:
-    what the index finds can be ranked.
+    With a `record_encoder`, it also keeps in `ranked` what ranking needs of each record. It does that first, so that whatever
+    the index finds can be ranked.
     """
 
     def __init__(
@@ -91,14 +92,14 @@ class Indexer:
         self._lock = threading.Lock()
         self._looking_for_loss = threading.Lock()
         self._owner_locks: dict[str, threading.Lock] = {}
-        self._emptied = 0  # how often, by `rebuild`
+        self._emptied = 0  # counts how often the index was emptied
         self._looked_for_loss = False
 
     def drain(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
-        """Tell the index what changed, of one owner or of all; how many changes that was.
+        """Writes the changes of one owner, or of all, to the index, and returns their number.
 
-        Returns once the index has all that was written before the call, or it `is_cancelled`. A photo whose file is damaged
-        stays in the outbox and is logged. An index that fails is mended, once.
+        Returns when the index has everything that was written before the call, or once it `is_cancelled`. A photo whose file is
+        damaged stays in the outbox and is logged. If the index fails, it is mended once.
         """
         try:
             return self._drain(owner, is_cancelled)
@@ -107,13 +108,13 @@ class Indexer:
             return self._drain(owner, is_cancelled)
 
     def when_current(self, owner: str, read: Callable[[], T]) -> T:
-        """What `read` finds in an index that has all of the owner's records that were written before the call.
+        """Calls `read` when the index has all of the owner's records that were written before, and returns its result.
 
-        An index that fails is mended, once.
+        If the index fails, it is mended once.
         """
         mended = False
         while True:
-            with self._lock_of(owner):  # not half-way through a rebuild
+            with self._lock_of(owner):  # not in the middle of a rebuild
                 emptied = self._emptied
             self.drain(owner)
             try:
@@ -128,25 +129,25 @@ class Indexer:
                 return found
 
     def mend(self) -> None:
-        """Have an index that fails opened anew, without its file where that is damaged; the next `drain` fills it again.
+        """Reopens an index that fails, with an empty file if its file is damaged. The next `drain` fills it again.
 
-        Raises `IndexUnavailableError` where not even that helps.
+        Raises `IndexUnavailableError` if that does not help.
         """
-        _log.warning("The index does not do its work; it is opened anew.")
+        _log.warning("The index failed and is reopened.")
         with self._no_drains():
             self._emptied += 1
             self._looked_for_loss = False
             self._index.mend()
 
     def faults(self) -> list[str]:
-        """What is broken in the index, a sentence each; `mend` and `drain` put it right."""
+        """Returns a sentence for each fault in the index. `mend` and `drain` repair them."""
         with self._no_drains():
-            self._emptied += 1  # what it could not read of its file is missing from now on
+            self._emptied += 1  # rows that it cannot read are missing from now on
             self._looked_for_loss = False
             return self._index.faults()
 
     def purge(self) -> None:
-        """Bring the index up to date and wipe what was deleted, from its file and from the cache of vectors."""
+        """Brings the index up to date, and removes what was deleted from its file and from the cache of vectors."""
         self.drain()
         with self._no_drains():
             with self._database.transaction() as connection:
@@ -167,16 +168,16 @@ class Indexer:
         return hashes
 
     def backlog(self, owner: str | None = None) -> int:
-        """How many changes the index has not been told; 0 means that it is complete."""
+        """Returns the number of changes that are not in the index yet; 0 means that it is complete."""
         with self._database.snapshot() as connection:
             return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
 
     def rebuild(self, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
-        """Empty the index and fill it from SQL; how many records. Once it `is_cancelled`, it returns before they are all in.
+        """Empties the index, fills it from SQL and returns the number of records. Returns early once it `is_cancelled`.
 
-        What a crash or that leaves out, the next `drain` puts in.
+        The next `drain` adds what a crash or a cancellation left out.
         """
-        # What a drain has told the index and still has in the outbox would be dropped here and crossed off there.
+        # Without this lock, a drain could cross off the outbox what is dropped from the index here.
         with self._no_drains():
             self._emptied += 1
             with self._database.transaction() as connection:
@@ -194,7 +195,7 @@ class Indexer:
         return records
 
     def differences(self, owner: str) -> list[Difference]:
-        """Compare every row of the owner's index with SQL; what waits in the outbox is no difference."""
+        """Compares every row of the owner's index with SQL, except what waits in the outbox."""
         with self._lock_of(owner):
             with self._database.read(owner) as unit:
                 waiting = {
@@ -221,7 +222,7 @@ class Indexer:
         return [difference for key, difference in unique.items() if key not in waiting]
 
     def _living(self, unit: UnitOfWork) -> tuple[dict[str, int], dict[str, int]]:
-        """The versions of the texts and of the photos that the index is to hold, by its keys."""
+        """Returns the versions of the texts and photos that the index should hold, by its keys."""
         entries = unit.execute(select(entry.c.memory_id, entry.c.version).where(unit.owns(entry), entry.c.alive))
         texts = {f"entry:{memory_id}": version for memory_id, version in entries}
         messages = self._raw.versions(unit)
@@ -230,7 +231,7 @@ class Indexer:
         return texts, dict.fromkeys(photos - forgotten_photos(unit), 1)
 
     def repair(self, differences: Iterable[Difference]) -> int:
-        """Put the records right in the index; how many."""
+        """Repairs the records in the index, and returns their number."""
         records = self._enqueue(differences)
         self.drain()
         return records
@@ -250,14 +251,14 @@ class Indexer:
         return ("photo",) if self._index.encoders.word_dimensions is None else ("photo", "photo_text")
 
     def _lock_of(self, owner: str) -> threading.Lock:
-        """One owner's photos, which take long, keep no other owner waiting."""
+        """Returns the owner's lock. Each owner has one, so that one owner's photos do not make others wait."""
         with self._lock:
             return self._owner_locks.setdefault(owner, threading.Lock())
 
     @contextmanager
     def _no_drains(self) -> Iterator[None]:
-        """Nobody tells the index anything meanwhile."""
-        with self._lock, ExitStack() as held:  # with `_lock` nobody gets a lock that is not there yet
+        """Keeps everybody from writing to the index."""
+        with self._lock, ExitStack() as held:  # `_lock` keeps others from making a new owner lock
             for lock in self._owner_locks.values():
                 held.enter_context(lock)
             yield
@@ -265,7 +266,7 @@ class Indexer:
     def _drain(self, owner: str | None, is_cancelled: Callable[[], bool]) -> int:
         self._refill_what_was_lost()
         owners = [owner] if owner is not None else self._owners_with_changes()
-        return sum(self._drain_owner(of, is_cancelled) for of in owners if self.backlog(of))
+        return sum(self._drain_owner(each, is_cancelled) for each in owners if self.backlog(each))
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.snapshot() as connection:
@@ -296,7 +297,7 @@ class Indexer:
             ).all()
 
     def _apply(self, owner: str, changes: Sequence) -> list[int]:  # type: ignore[type-arg]
-        """Tell the index of one owner's changes; the sequence numbers of those it now has."""
+        """Writes one owner's changes to the index. Returns the sequence numbers of those that are done."""
         memory_ids, message_ids, photo_ids = (
             list(dict.fromkeys(change.record_id for change in changes if change.record == record))
             for record in ("entry", "message", "photo")

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from m2a.memory import change_log, conversations
+from m2a.memory.kept_back import forgettings_of
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.unit_of_work import UnitOfWork
+from m2a.memory.withheld import withhold
 from m2a.speakers import ASSISTANT, USER
-from m2a.types import EvidenceRange, MemoryEntry
+from m2a.types import EvidenceRange, MemoryEntry, MessageSpan
 
 CHANGES_IN_MEMORY = "Changes in Memory"  # the title of the conversation that records manual changes
 KEPT = "I keep this, although I erased the words that it came from: "
@@ -22,18 +24,23 @@ def keep(
 ) -> dict[int, EvidenceRange]:
     """Records that the user keeps the entries. Returns, by memory id, the message that says so.
 
-    The message shows the photos of the entry.
+    The message shows the photos of the entry. Where the entry is kept back, so are its words and photos in the message.
     """
     if not entries:
         return {}
     conversation_id = changes_in_memory(unit, raw, now)
     place = unit, conversation_id
     evidence = {}
+    forgettings = forgettings_of(unit, [entry.memory_id for entry in entries])
     for entry in entries:
         message = raw.append(
             *place, role="user", speaker=USER, text=f"{KEPT}{entry.text}", photos=entry.photo_ids, said_at=now
         )
         evidence[entry.memory_id] = EvidenceRange(message.message_id, message.message_id)
+        if entry.memory_id in forgettings:
+            words = MessageSpan(message.message_id, len(KEPT), len(message.text))
+            photos = [(message.message_id, photo_id) for photo_id in message.photos]
+            withhold(unit, forgettings[entry.memory_id], [words] if entry.text else [], photos)
     kept = f"{len(evidence)} memories" if len(evidence) > 1 else "this memory"
     reply = raw.append(*place, role="assistant", speaker=ASSISTANT, text=f"I keep {kept}.", said_at=now)
     answers = evidence[entries[-1].memory_id].last

@@ -70,6 +70,12 @@ def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason
     return None if row is None else (row.forgetting_id, row.reason)
 
 
+def forgettings_of(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, int]:
+    """Returns, by memory id, the forgettings that keep back the entries among the ids."""
+    rows = unit.rows_among((kept_back.c.memory_id, kept_back.c.forgetting_id), memory_ids)
+    return {row.memory_id: row.forgetting_id for row in rows}
+
+
 def past_their_day(unit: UnitOfWork, today: date) -> list[int]:
     """Returns the ids of the live entries whose last day is before today."""
     past = (unit.owns(entry), entry.c.used_until < today.isoformat(), entry.c.alive)

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 
 from m2a.memory import memory_listing, memory_summary
 from m2a.memory.bank import MemoryBank
+from m2a.memory.naming import naming
 from m2a.memory.stores import Stores
 from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMemory, Query, Subject, SubjectSummary
 
+SUBJECTS = 100
 MESSAGES_FOUND = 50
 MESSAGES_OPENED = 20
 CLOSEST = 3  # memories to show if none is relevant
@@ -37,15 +39,18 @@ class MemoryBrowser:
         with self._database.read(self._owner) as unit:
             return memory_listing.last_updated(unit)
 
-    def subjects(self, limit: int = 100) -> list[Subject]:
+    def subjects(self) -> list[Subject]:
         """Returns the subjects of the live entries, those with the most entries first."""
         with self._database.read(self._owner) as unit:
-            return memory_listing.subjects(unit, limit)
+            return memory_listing.subjects(unit, SUBJECTS)
 
-    def summary(self) -> list[SubjectSummary]:
-        """Returns the newest memories about the most frequent subjects, and about none."""
+    def overview(self) -> tuple[list[Subject], list[SubjectSummary]]:
+        """Returns the same subjects, and the newest memories about the most frequent of them, and about none."""
         with self._database.read(self._owner) as unit:
-            return memory_summary.summary(unit, self._semantic, self._clock().tzinfo or UTC)
+            names = naming(unit)  # reads all memories
+            subjects = memory_listing.subjects(unit, SUBJECTS, names)
+            zone = self._clock().tzinfo or UTC
+            return subjects, memory_summary.summary(unit, self._semantic, zone, subjects, names)
 
     def find(self, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
         """Returns at most `k` memories that are relevant to the words and pass the filter, best first.

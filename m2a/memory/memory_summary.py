@@ -1,26 +1,28 @@
 """Summarises the memory: the newest memories about each of the most frequent subjects, in their own words."""
 
+from collections.abc import Sequence
 from datetime import tzinfo
 
 from m2a.memory import memory_listing
 from m2a.memory.entry_reader import EntryReader
-from m2a.memory.naming import naming
+from m2a.memory.naming import Naming
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.types import MemoryFilter, SubjectSummary
+from m2a.types import MemoryFilter, Subject, SubjectSummary
 
 SUBJECTS = 6  # at most; memories about no subject follow them
 LINES = 3  # memories about each subject
 
 
-def summary(unit: UnitOfWork, reader: EntryReader, zone: tzinfo) -> list[SubjectSummary]:
-    """Returns the most frequent subjects with their newest memories, and last the memories about no subject.
+def summary(
+    unit: UnitOfWork, reader: EntryReader, zone: tzinfo, subjects: Sequence[Subject], names: Naming
+) -> list[SubjectSummary]:
+    """Returns the first of the subjects with their newest memories, and last the memories about no subject.
 
     A memory appears under one subject only.
     """
     listed: list[int] = []
     summaries = []
-    names = naming(unit)
-    for subject in [*memory_listing.subjects(unit, SUBJECTS, names), None]:
+    for subject in (*subjects[:SUBJECTS], None):
         of_subject = MemoryFilter(concept_id=subject.concept_id) if subject else MemoryFilter(about_nobody=True)
         count = LINES + len(listed)
         newest = memory_listing.newest_first(unit, of_subject, zone, start=0, count=count, names=names)

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pymilvus import MilvusClient
 
 _OPEN_ATTEMPTS = 4
-_STARTING = 0.5  # seconds that Milvus Lite's starter waits
+_STARTING = 0.5  # seconds that Milvus Lite waits for its process to start
 _KILLED = 60  # seconds until a process that was killed has ended, however busy the machine is
 _CONNECT_TIMEOUT = 8  # seconds
-_LITE_CONNECT_TIMEOUT = 30  # it runs by then, and a busy machine is slow: its file must not be taken for damaged
-# Milvus Lite hangs up on a client that pings while it is idle, and gRPC then complains on standard error.
+_LITE_CONNECT_TIMEOUT = 30  # long enough for a busy machine, so that the file is not taken for damaged
+# Milvus Lite disconnects clients that ping while idle, and gRPC then prints complaints.
 _WITHOUT_PINGS = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": False}
 _SOCKET_PATH = 103  # bytes that a socket's path may have on macOS; Linux takes four more
-_SOCKET_ENDING = len("_.sock") + 36  # what Milvus Lite adds, the file's name among it
-TIMEOUT = 20  # seconds; without one pymilvus tries again for minutes
-SLOW_TIMEOUT = 300  # for making, loading and writing
+_SOCKET_ENDING = len("_.sock") + 36  # what Milvus Lite appends, including the file's name
+TIMEOUT = 20  # seconds; without a limit, pymilvus retries for minutes
+SLOW_TIMEOUT = 300  # for creating and loading collections, and for writing
 
 
 class IndexUnavailableError(UserError):
@@ -36,22 +36,25 @@ class IndexUnavailableError(UserError):
 
 
 def is_lite(uri: str) -> bool:
-    """A file's path is of Milvus Lite, an address of a server."""
+    """Whether the URI is the path of a Milvus Lite file, and not the address of a server."""
     return "://" not in uri
 
 
 def open_client(uri: str, *, again: bool = False) -> "MilvusClient":
-    """Raises `IndexUnavailableError`. `again`: this process had it open, and nobody else can hold the file."""
+    """Opens a client. Raises `IndexUnavailableError`.
+
+    With `again`, this process had the file open before, so nobody else can have it.
+    """
     lite = is_lite(uri)
     with suppress(ImportError):
-        import scipy.sparse  # noqa: F401  # pymilvus imports it in its first search: two threads there can deadlock
+        import scipy.sparse  # noqa: F401  # otherwise pymilvus imports it in its first search, where two threads can deadlock
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # milvus-lite's use of pkg_resources
         from pymilvus import MilvusClient
         from pymilvus.exceptions import MilvusException
 
         for name in ("pymilvus", "milvus_lite"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is raised
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # failures are raised anyway
         if lite:
             _start_quietly()
             with suppress(OSError):
@@ -59,7 +62,7 @@ def open_client(uri: str, *, again: bool = False) -> "MilvusClient":
     attempts = (2 if again else _OPEN_ATTEMPTS) if lite else 1
     for attempt in range(attempts):
         if attempt:
-            time.sleep(attempt / 2)  # a process before us may still be letting go of the file
+            time.sleep(attempt / 2)  # an earlier process may still be closing the file
         try:
             options = _WITHOUT_PINGS if lite else {}
             timeout = _LITE_CONNECT_TIMEOUT if lite else _CONNECT_TIMEOUT
@@ -71,29 +74,29 @@ def open_client(uri: str, *, again: bool = False) -> "MilvusClient":
             failure: Exception = error
             end_lite(uri)
     reason = getattr(failure, "message", None) or str(failure)
-    remedy = " If it stays so, delete that file: the index is built anew from the database." if lite else ""
+    remedy = " If this persists, delete that file; the index is rebuilt from the database." if lite else ""
     raise IndexUnavailableError(f"Cannot open the index {uri}: {reason.rstrip('.')}.{remedy}") from failure
 
 
 def _make_private(file: Path) -> None:
-    """Milvus Lite makes its lock file readable to everybody."""
+    """Makes the file and Milvus Lite's lock file readable only by this user."""
     for made in (file, file.with_name(f".{file.name}.lock")):
         with suppress(OSError):
             made.chmod(0o600)
 
 
 def end_lite(uri: str) -> None:
-    """Milvus Lite's process, if there is one."""
+    """Ends Milvus Lite's process, if there is one."""
     if is_lite(uri):
         from milvus_lite.server_manager import server_manager_instance
 
-        if str(Path(uri).resolve()) in server_manager_instance._servers:  # else it complains
+        if str(Path(uri).resolve()) in server_manager_instance._servers:  # otherwise it logs a complaint
             server_manager_instance.release_server(uri)
 
 
 @contextmanager
 def answering(uri: str) -> Iterator[None]:
-    """A failure of Milvus, as an error of ours."""
+    """Turns a failure of Milvus into `IndexUnavailableError`."""
     from grpc import RpcError
     from pymilvus.exceptions import MilvusException
 
@@ -109,9 +112,9 @@ def answering(uri: str) -> Iterator[None]:
 
 
 class FileLock:
-    """Held while the index is open; the system lets go of it with the process.
+    """A lock that is held while the index is open, and released by the system when the process ends.
 
-    Milvus Lite has one of its own, but whom it refuses deletes it on the way out, and then the next is let in.
+    Milvus Lite has a lock of its own, but a process that it refuses deletes that lock when it exits, so the next one gets in.
     """
 
     def __init__(self, path: Path) -> None:
@@ -134,16 +137,17 @@ class FileLock:
 
 
 def _start_quietly() -> None:
-    """Make Milvus Lite's process keep off our standard output, which is for answers, and out of the way of Ctrl-C."""
+    """Keeps Milvus Lite's process from writing to our standard output and from receiving Ctrl-C."""
     import subprocess
     from types import SimpleNamespace
 
     import milvus_lite.server
 
     class LiteProcess(subprocess.Popen[bytes]):
-        """Its starter waits half a second to see whether it ends; that it listens says as much, and sooner.
+        """Milvus Lite's process with shorter and longer waits.
 
-        Whoever ends it kills it where it does not end by itself, and waits three seconds: on a busy machine that is too short.
+        Milvus Lite waits half a second to see whether its process fails to start; here the wait ends as soon as the process
+        listens. And after killing it Milvus Lite waits three seconds, which is too short on a busy machine.
         """
 
         is_killed = False
@@ -170,13 +174,13 @@ def _start_quietly() -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        umask=0o077,  # the file holds everybody's words
+        umask=0o077,  # the file contains the words of all owners
     )
     milvus_lite.server.subprocess = SimpleNamespace(Popen=popen, TimeoutExpired=subprocess.TimeoutExpired)
     milvus_lite.server.tempfile = SimpleNamespace(mktemp=_socket_start)
 
 
 def _socket_start() -> str:
-    """How the path of Milvus Lite's socket begins: in the temporary folder, but where a cluster's is too long a path."""
+    """Returns the beginning of the socket's path: in the temporary folder, or in /tmp if that path is too long for a socket."""
     inside = tempfile.mktemp()
     return inside if len(os.fsencode(inside)) + _SOCKET_ENDING <= _SOCKET_PATH else tempfile.mktemp(dir="/tmp")

@@ -1,7 +1,7 @@
 """Finds the names in a question: capitalised words that do not begin a sentence."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from m2a.memory.words import finished_words
 
@@ -10,6 +10,11 @@ from m2a.memory.words import finished_words
 _HELD = 3
 
 _RUN = re.compile(r"[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
+# Those of a question, right before the one whom it is about.
+_AUXILIARY = re.compile(
+    r"\b(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must)\s+\Z", re.I
+)
+_HAS = re.compile(r"['’]s\Z")
 _SENTENCE_END = (".", "?", "!")
 _CALENDAR = frozenset(
     finished_words(
@@ -24,14 +29,21 @@ def names_in(text: str) -> list[frozenset[str]]:
 
     Consecutive capitalised words are one name. Months and weekdays are not names.
     """
-    names = []
-    for run in _RUN.finditer(text):
-        before = text[: run.start()].rstrip()
-        begins = not before or before.endswith(_SENTENCE_END)
-        name = run[0].partition(" ")[2] if begins else run[0]
-        if words := frozenset(finished_words(name)) - _CALENDAR:
-            names.append(words)
-    return names
+    return [name for name, _first, _last in _named(text)]
+
+
+def asked_of(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
+    """Returns the names of those whom the question is about and of whom the memory holds nothing: "when did John get Max?"
+
+    They follow an auxiliary verb or have something ("John's"). A word of each is in no record, and is no speaker's; the
+    arguments are those of `known_names`.
+    """
+    known = {word for word, records in holding.items() if records}.union(speakers)
+    return [
+        name
+        for name, first, last in _named(text)
+        if not name <= known and (_AUXILIARY.search(text, 0, first) or _HAS.search(text, first, last))
+    ]
 
 
 def known_names(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
@@ -44,3 +56,13 @@ def known_names(text: str, holding: Mapping[str, int], speakers: Collection[str]
         for name in names_in(text)
         if not name.issubset(speakers) and all(holding.get(word, 0) >= _HELD for word in name)
     ]
+
+
+def _named(text: str) -> Iterator[tuple[frozenset[str], int, int]]:
+    """Yields the finished words of each name, and where it begins and ends."""
+    for run in _RUN.finditer(text):
+        before = text[: run.start()].rstrip()
+        begins = not before or before.endswith(_SENTENCE_END)
+        first = run.start() + len(run[0].partition(" ")[0]) + 1 if begins else run.start()
+        if words := frozenset(finished_words(text[first : run.end()])) - _CALENDAR:
+            yield words, first, run.end()

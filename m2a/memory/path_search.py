@@ -1,10 +1,10 @@
-"""One path of a search: the hits of the index, and which records SQL confirms behind them."""
+"""One path of a search: the hits of the index, and the records that SQL confirms for them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from m2a.memory.index import IndexHit, PhotoHit
+from m2a.memory.index_rows import IndexHit, PhotoHit
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.record_versions import record_versions
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -15,16 +15,16 @@ Fetched = Sequence[IndexHit] | Sequence[PhotoHit]
 
 PATH_DEPTH = 10  # as published: the best ten of each path are fused
 
-# A few more than the depth, as some hits may be stale, and ties at the last must be seen to be put in order. Of BM25's half as
-# many again, where it was asked for many: its scores tie in long runs.
+# Hits beyond the depth, because some may be stale, and ties at the end must all be known to be ordered. BM25 needs more, because
+# its scores have long ties.
 _SPARE = 6
 _SPARE_OF_TIES = 0.5
-_MORE = 8  # times as many where that was not enough
+_MORE = 8  # how many times more to fetch if that was not enough
 
 
 @dataclass(slots=True)
 class PathSearch:
-    """What one path found so far: of `limit` hits of the index those that SQL confirms, best first."""
+    """The state of one path: the first `limit` hits of the index, and those of them that SQL confirms, best first."""
 
     last_limit: int
     depth: int
@@ -34,19 +34,19 @@ class PathSearch:
     ranking: dict[RecordKey, IndexHit] = field(default_factory=dict)
 
     def raise_limit(self) -> int:
-        """Ask for more than before; for how many."""
+        """Raises the limit and returns it."""
         spare = max(_SPARE, round(_SPARE_OF_TIES * self.depth)) if self.has_ties else _SPARE
         self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + spare
         return self.limit
 
     @property
     def first(self) -> Iterable[RecordKey]:
-        """Those of the ranking that count, as deep as the path goes."""
+        """The records of the ranking that count, up to the depth of the path."""
         return islice(self.ranking, self.depth)
 
     @property
     def is_settled(self) -> bool:
-        """Nothing further down can get among the first: enough of them are confirmed, and no tie goes on unseen."""
+        """Whether more hits cannot change the first: enough are confirmed, and no tie continues beyond the hits."""
         if len(self.hits) < self.limit or self.limit >= self.last_limit:
             return True
         if len(self.ranking) < self.depth:
@@ -56,10 +56,10 @@ class PathSearch:
 
 
 class Confirmation:
-    """Confirms the hits of searches side by side: a record that is this owner's, alive, and of the version that was found.
+    """Confirms hits in SQL: the record must be this owner's, live, and of the version that was found.
 
-    Of messages only those before the message `before` are confirmed, where that is given, of entries those `within`. A
-    message that the user edited is not: another has taken its place.
+    If given, messages must come before the message `before`, and entries must be `within` these ids. Messages that the user
+    edited are not confirmed, because others took their place.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Confirmation:
         self._edited: frozenset[int] | None = None
 
     def confirm(self, unit: UnitOfWork, searches: Sequence[PathSearch], fetched: Sequence[Fetched]) -> None:
-        """Give each of the searches what the index fetched for it, and fill its ranking with what is confirmed of that."""
+        """Stores what the index returned in each of the searches, and the confirmed hits in its ranking."""
         holders = self._holders(unit, {hit.photo_id for hits in fetched for hit in hits if isinstance(hit, PhotoHit)})
         keys = {hit.key for hits in fetched for hit in hits if isinstance(hit, IndexHit)}
         self._look_up(unit, keys.union(*holders.values()))
@@ -98,7 +98,7 @@ class Confirmation:
                         search.ranking.setdefault(key, IndexHit(key, versions[key], hit.score))
 
     def _holders(self, unit: UnitOfWork, photo_ids: Collection[str]) -> Mapping[str, list[RecordKey]]:
-        """The records that a photo stands for: all that hold it, oldest first."""
+        """Returns, by photo, all records that hold it, oldest first."""
         holders: dict[str, list[RecordKey]] = {}
         if photo_ids and "entry" in self._kinds:
             for photo_id, memory_ids in self._semantic.with_photos(unit, photo_ids).items():
@@ -109,7 +109,7 @@ class Confirmation:
         return holders
 
     def within_reach(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
-        """Those among the keys that this search may find, if they are there."""
+        """Returns the keys that this search may find, whether or not they exist."""
         if self._edited is None:
             self._edited = frozenset(self._raw.edited(unit)) if "message" in self._kinds else frozenset()
         before, within, edited = self._before, self._within, self._edited
@@ -124,7 +124,7 @@ class Confirmation:
         ]
 
     def _look_up(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> None:
-        """The versions of those among the keys that are alive and this owner's."""
+        """Reads the versions of those keys that are live records of this owner."""
         new = set(keys) - self._looked_up
         self._looked_up |= new
         if reachable := self.within_reach(unit, new):

@@ -81,13 +81,14 @@ class Retriever:
         before: int | None = None,
         within: Collection[int] | None = None,
     ) -> list[Hit]:
-        """The k best records of the kinds, the best first; fewer, or none, where no more is near enough.
+        """Returns the k best records of the kinds, best first; fewer or none if no more are near enough.
 
-        Of entries and messages together an entry and its evidence take one place, and messages that show nothing take none
-        (`places`). With `before`, no message with that id or a later one is found; with `within`, no other entry than these.
+        If both entries and messages are searched, an entry and its evidence take one place, and messages without content of
+        their own take none (`places`). With `before`, only earlier messages are found; with `within`, only these entries.
 
-        Without `relevance_floor` whatever is nearest is found, for callers that judge each hit themselves. Equal scores keep
-        the order dense, BM25, photo. Raises `IndexUnavailableError`: an outage is never an empty list.
+        Without `relevance_floor`, the nearest records are found however far they are, for callers that judge each hit
+        themselves. Equal scores keep the order dense, BM25, photo. Raises `IndexUnavailableError`, so that an outage is never an
+        empty list.
         """
         [hits] = self.search_all(
             owner, [query], kinds, k, relevance_floor=relevance_floor, before=before, within=within
@@ -105,7 +106,7 @@ class Retriever:
         before: int | None = None,
         within: Collection[int] | None = None,
     ) -> list[list[Hit]]:
-        """What `search` finds for each of the queries, searched side by side."""
+        """Returns the hits of `search` for each of the queries, which run side by side."""
         if not kinds or k < 1:
             raise ValueError(f"Ask for at least one kind of record and one hit, not {list(kinds)!r} and {k}.")
         if self._is_closed:
@@ -116,8 +117,8 @@ class Retriever:
             return Searches(self._parts, unit, queries, scope, floor=floor, measured=self._measured).hits(k)
 
     def beside(self, photos: "Mapping[str, Image]") -> "Retriever":
-        """The same retrieval, which can also be asked with photos that are stored nowhere, by id; their vectors are not kept
-        either. It closes with this one."""
+        """Returns a retriever that also accepts these photos, by id, which are not stored. Their vectors are not kept either.
+        It closes with this one."""
         parts = self._parts
 
         def vectors(owner: str, photo_ids: Sequence[str]) -> np.ndarray:

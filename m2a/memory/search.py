@@ -26,15 +26,15 @@ from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder, TokenStates
 
 _PATHS: tuple[Path, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
-_ECHOED = 4  # times as many records as there are places may be what an assistant's message repeats
-_FEW = 1_000  # entries that the index is told of by name, where only those are wanted; more are picked out of what it finds
+_ECHOED = 4  # an assistant's message may repeat this many times more records than there are places
+_FEW = 1_000  # up to this many entries, the index filters by id; beyond that, its hits are filtered
 _LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
 
 @dataclass(frozen=True, slots=True)
 class SearchParts:
-    """What every search of a retriever works with. `photo_vectors(owner, photo_ids)` gives the vectors of query photos."""
+    """What all searches of a retriever share. `photo_vectors(owner, photo_ids)` returns the vectors of query photos."""
 
     database: Database
     raw: RawMessageStore
@@ -49,7 +49,7 @@ class SearchParts:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What may be found: records of these kinds, messages before that one, no other entries than those within."""
+    """What a search may find: records of these kinds, only messages before `before`, only entries in `within`."""
 
     kinds: Collection[RecordKind]
     before: int | None = None
@@ -57,14 +57,14 @@ class Scope:
 
     @property
     def named(self) -> Collection[int] | None:
-        """The entries that the index is told of."""
+        """The entries by which the index filters, or None."""
         is_named = self.within is not None and len(self.within) <= _FEW and set(self.kinds) == {"entry"}
         return self.within if is_named else None
 
 
 @dataclass(slots=True)
 class Search:
-    """One query on its way from the index to a ranking: the hits of each path, and what is near of those."""
+    """The state of one query: the hits of each path, and those of them that are near."""
 
     query: Query
     text: str
@@ -79,8 +79,8 @@ class Search:
         return bool(self.query.photo_ids or self.query.pictures)
 
     def hold_to(self, floor: RelevanceFloor, path: Path, *, is_measured: bool) -> Collection[RecordKey]:
-        """Keep what is near of a path that is settled; those are what the ranking is to choose from."""
-        ranking_chooses = self.question is not None and is_measured  # from all that there is
+        """Keeps the near hits of a settled path, from which the ranking will choose, and returns them."""
+        ranking_chooses = self.question is not None and is_measured  # among all hits
         if ranking_chooses and (path != "photo" or not self.by_photo):
             self.is_near = self.is_near or any(self.over(floor, path))
             near = dict(self.over(NO_FLOOR, path))
@@ -93,13 +93,13 @@ class Search:
         return near
 
     def over(self, floor: RelevanceFloor, path: Path) -> Iterator[tuple[RecordKey, float]]:
-        """The first of a path, as deep as it goes, with their scores, without those under the floor."""
+        """Yields the first hits of a path, up to its depth, with their scores, without those under the floor."""
         for key in self.paths[path].first:
             if floor is NO_FLOOR or self.is_over(floor, path, key):
                 yield key, self.paths[path].ranking[key].score
 
     def rank(self, path: Path, key: RecordKey) -> int:
-        """Where the record stands among what is near on the path, from 1."""
+        """Returns the rank of the record among the near hits of the path, from 1."""
         return list(self.near[path]).index(key) + 1
 
     def is_over(self, floor: RelevanceFloor, path: Path, key: RecordKey) -> bool:
@@ -108,12 +108,12 @@ class Search:
 
 
 class Searches:
-    """Queries to the records of one owner, side by side.
+    """Runs queries on the records of one owner, side by side.
 
-    The questions are encoded, and each path is fetched for all of them at once, on threads. As soon as the index has answered
-    one path, while the others still search, its hits are confirmed by SQL and held to the floor; where stale hits took the
-    places it is fetched again. Then what is near is ranked. All but the waiting is done in the caller's thread, with one view of
-    the database: it holds Python's lock anyway.
+    Threads encode the questions and fetch each path for all of them at once. When the index has answered one path, its hits are
+    confirmed by SQL and compared with the floor, while other paths are still being fetched. A path is fetched again if too many
+    of its hits were stale. Finally the near hits are ranked. Everything but the waiting runs in the caller's thread, with one
+    snapshot of the database, because it holds Python's lock anyway.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Searches:
         self._looked_for: set[RecordKey] = set()
 
     def hits(self, k: int) -> list[list[Hit]]:
-        """Of each query the k best records, the best first; fewer where no more is near enough."""
+        """Returns the k best records for each query, best first; fewer if no more are near enough."""
         self._begin()
         while self._running:
             done, _ = wait(self._running, return_when=FIRST_COMPLETED)
@@ -156,7 +156,7 @@ class Searches:
         self._running[self._parts.threads.submit(work)] = then
 
     def _begin(self) -> None:
-        """Encode the questions, and fetch every path that the queries can take; the dense one waits for the vectors."""
+        """Starts to encode the questions, and to fetch every path of the queries; the dense path waits for the vectors."""
         index, owner, kinds, named = self._parts.index, self._unit.owner, self._scope.kinds, self._scope.named
         in_words = [search for search in self._searches if search.text]
         for search in in_words:
@@ -180,7 +180,7 @@ class Searches:
                 search.is_near = question.names_what_is_held
 
     def _encode(self, text: str) -> np.ndarray | TokenStates:
-        """The question's vector, or for a ranking all its tokens with it."""
+        """Returns the question's vector, or its token states if there is a ranking."""
         if self._parts.ranking is None:
             vector: np.ndarray = self._parts.text_encoder.encode([text])[0]
             return vector
@@ -215,7 +215,7 @@ class Searches:
         return [self._parts.index.search_photos(self._unit.owner, vectors, limit)]
 
     def _photo_vectors(self, query: Query) -> np.ndarray:
-        """Those of the query's photos, one row each."""
+        """Returns the vectors of the query's photos, one row each."""
         from PIL import Image
 
         known = self._parts.photo_vectors(self._unit.owner, query.photo_ids)
@@ -227,7 +227,7 @@ class Searches:
     def _fetch(
         self, path: Path, searches: Sequence[Search], fetch: Callable[[Sequence[Search], int], Sequence[Fetched]]
     ) -> None:
-        """Ask the index for the first of a path, for all of the searches."""
+        """Starts to fetch the first hits of a path for all of the searches."""
         if not searches:
             return
         ranking = self._parts.ranking
@@ -255,7 +255,7 @@ class Searches:
         self._submit(partial(fetch, searches, limit), confirm)
 
     def _settle(self, search: Search, path: Path) -> None:
-        """What is near of the path's hits is kept, and read for the ranking."""
+        """Keeps the near hits of a path, and reads what the ranking needs of them."""
         is_measured = path != "photo" or self._measured.photos_are_measured
         near = search.hold_to(self._floor, path, is_measured=is_measured)
         if search.question is not None and near:
@@ -273,7 +273,7 @@ class Searches:
         return with_photos(in_order, list(photos), as_equals=search.by_photo, near=agreed)
 
     def _fill(self, ranked: Sequence[Sequence[tuple[RecordKey, float]]], k: int) -> list[list[tuple[Place, Record]]]:
-        """Of each ranking the first k places with their records."""
+        """Returns the first k places of each ranking, with their records."""
         if len(self._scope.kinds) == 1:
             first = [[Place(key, score) for key, score in of_search[:k]] for of_search in ranked]
             records = self._load([place.key for of_search in first for place in of_search])
@@ -297,7 +297,7 @@ class Searches:
     def _taken(
         self, some: Sequence[Place], may_be_echoed: Sequence[RecordKey], words_of: Callable[[str], frozenset[str]]
     ) -> Iterator[tuple[Place, Record]]:
-        """The places with their records, less the messages that take none."""
+        """Yields the places with their records, without messages that do not take a place."""
         records = self._load([place.key for place in some])
         for place in some:
             record = records.get(place.key)
@@ -310,7 +310,7 @@ class Searches:
             yield place, record
 
     def _load(self, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
-        """All that were asked for until now, as far as they are alive and this owner's."""
+        """Returns all records that were asked for so far, if they are live and this owner's."""
         if unread := set(keys) - self._looked_for:
             self._looked_for |= unread
             memory_ids = [key.record_id for key in unread if key.kind == "entry"]

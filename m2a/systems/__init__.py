@@ -1,1 +1,1 @@
-"""Every memory system that can be evaluated, behind one protocol (`system.py`)."""
+"""All memory systems that can be evaluated, behind one protocol (`system.py`)."""

@@ -1,4 +1,4 @@
-"""The baseline of words: Okapi BM25 by rank-bm25, as it comes."""
+"""The baseline `bm25`: Okapi BM25 over the words of turns, by rank-bm25 with its defaults."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 class KeywordIndex:
-    """Okapi BM25 over documents, each given by its words."""
+    """Okapi BM25 over documents, each given as its words."""
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
         from rank_bm25 import BM25Okapi
@@ -25,15 +25,17 @@ class KeywordIndex:
         return int(self._okapi.corpus_size)
 
     def best(self, words: Sequence[str], k: int) -> list[int]:
-        """The places of the k best documents. A document without any of the words is not found; one that holds some is, also
-        where half of all documents do and its score is 0."""
+        """Returns the positions of the k best documents that contain any of the words, also if their score is 0, as it is for
+        words in half of all documents."""
         scores = self._okapi.get_scores(words)
-        held = [place for place, counts in enumerate(self._okapi.doc_freqs) if any(word in counts for word in words)]
-        return sorted(held, key=lambda place: (-scores[place], place))[:k]
+        matching = [
+            place for place, counts in enumerate(self._okapi.doc_freqs) if any(word in counts for word in words)
+        ]
+        return sorted(matching, key=lambda place: (-scores[place], place))[:k]
 
 
 class Bm25(TurnSearch):
-    """Every turn a document: speaker, words and date, in lower case, neither stemmed nor thinned out."""
+    """Every turn is a document of speaker, words and date, in lower case, without stemming or stop words."""
 
     name = "bm25"
 
@@ -42,17 +44,17 @@ class Bm25(TurnSearch):
         self.version = f"rank-bm25 {version('rank-bm25')}, k = {TURNS}"
         self._messages: list[Message] = []
         self._documents: list[list[str]] = []
-        self._take(memory.messages())
+        self._add(memory.messages())
 
     async def observe(self, session: Sequence[Message]) -> None:
-        self._take(session)
+        self._add(session)
 
     def search(self, question: Question, k: int) -> list[Message]:
         if not self._messages:
             return []
         return [self._messages[place] for place in self._index.best(_words(question.text), k)]
 
-    def _take(self, messages: Sequence[Message]) -> None:
+    def _add(self, messages: Sequence[Message]) -> None:
         if not messages:
             return
         self._messages += messages

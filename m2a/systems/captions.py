@@ -1,6 +1,6 @@
-"""Captions that the systems of a run share: each photo is looked at once, and everyone who uses what was seen pays for it.
+"""The captions that the systems of a run share. Each photo is captioned once, and each system that uses the caption pays for it.
 
-So what a system costs does not depend on who came before it. They are kept in a file, for a run that goes on later.
+So the cost of a system does not depend on the systems before it. Captions are kept in a file for a run that is continued.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from models.chat_model import ChatModel
 
 @dataclass(frozen=True, slots=True)
 class KeptCaption:
-    """A caption and what it took."""
+    """A caption, and the usage and time that it took."""
 
     captioner: str
     photo_id: str
@@ -36,14 +36,14 @@ class Captions:
     """By captioner and photo."""
 
     def __init__(self, file: Path, captioner: Callable[[ChatModel | None], Captioner]) -> None:
-        """`captioner` makes one over a (metered) chat model, or None where there is none."""
+        """`captioner` makes a captioner for a (metered) chat model, or for None."""
         self._file = file
         self._captioner = captioner
         self._turns: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._kept = {(one.captioner, one.photo_id): one for one in _read(file)}
 
     async def of(self, photo_id: str, photo: bytes, chat_model: ChatModel | None, meter: Meter) -> tuple[str, float]:
-        """The caption, and the seconds that an earlier one spares; `meter` is told of its calls, whoever made them.
+        """Returns the caption, and the seconds that it took if it existed already, else 0. Adds its usage to the meter.
 
         Raises what the captioner raises.
         """
@@ -68,7 +68,7 @@ class Captions:
 
 
 def _read(file: Path) -> list[KeptCaption]:
-    """Every whole line; the last one may have been cut off, and is made again."""
+    """Returns every whole line. The last one may have been cut off; its caption is made again."""
     found = []
     for line in file.read_bytes().splitlines() if file.exists() else ():
         try:

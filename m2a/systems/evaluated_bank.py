@@ -1,4 +1,4 @@
-"""A memory bank as an evaluated system sees it: its own retrieval, perhaps no raw log, and for a question no writing."""
+"""Memory banks for an evaluated system: with its own search, perhaps without a raw log, and for questions read-only."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -15,9 +15,11 @@ T = TypeVar("T")
 
 
 class EvaluatedBank(MemoryBank):
-    """`search` ranks in place of the stores' retriever and finds records of the kinds `searched` alone; without a
-    `relevance_floor` nobody's search has one. Messages after `last_message` are neither opened nor found by words: of a
-    session that is being taken in the later ones are in the log already. 0 stands for a memory without a raw log."""
+    """A bank whose `search` replaces the stores' retriever and finds only records of the kinds `searched`.
+
+    Without `relevance_floor`, no search has a floor. Messages after `last_message` cannot be opened or found, because the raw
+    log already holds the later messages of a session that is being taken in. With 0 there is no raw log.
+    """
 
     def __init__(
         self,
@@ -31,7 +33,7 @@ class EvaluatedBank(MemoryBank):
         relevance_floor: bool = True,
     ) -> None:
         super().__init__(owner, stores, clock)
-        self._ranked = search
+        self._search = search
         self._floor = relevance_floor
         self._searched = frozenset(searched)
         self._last_message = last_message
@@ -47,26 +49,26 @@ class EvaluatedBank(MemoryBank):
     ) -> list[list[Hit]]:
         self.index()
         kinds, floor = self._searched.intersection(kinds), relevance_floor and self._floor
-        return [self._ranked(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
+        return [self._search(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
-        return {message.message_id: message for message in self._said(super().messages(message_ids).values())}
+        return {message.message_id: message for message in self._until_last(super().messages(message_ids).values())}
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        return self._said(super().messages_in_ranges(ranges))
+        return self._until_last(super().messages_in_ranges(ranges))
 
     def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        return self._said(super().messages_between(start, end))
+        return self._until_last(super().messages_between(start, end))
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        return self._said(super().find_messages(query, limit))
+        return self._until_last(super().find_messages(query, limit))
 
-    def _said(self, messages: Iterable[Message]) -> list[Message]:
+    def _until_last(self, messages: Iterable[Message]) -> list[Message]:
         return [message for message in messages if message.message_id <= self._last_message]
 
 
 class QuestionBank(EvaluatedBank):
-    """For one question: all that is read is timed, and nothing is written. Captions last as long as this."""
+    """A bank for one question: measures the time of searches, writes nothing, and keeps captions in memory."""
 
     def __init__(self, owner: str, stores: Stores, *given: Any, **options: Any) -> None:
         super().__init__(owner, stores, *given, **options)
@@ -74,7 +76,7 @@ class QuestionBank(EvaluatedBank):
         self.search_seconds = 0.0
 
     def index(self) -> None:
-        """What was taken in is indexed."""
+        """Does nothing, since what was taken in is indexed."""
 
     def search_all(self, *given: Any, **options: Any) -> list[list[Hit]]:
         return self._timed(lambda: super(QuestionBank, self).search_all(*given, **options))
@@ -98,7 +100,7 @@ class QuestionBank(EvaluatedBank):
     def conversation(
         self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
     ) -> list[Message]:
-        """A question stands alone."""
+        """Returns no messages, since a question stands alone."""
         return []
 
     def write(
@@ -111,11 +113,11 @@ class QuestionBank(EvaluatedBank):
         refusals: Sequence[Refusal] = (),
         unasked: int = 0,
     ) -> list[MemoryChanged]:
-        raise PermissionError("A question of an evaluation writes nothing.")
+        raise PermissionError("A question of an evaluation must not write.")
 
 
 class _QuestionAlbum(PhotoAlbum):
-    """Captions that are made for a question last as long as this."""
+    """Keeps the captions that are made for a question in memory."""
 
     def __init__(self, owner: str, stores: Stores) -> None:
         super().__init__(owner, stores)

@@ -1,4 +1,4 @@
-"""The baseline without a memory: the whole dialogue before the model, as much of it as its window takes."""
+"""The baseline `full-context`, without a memory: the model is shown the whole dialogue, up to its window."""
 
 import time
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from m2a.types import Message
 
 
 class FullContext:
-    """Of a dialogue that does not fit, the newest turns are shown; the trace says how many were left out."""
+    """Shows the newest turns of a dialogue that does not fit; the trace says how many were left out."""
 
     name = "full-context"
-    store_only = True  # turns stay as they are, whoever answers
+    store_only = True  # turns are kept as they are, also with a chat model
 
     def __init__(self, memory: Memory, parts: Parts) -> None:
         self.version = f"the newest {parts.window:,} tokens"

@@ -1,4 +1,4 @@
-"""The baseline of hybrid search: vectors and words of turns, fused by reciprocal rank."""
+"""The baseline `hybrid`: turns by vectors and by words, fused by reciprocal rank."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from m2a.systems.system import Question
 from m2a.systems.turn_search import TURNS, TurnSearch
 from m2a.types import Message
 
-DEPTH = 50  # of either ranking
+DEPTH = 50  # of each ranking
 
 
 class Hybrid(TurnSearch):
-    """What `rag` and `bm25` find, in one ranking."""
+    """Fuses the rankings of `rag` and `bm25`."""
 
     name = "hybrid"
 

@@ -1,4 +1,4 @@
-"""M2A and its ablations: the agents of the product on a dialogue between two people."""
+"""M2A and its ablations: the app's agents on a dialogue between two people."""
 
 import asyncio
 import time
@@ -43,19 +43,20 @@ from models.chat_model import ChatModelError, TokenUsage
 Bank = TypeVar("Bank", bound=EvaluatedBank)
 
 FAILURES_IN_A_ROW = 3
-_QUESTION_ID = 2**62 - 1  # a question comes after all that was said
-CHAT_TURNS = 5  # that the ChatAgent sees when it decides on an update, whatever goes along to the manager
+_QUESTION_ID = 2**62 - 1  # greater than the id of every message
+CHAT_TURNS = 5  # turns that the ChatAgent sees when it decides on an update
 
 
 class M2ASystem:
-    """Without a chat model the offline rules decide, message by message, as they know one speaker at a time.
+    """M2A as an evaluated system.
 
-    With one, the update goes through the consent check as in the product; what is refused is not written, and nobody is
-    asked. Where two people talk, each counts as the user and states what they say, and nobody takes the place of what the
-    other told. Where the data has an assistant, its messages are the assistant's: they are the reply, or what the user agrees
-    to, and nothing is kept of them as the user's.
+    Without a chat model, the offline rules take in message by message, since they know one speaker at a time. With a chat model,
+    updates pass the consent check as in the app; refused changes are not written, and nobody is asked.
 
-    In a run of retrieval alone it keeps the messages as they are and ranks them.
+    If two people talk, each of them counts as the user, and no statement of one replaces a statement of the other. If the data
+    has an assistant, its messages are replies, or proposals that the user agrees to; they are never kept as the user's words.
+
+    With `retrieval_only`, messages are kept as they are and ranked.
     """
 
     def __init__(self, name: str, variant: Variant, memory: Memory, parts: Parts) -> None:
@@ -76,11 +77,11 @@ class M2ASystem:
         people = tuple(dict.fromkeys(message.speaker for message in session if message.role == "user"))
         every = self._variant.update_every if self._parts.chat_model is not None else 1
         for start in range(0, len(session), every):
-            await self._take(session[: start + every], start, people)
+            await self._take_in(session[: start + every], start, people)
         await asyncio.to_thread(self._memory.index)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
-        """Of entries the evidence, an entry's in the order in which it was said."""
+        """Returns the messages found, with the evidence of an entry in its place and in order."""
         query = Query(question.text, question.photos)
         hits = await asyncio.to_thread(
             self._search(), self._memory.owner, query, self._kinds, k, relevance_floor=self._variant.relevance_floor
@@ -118,8 +119,8 @@ class M2ASystem:
         if reply.failure is not None:
             raise ChatModelError(reply.failure)
         if reply.partial:
-            raise asyncio.CancelledError  # the agent gave what there was; of a question half an answer counts as none
-        sources, context_tokens = policy.put_before()
+            raise asyncio.CancelledError  # an incomplete answer counts as none
+        sources, context_tokens = policy.shown_to_model()
         return Answer(
             reply.text,
             sources,
@@ -128,16 +129,16 @@ class M2ASystem:
             search_seconds=bank.search_seconds,
             seconds=time.perf_counter() - began,
             trace=[
-                *(_told(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
-                *({"context": _context(context)} for context in policy.contexts),
+                *(_trace_step(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
+                *({"context": _trace_context(context)} for context in policy.contexts),
             ],
         )
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, since nothing is open."""
 
-    async def _take(self, said: Sequence[Message], start: int, people: tuple[str, ...]) -> None:
-        """The Update stage of one exchange, which begins at `start`; an exchange that gets no answer is counted."""
+    async def _take_in(self, said: Sequence[Message], start: int, people: tuple[str, ...]) -> None:
+        """Runs the Update stage for the exchange from `start` on. Counts a failure if the model gives no usable answer."""
         exchange = [message for message in said[start:] if message.role == "user"]
         if not exchange:
             return
@@ -149,7 +150,7 @@ class M2ASystem:
             update = await self._update(bank, policy, meter, said, exchange, people)
             changes = tuple(_resting_on(change, exchange) for change in update.changes)
             if metered is None and exchange[-1].speaker != exchange[-1].role:
-                changes = tuple(_in_the_words_of(exchange[-1].speaker, change) for change in changes)
+                changes = tuple(_attributed_to(exchange[-1].speaker, change) for change in changes)
             await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
             self._failures_in_a_row = 0
         except ChatModelError:
@@ -196,7 +197,7 @@ class M2ASystem:
         return await decide_update(policy, manager, state, UsageMeter(), context=context)
 
     def _bank(self, kind: type[Bank], now: datetime, last_message: int) -> Bank:
-        """The memory up to this message, with what the variant leaves of it. Its clock stands still at `now`."""
+        """Returns the memory up to this message, as the variant sees it, with a clock that stands still at `now`."""
         variant = self._variant
         return kind(
             self._memory.owner,
@@ -226,7 +227,7 @@ class M2ASystem:
 
 
 class _Answering:
-    """The policy, told how short an answer should be; remembers what was put before it."""
+    """The policy that answers. It remembers the contexts that the model was shown."""
 
     def __init__(self, policy: OfflineRules | LanguagePolicy) -> None:
         self._policy = policy
@@ -243,13 +244,13 @@ class _Answering:
         self.contexts: tuple[MemoryContext, ...] = ()
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
-        self.contexts = (*state.context, *(_seen(step.observation) for step in state.steps))
+        self.contexts = (*state.context, *(_context_of(step.observation) for step in state.steps))
         async with aclosing(self._policy.reply(state)) as pieces:
             async for piece in pieces:
                 yield piece
 
-    def put_before(self) -> tuple[tuple[int, ...], int]:
-        """The messages that the contexts rest on, best first, and the tokens of their words and of the memories'."""
+    def shown_to_model(self) -> tuple[tuple[int, ...], int]:
+        """Returns the messages that the contexts rest on, best first, and the number of tokens in the contexts."""
         sources: dict[int, None] = {}
         lines: dict[str, None] = {}
         for context in self.contexts:
@@ -265,26 +266,26 @@ class _Answering:
         return tuple(sources), sum(tokens_of(line) for line in lines)
 
 
-def _seen(observation: Observation) -> MemoryContext:
-    """What a look into the memory showed."""
+def _context_of(observation: Observation) -> MemoryContext:
+    """Returns what a search or an opened range showed, as a context."""
     hits = observation.hits if isinstance(observation, Searched) else ()
     return MemoryContext("", hits, observation.messages if isinstance(observation, Opened) else ())
 
 
 def _newest(messages: Sequence[Message], turns: int) -> tuple[Message, ...]:
-    """A turn is two messages."""
+    """Returns the newest turns, of two messages each."""
     return tuple(messages[max(0, len(messages) - 2 * turns) :])
 
 
 def parts_of(exchange: Sequence[Message]) -> tuple[str, ...]:
-    """What each said, by name where there are several messages."""
+    """Returns the texts of the messages, with names if there are several."""
     if len(exchange) == 1:
         return (exchange[0].text,)
     return tuple(f"{message.speaker} (message {message.message_id}): {message.text}" for message in exchange)
 
 
 def as_one(exchange: Sequence[Message]) -> Message:
-    """What people said to each other as one message; its id is that of the last."""
+    """Returns an exchange as one message with the id of the last."""
     return replace(
         exchange[-1],
         speaker=" and ".join(dict.fromkeys(message.speaker for message in exchange)),
@@ -294,7 +295,7 @@ def as_one(exchange: Sequence[Message]) -> Message:
 
 
 def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
-    """The exchange was shown as one message with the last one's id: evidence of that id is evidence of it all."""
+    """Returns the change with evidence of the whole exchange in place of its last message, whose id it was shown under."""
     if not isinstance(change, Addition | Replacement):
         return change
     first, last = exchange[0].message_id, exchange[-1].message_id
@@ -305,8 +306,8 @@ def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
     return replace(change, draft=replace(change.draft, evidence_ids=ranges))
 
 
-def _in_the_words_of(speaker: str, change: Change) -> Change:
-    """The rules keep a person's own words: who "I" is stands before them."""
+def _attributed_to(speaker: str, change: Change) -> Change:
+    """Returns the change with the speaker's name before the text, since the rules keep the speaker's own words."""
     if not isinstance(change, Addition | Replacement):
         return change
     return replace(change, draft=replace(change.draft, text=told_by(speaker, change.draft.text)))
@@ -316,7 +317,7 @@ def _decider(parts: Parts) -> str:
     return OfflineRules.name if parts.chat_model is None else parts.chat_model.name
 
 
-def _told(event: MemorySearched | EvidenceOpened) -> dict[str, object]:
+def _trace_step(event: MemorySearched | EvidenceOpened) -> dict[str, object]:
     if isinstance(event, EvidenceOpened):
         return {"opened": [list(span) for span in event.ranges], "messages": len(event.messages)}
     found = [
@@ -328,5 +329,5 @@ def _told(event: MemorySearched | EvidenceOpened) -> dict[str, object]:
     return {"searched": event.query.text, "photos": len(event.query.photo_ids), "found": found}
 
 
-def _context(context: MemoryContext) -> dict[str, object]:
+def _trace_context(context: MemoryContext) -> dict[str, object]:
     return {"text": context.text, "complete": context.complete, "messages": [m.message_id for m in context.messages]}

@@ -1,4 +1,4 @@
-"""A chat model that counts what is asked of it."""
+"""A chat model that counts its calls and tokens."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -17,16 +17,16 @@ from models.chat_model import (
     in_words,
 )
 
-PHOTO_TOKENS = 500  # what a photo is taken for where the server does not count
+PHOTO_TOKENS = 500  # the estimate for a photo if the server does not count
 
 
 def tokens_of(text: str) -> int:
-    """An estimate."""
+    """Returns an estimate of the tokens of a text."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 class MeteredChatModel:
-    """Passes everything on, and tells the meter."""
+    """Passes everything on, and adds the usage to the meter."""
 
     def __init__(self, chat_model: ChatModel, meter: Meter) -> None:
         self.name = chat_model.name
@@ -89,7 +89,7 @@ class MeteredChatModel:
 
 
 def prompt_tokens(messages: Sequence[ChatMessage]) -> int:
-    """An estimate."""
+    """Returns an estimate of the tokens of a text."""
     return sum(
         tokens_of(part) if isinstance(part, str) else PHOTO_TOKENS
         for message in in_words(messages)

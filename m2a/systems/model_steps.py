@@ -1,4 +1,4 @@
-"""Steps of a chat model with an answer of a known form: the model fills in the fields of a tool."""
+"""Steps in which a chat model fills in a form, that is, the arguments of a tool."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class Form(BaseModel):
-    """What a model fills in. A subclass is a tool: its docstring says what for, its fields what goes where."""
+    """A form that a model fills in. A subclass is a tool, described by its docstring and its fields."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True)
 
@@ -43,11 +43,11 @@ async def ask_for(
     style: str = "",
     **values: object,
 ) -> Filled:
-    """The form as the model fills it in, without the fields `without`.
+    """Returns the form as the model filled it in, without the fields `without`.
 
-    `prompt` names the prompt file, `values` fill it in. Material (title and lines) stands inside a boundary, the photos and
-    the request below it. An answer that does not fit is given back with what is wrong. Raises `GaveUpError` after `TRIES` of
-    those, and `ChatModelError`.
+    `prompt` names the prompt file, and `values` fill it in. Material (titles and lines) is put inside a boundary, followed by
+    the photos and the request. If an answer does not fit the form, the model is told why and asked again. Raises `GaveUpError`
+    after `TRIES` such answers, and `ChatModelError`.
     """
     boundary = Boundary()
     fence = render_of_agents("boundary", fence=boundary.fence)
@@ -76,7 +76,7 @@ async def ask_for(
 
 
 async def at_once(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """What the steps give, in their order. Where one fails, its error is raised, and the others are ended."""
+    """Runs the steps side by side and returns their results in order. If one fails, cancels the others and raises its error."""
     tasks = [asyncio.ensure_future(step) for step in steps]
     try:
         return list(await asyncio.gather(*tasks))
@@ -87,27 +87,27 @@ async def at_once(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
 
 
 class Attempts:
-    """Steps of taking in that may fail: each failure is counted, and the third in a row of one kind is raised.
+    """Runs steps that may fail while messages are taken in. Counts failures, and raises the third in a row of one kind.
 
-    So a model that can route and never fill in a record leaves no empty memory behind.
+    So a model that can route, but never fill in a record, does not leave an empty memory.
     """
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._in_a_row: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
 
     async def of(self, kind: str, step: Awaitable[Result]) -> Result | None:
-        """What the step gives, None where it failed. Raises the `ChatModelError` or `GaveUpError` that is one too many."""
+        """Returns the result of the step, or None if it failed. Raises the third failure in a row."""
         try:
             result = await step
         except (ChatModelError, GaveUpError) as error:
-            if isinstance(error, GaveUpError):  # a service's failure was counted where it was called
+            if isinstance(error, GaveUpError):  # the metered model counted failures of the service
                 self._meter.usage += Usage(failures=1)
-            self._in_a_row[kind] += 1
-            if self._in_a_row[kind] >= FAILURES_IN_A_ROW:
+            self._failures[kind] += 1
+            if self._failures[kind] >= FAILURES_IN_A_ROW:
                 raise
             return None
-        self._in_a_row[kind] = 0
+        self._failures[kind] = 0
         return result
 
 

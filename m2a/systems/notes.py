@@ -1,6 +1,6 @@
-"""What a system makes of the messages of a dialogue: notes in a file of the run, their vectors in its database.
+"""The notes that a system makes of a dialogue: texts in a file of the run, and their vectors in its database.
 
-A file is made of lines, one for each time that something was taken in, so that a system opened again knows what it knew.
+The file has one line for each time that messages were taken in, so that a system that is opened again has its notes.
 """
 
 from collections import defaultdict
@@ -19,12 +19,12 @@ Item = TypeVar("Item")
 
 
 class NotTakenInError(UserError):
-    """The notes that are asked are not of the messages that were taken in; the message counts both."""
+    """The notes do not cover the messages of the dialogue; the error message counts both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """`store` is the one of the system's stores that it lies in, `text` what it is found by, `message_ids` what it rests on."""
+    """A note in one of the system's stores. A search compares its `text`; it rests on the messages `message_ids`."""
 
     store: str
     text: str
@@ -33,21 +33,21 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """A line of the file. Messages of which nothing was noted stand in it all the same."""
+class _TakenIn:
+    """A line of the file. It also lists messages without notes."""
 
     message_ids: tuple[int, ...]
     notes: tuple[Note, ...]
 
 
-_LINE = TypeAdapter(_Taken)
+_LINE = TypeAdapter(_TakenIn)
 
 
 class Notes:
-    """The notes of one memory, by store in the order in which they were written. Safe to search from threads."""
+    """The notes of one memory by store, in the order written. Safe to search from threads."""
 
     def __init__(self, memory: Memory, system: str, *, without_vectors: Collection[str] = ()) -> None:
-        """Reads what the system of that name noted before. Stores `without_vectors` are never asked for what is nearest."""
+        """Reads the earlier notes of that system. Stores `without_vectors` cannot be searched by `nearest`."""
         self._system = system
         self._without_vectors = without_vectors
         self._memory = memory
@@ -56,32 +56,32 @@ class Notes:
         self._matrices: dict[str, np.ndarray] = {}
         self._message_ids: set[int] = set()
         for line in self._file.read_bytes().splitlines() if self._file.exists() else ():
-            self._take(_LINE.validate_json(line))
+            self._include(_LINE.validate_json(line))
 
     def add(self, message_ids: Sequence[int], notes: Sequence[Note]) -> None:
-        """Keep what was noted of the messages, which is nothing where there are no notes. Encodes the notes."""
-        taken = _Taken(tuple(message_ids), tuple(notes))
+        """Adds the notes of these messages, if any, and marks the messages as taken in. Encodes the notes."""
+        taken_in = _TakenIn(tuple(message_ids), tuple(notes))
         self._vectors([note.text for note in notes if note.store not in self._without_vectors])
         self._file.parent.mkdir(exist_ok=True)
         with self._file.open("ab") as opened:
-            opened.write(_LINE.dump_json(taken) + b"\n")
-        self._take(taken)
+            opened.write(_LINE.dump_json(taken_in) + b"\n")
+        self._include(taken_in)
 
     @property
     def stores(self) -> list[str]:
-        """The names of the stores that hold a note, in the order of their first one."""
+        """The names of the stores with notes, in the order of their first note."""
         return list(self._stores)
 
     def of(self, store: str) -> Sequence[Note]:
         return self._stores.get(store, [])
 
     def vector(self, text: str) -> np.ndarray:
-        """Of a question."""
+        """Returns the vector of a question."""
         vector: np.ndarray = self._memory.shared.text_encoder.encode([text])[0]
         return vector
 
     def nearest(self, store: str, query: np.ndarray, k: int) -> list[tuple[Note, float]]:
-        """The k notes of the store that are nearest to the vector, with their cosine; equal ones in the order written."""
+        """Returns the k notes of the store nearest to the vector, with their cosines; ties in the order written."""
         notes = self.of(store)[:]
         if not notes:
             return []
@@ -99,7 +99,7 @@ class Notes:
         return [(notes[row], float(cosines[row])) for row in order]
 
     def resting_on(self, store: str, message_ids: Iterable[int]) -> list[Note]:
-        """The notes of the store that rest on any of the messages, in the order of the messages."""
+        """Returns the notes of the store that rest on any of the messages, in the order of the messages."""
         wanted = list(dict.fromkeys(message_ids))
         by_message: dict[int, list[Note]] = defaultdict(list)
         for note in self.of(store):
@@ -108,20 +108,20 @@ class Notes:
         return list({id(note): note for message_id in wanted for note in by_message.get(message_id, ())}.values())
 
     def check(self) -> None:
-        """Raises `NotTakenInError` unless every message of the raw log was taken in here.
+        """Raises `NotTakenInError` unless these notes cover every message of the raw log.
 
-        So a store that memorising and asking do not share is a failure, and never an empty memory.
+        So if taking in and answering used different stores, it is an error and not a silently empty memory.
         """
-        said = self._memory.message_count()
-        if said == 0 or said != len(self._message_ids):
+        count = self._memory.message_count()
+        if count == 0 or count != len(self._message_ids):
             raise NotTakenInError(
-                f"{self._system} is asked about {said} messages, and its notes are of {len(self._message_ids)}: "
-                "it was not told this dialogue, or it kept what it was told elsewhere."
+                f"The dialogue has {count} messages, and the notes of {self._system} cover {len(self._message_ids)}: "
+                "it did not take this dialogue in, or wrote its notes elsewhere."
             )
 
-    def _take(self, taken: _Taken) -> None:
-        self._message_ids.update(taken.message_ids)
-        for note in taken.notes:
+    def _include(self, taken_in: _TakenIn) -> None:
+        self._message_ids.update(taken_in.message_ids)
+        for note in taken_in.notes:
             self._stores[note.store].append(note)
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
@@ -130,11 +130,11 @@ class Notes:
 
 
 def in_turn(rankings: Sequence[Sequence[Item]]) -> list[Item]:
-    """The first of each ranking, then the second of each, and so on."""
+    """Returns the first of each ranking, then the second of each, and so on."""
     longest = max(map(len, rankings), default=0)
     return [ranking[rank] for rank in range(longest) for ranking in rankings if rank < len(ranking)]
 
 
 def messages_of(notes: Iterable[Note]) -> tuple[int, ...]:
-    """What the notes rest on, in their order, each message once."""
+    """Returns the messages that the notes rest on, in order, each once."""
     return tuple(dict.fromkeys(message_id for note in notes for message_id in note.message_ids))

@@ -1,4 +1,4 @@
-"""The memory systems of others, from their packages: their memory in a child process, the answer by our chat model."""
+"""Peers: the memory systems of other packages. Their memory runs in a child process; our chat model answers."""
 
 import time
 from collections.abc import Sequence
@@ -15,17 +15,17 @@ from m2a.types import Message
 from m2a.types.errors import UserError
 
 MEMORIES = 10
-_AT_ONCE = 2  # messages in one call, whose time limit they share: an exchange, which mem0 takes together
+_AT_ONCE = 2  # messages in one call, which share its time limit: an exchange, since mem0 takes one in together
 
 
 class PeerUnusableError(UserError):
-    """The peer cannot be run with these settings; the message says which are missing."""
+    """The peer cannot run with these settings; the message says what is missing."""
 
 
 class PeerSystem:
-    """Ten memories answer a question (M2A, appendix B). Photos reach the peer by captions of the same chat model.
+    """A peer. A question is answered from ten memories (M2A, appendix B); the peer sees photos by captions.
 
-    Model calls that the package swallowed are counted on their way (`ModelGateway`) and stand among the failures.
+    `ModelGateway` counts the model calls whose failure the package swallowed, and they are reported as failures.
     """
 
     def __init__(self, child: PeerChild, gateway: ModelGateway | None, memory: Memory, parts: Parts) -> None:
@@ -38,21 +38,23 @@ class PeerSystem:
         self._memory = memory
         self._parts = parts
         self.ingestion = Usage()
-        self._apart = Usage()  # what did not go through the gateway
+        self._own_usage = Usage()  # of calls that did not go through the gateway
 
     async def observe(self, session: Sequence[Message]) -> None:
         try:
-            heard = [
+            messages = [
                 PeerMessage(m.message_id, m.speaker, m.role, m.said_at, m.text, await self._captions_of(m))
                 for m in session
             ]
-            for start in range(0, len(heard), _AT_ONCE):
+            for start in range(0, len(messages), _AT_ONCE):
                 before = self._counts.lost
-                observed = await self._child.observe(heard[start : start + _AT_ONCE])
-                lost = self._counts.lost - before  # what failed for want of a reply is counted with that already
-                self._apart += Usage(failures=max(0, len(observed.failed) - max(0, lost)))
-        finally:  # what was spent is known also where the peer failed
-            self.ingestion = self._apart + _usage(self._counts)
+                observed = await self._child.observe(messages[start : start + _AT_ONCE])
+                lost = (
+                    self._counts.lost - before
+                )  # a message that failed because its call was lost is not counted twice
+                self._own_usage += Usage(failures=max(0, len(observed.failed) - max(0, lost)))
+        finally:  # also if the peer failed
+            self.ingestion = self._own_usage + _usage(self._counts)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
         return _messages_of(await self._child.retrieve(question.text, k))[:k]
@@ -83,23 +85,23 @@ class PeerSystem:
 
     @property
     def _counts(self) -> GatewayCounts:
-        """What went through so far; nothing without a chat model."""
+        """The calls that went through the gateway so far; none without a chat model."""
         return GatewayCounts() if self._gateway is None else self._gateway.counts
 
     async def _captions_of(self, message: Message) -> tuple[str, ...]:
-        """Without a chat model nobody looks at a photo."""
+        """Returns the captions of the message's photos; none without a chat model."""
         if self.store_only or not message.photos:
             return ()
         meter = Meter()
         try:
             captions = [await self._memory.caption(photo, self._parts, meter) for photo in message.photos]
         finally:
-            self._apart += meter.usage
+            self._own_usage += meter.usage
         return tuple(caption for caption in captions if caption)
 
 
 async def open_peer(name: str, memory: Memory, parts: Parts) -> PeerSystem:
-    """Raises `PeerMissingError` where its environment was not made, `PeerUnusableError`, and `PeerError`."""
+    """Opens a peer. Raises `PeerMissingError` if its environment is missing, `PeerUnusableError`, and `PeerError`."""
     place = parts.peers
     if place is None:
         raise PeerUnusableError(f"{name} needs the embedded text encoder.")
@@ -121,21 +123,21 @@ async def open_peer(name: str, memory: Memory, parts: Parts) -> PeerSystem:
 
 
 def check_place(name: str, place: PeerPlace) -> str:
-    """The address of the chat model. Raises `PeerUnusableError` where it has none."""
+    """Returns the address of the chat model. Raises `PeerUnusableError` if it has none."""
     if place.chat_base_url is None:
         raise PeerUnusableError(
-            f"{name} reaches its chat model over an address: serve the model OpenAI-compatibly and set chat_base_url."
+            f"{name} needs a chat model behind an OpenAI-compatible address; serve one and set chat_base_url."
         )
     return place.chat_base_url
 
 
 def _messages_of(found: Sequence[PeerMemory]) -> list[int]:
-    """What the memories were written from, in their order, each message once."""
+    """Returns the messages that the memories were made from, in order, each once."""
     return list(dict.fromkeys(message_id for memory in found for message_id in memory.message_ids))
 
 
 def _lines(found: Sequence[PeerMemory]) -> list[str]:
-    """The memories, and under each what the peer itself would show beside it; each once, best first."""
+    """Returns the memories, best first, each followed by those that the peer links to it; each once."""
     lines: dict[str, None] = {}
     for memory in found:
         lines[memory.memory] = None

@@ -1,4 +1,4 @@
-"""The prompt that systems without agents of their own put before the chat model: what was found, then the question."""
+"""The answer prompt of systems without their own agents: what was found, then the question."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -20,18 +20,18 @@ PHOTOS_AT_MOST = 8
 
 
 def render(name: str, **values: object) -> str:
-    """The prompt file of that name, filled in; a missing value raises `KeyError`."""
+    """Returns the prompt file of that name, filled in. A missing value raises `KeyError`."""
     return _template(name).substitute(values).strip()
 
 
 def message_line(message: Message, captions: Iterable[str] = ()) -> str:
-    """One message as a person would note it, with what is said of its photos."""
+    """Returns a message as a person would write it down, with captions of its photos."""
     pieces = [f"{message.said_at:%A %-d %B %Y, %H:%M}, {message.speaker}:", message.text]
     return " ".join(piece for piece in [*pieces, *(f"[photo: {caption}]" for caption in captions)] if piece)
 
 
 def photos_of(messages: Iterable[Message]) -> list[tuple[str, str]]:
-    """Their photos as (label, photo id), as `ask` takes them."""
+    """Returns the photos of the messages as (label, photo id), for `ask`."""
     return [(f"A photo of: {message_line(message)}", photo) for message in messages for photo in message.photos]
 
 
@@ -43,7 +43,7 @@ def answer_messages(
     photos: Sequence[tuple[str, str]] = (),
     sees_photos: bool,
 ) -> list[ChatMessage]:
-    """`photos` are (label, photo id) of what was found; photos that the model cannot see are left out."""
+    """Returns the prompt. `photos` are (label, photo id) of what was found; a model that sees no photos gets none."""
     boundary = Boundary()
     system = render("answer", today=day(question.asked_at), boundary=render_of_agents("boundary", fence=boundary.fence))
     parts: list[str | PhotoPart] = [boundary.enclose("Found", lines or ["nothing"]) + "\n\n"]
@@ -70,7 +70,7 @@ async def ask_about(
     began: float,
     search_seconds: float,
 ) -> Answer:
-    """Put messages as they are, with their photos, before the model."""
+    """Asks the chat model with the messages as they are, and their photos."""
     return await ask(
         chat_model,
         question,
@@ -97,7 +97,7 @@ async def ask(
     photos: Sequence[tuple[str, str]] = (),
     trace: Sequence[object] = (),
 ) -> Answer:
-    """Put what was found before the model. `began` is by `time.perf_counter`. Raises `ChatModelError`."""
+    """Asks the chat model with the lines that were found. `began` is from `time.perf_counter`. Raises `ChatModelError`."""
     metered = MeteredChatModel(chat_model, meter)
     prompt = answer_messages(question, lines, memory, photos=photos, sees_photos=metered.sees_photos)
     text = ""
@@ -118,7 +118,7 @@ async def ask(
 
 
 def day(moment: datetime) -> str:
-    """`Sunday 7 May 2023`."""
+    """Returns a day like `Sunday 7 May 2023`."""
     return moment.strftime("%A %-d %B %Y")
 
 

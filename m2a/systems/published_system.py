@@ -1,6 +1,6 @@
-"""What the systems built from papers have in common: notes, steps of a model that may fail, and photos.
+"""The shared base of the systems built from papers: notes, steps of a model that may fail, and photos.
 
-Photos reach them by captions, and beside these by M2A's photo path where a variant has it.
+They see photos by captions. A variant with `photo_path` also searches M2A's photo path.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ FOUND_BY_PHOTO = 5  # messages
 
 @dataclass(frozen=True, slots=True)
 class PublishedVariant:
-    """The frozen settings of a system, or of one of its ablations.
+    """The settings of a system or of one of its ablations.
 
-    `by_rules`: rules take in what a model would. `photo_path`: what M2A's photo path finds stands first.
+    With `by_rules`, rules take messages in instead of a model. With `photo_path`, what M2A's photo path finds comes first.
     """
 
     by_rules: bool = False
@@ -30,27 +30,27 @@ class PublishedVariant:
 
     @property
     def takes_in_by_model(self) -> bool:
-        """Whether it can take in nothing without a chat model."""
+        """Whether taking messages in needs a chat model."""
         return not self.by_rules
 
     @property
     def retrieves(self) -> bool:
-        """Whether a question by itself finds messages."""
+        """Whether it finds messages by the question alone."""
         return True
 
     @property
     def calls_per_message(self) -> float:
-        """Of the chat model, as an estimate reckons."""
+        """The estimated calls of the chat model."""
         return 0.0
 
     @property
     def calls_per_question(self) -> float:
-        """Of the chat model, as an estimate reckons."""
+        """The estimated calls of the chat model."""
         return 1.0
 
 
 class PublishedSystem:
-    """With a chat model where its variant `takes_in_by_model`; another variant needs one to answer alone."""
+    """A system that needs a chat model to answer, and to take messages in if its variant `takes_in_by_model`."""
 
     def __init__(
         self,
@@ -80,15 +80,15 @@ class PublishedSystem:
             self.ingestion = self._meter.usage
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, since nothing is open."""
 
     async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
-        """Keep notes of the messages. Each has its line, as a person would note it, with the captions of its photos."""
+        """Adds notes of the messages. `lines` are the messages as a person would write them down, with captions."""
         raise NotImplementedError
 
     @property
     def _model(self) -> MeteredChatModel:
-        """The chat model that takes in."""
+        """The chat model for taking messages in."""
         assert self._parts.chat_model is not None
         return MeteredChatModel(self._parts.chat_model, self._meter)
 
@@ -99,7 +99,7 @@ class PublishedSystem:
         return message_line(message, filter(None, await self._attempts.of("caption", caption_photos()) or ()))
 
     async def _words_of(self, question: Question, meter: Meter) -> str:
-        """The question with the captions of its photos. Raises what the captioner raises."""
+        """Returns the question with the captions of its photos. Raises what the captioner raises."""
         captions = [
             (await self._parts.captions.of(photo, self._memory.photo_data(photo), self._parts.chat_model, meter))[0]
             for photo in question.photos
@@ -107,9 +107,9 @@ class PublishedSystem:
         return " ".join([question.text, *(f"[photo: {caption}]" for caption in captions if caption)]).strip()
 
     def _messages_by_photo(self, question: Question) -> list[int]:
-        """The messages whose photos are nearest to the photos of the question, or to its words where it shows none.
+        """Returns the messages whose photos are nearest to the question's photos, or to its words if it has none.
 
-        M2A's photo path alone, as `Retriever.search` ranks it; none where the variant has no photo path.
+        Uses M2A's photo path as `Retriever.search` ranks it. Returns nothing for a variant without it.
         """
         if not self._photo_path:
             return []
@@ -121,7 +121,7 @@ class PublishedSystem:
         return [hit.record.message_id for hit in shown[:FOUND_BY_PHOTO] if isinstance(hit.record, Message)]
 
     def _photos(self, message_ids: Iterable[int]) -> list[tuple[str, str]]:
-        """The photos of the messages as (label, photo id); none where the variant has no photo path."""
+        """Returns the photos of the messages as (label, photo id), or nothing for a variant without the photo path."""
         if not self._photo_path:
             return []
         messages = {message.message_id: message for message in self._memory.messages()}

@@ -1,4 +1,4 @@
-"""The baseline of a single pass: every turn a vector, the nearest before the model."""
+"""The baseline `rag`: a single search over the vectors of turns."""
 
 import asyncio
 from collections.abc import Sequence

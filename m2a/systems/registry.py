@@ -1,4 +1,4 @@
-"""Every system by its name."""
+"""All systems by name."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -41,33 +41,33 @@ NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
 
 
 class UnknownSystemError(UserError):
-    """There is no such system, or it has nothing to do in such a run; the message says which there are."""
+    """There is no such system, or it cannot be part of such a run; the message says why."""
 
 
 def check(names: tuple[str, ...], *, retrieval_only: bool, has_model: bool) -> None:
-    """Before any work: whether these systems can be run so. Raises `UnknownSystemError`."""
+    """Checks before any work that these systems can run this way. Raises `UnknownSystemError`."""
     for name in names:
         if name not in NAMES:
             raise UnknownSystemError(f"There is no system {name!r}; there are {', '.join(NAMES)}.")
         if names.count(name) > 1:
-            raise UnknownSystemError(f"The system {name!r} is named twice.")
+            raise UnknownSystemError(f"The system {name!r} is named twice; name it once.")
         if retrieval_only and name == "full-context":
-            raise UnknownSystemError("full-context retrieves nothing: leave it out of a run of retrieval alone.")
+            raise UnknownSystemError("full-context retrieves nothing; leave it out with --retrieval-only.")
         if retrieval_only and name in VARIANTS and VARIANTS[name].needs_agents:
             raise UnknownSystemError(
-                f"{name} differs from m2a-paper only where agents answer: leave it out of a run of retrieval alone."
+                f"{name} differs from m2a-paper only in how agents answer; leave it out with --retrieval-only."
             )
         if name in PUBLISHED and PUBLISHED[name].takes_in_by_model and not has_model:
             raise UnknownSystemError(
-                f"{name} takes messages in by a chat model: name one with --chat-model, or take "
-                f"{name.partition('-')[0]}-offline, which does it by rules."
+                f"{name} needs a chat model to take messages in; name one with --chat-model, or use "
+                f"{name.partition('-')[0]}-offline, which takes them in by rules."
             )
         if not retrieval_only and not has_model and name == "full-context":
-            raise UnknownSystemError("full-context needs a chat model: name one with --chat-model, or leave it out.")
+            raise UnknownSystemError("full-context needs a chat model; name one with --chat-model, or leave it out.")
 
 
 def check_peers(names: tuple[str, ...], place: PeerPlace, *, has_model: bool) -> None:
-    """Before any work: whether the packages of others can be run here. Raises `PeerMissingError`, `PeerUnusableError`."""
+    """Checks before any work that the peers can run here. Raises `PeerMissingError` and `PeerUnusableError`."""
     from m2a.systems.peer_system import check_place
     from m2a.systems.peers.environment import ensure
 
@@ -79,32 +79,32 @@ def check_peers(names: tuple[str, ...], place: PeerPlace, *, has_model: bool) ->
 
 
 def answers(name: str, parts: Parts) -> bool:
-    """Whether the system can answer here: without a chat model only M2A can, by the offline rules."""
+    """Whether the system can answer in this run. Without a chat model only M2A can, by the offline rules."""
     return not parts.retrieval_only and (parts.chat_model is not None or answers_offline(name))
 
 
 def answers_offline(name: str) -> bool:
-    """Whether it has rules to answer by where there is no chat model."""
+    """Whether the system can answer by rules if there is no chat model."""
     return name in VARIANTS
 
 
 def retrieves(name: str) -> bool:
-    """Whether it retrieves messages at all, so that it can miss some."""
+    """Whether the system retrieves messages at all."""
     return name != FullContext.name and (name not in PUBLISHED or PUBLISHED[name].retrieves)
 
 
 def calls_per_message(name: str) -> float:
-    """Of the chat model, as an estimate reckons for a system built from its paper; 0 for the others."""
+    """Returns the estimated calls of the chat model per message for a system built from a paper, and 0 for others."""
     return PUBLISHED[name].calls_per_message if name in PUBLISHED else 0.0
 
 
 def calls_per_question(name: str) -> float:
-    """Of the chat model, as an estimate reckons for a system built from its paper; 1 for the others."""
+    """Returns the estimated calls of the chat model per question for a system built from a paper, and 1 for others."""
     return PUBLISHED[name].calls_per_question if name in PUBLISHED else 1.0
 
 
 def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
-    """Whether the ranking of the system was learned from one of these sessions, each given by the words of its turns."""
+    """Whether the system's ranking was learned from one of these sessions, each given as the texts of its turns."""
     from m2a.memory.ranking.ranker import fingerprint, shipped_ranker
 
     if name not in VARIANTS or VARIANTS[name].fusion != "best":
@@ -114,17 +114,17 @@ def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
 
 
 def settings_of(name: str) -> Mapping[str, object]:
-    """The frozen settings of a system that has any."""
+    """Returns the settings of a system, if it has any."""
     if name in PUBLISHED:
         return asdict(PUBLISHED[name])
     return asdict(VARIANTS[name]) if name in VARIANTS else {}
 
 
 async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
-    """The system on a memory, fresh or taken in before. Raises `UnknownSystemError`, and for a peer `PeerError`."""
+    """Opens a system on a memory, which may be empty or taken in before. Raises `UnknownSystemError` and `PeerError`."""
     if name in VARIANTS:
         memory.fusion = VARIANTS[name].fusion
-    if name in INDEXED:  # it may have left the index since
+    if name in INDEXED:  # it may have been removed from the index
         await asyncio.to_thread(memory.ensure_index)
     if name in VARIANTS:
         return M2ASystem(name, VARIANTS[name], memory, parts)

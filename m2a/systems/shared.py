@@ -1,6 +1,6 @@
-"""What the systems of a run share: stores in one folder, encoders, photos; and a fresh memory per system and dialogue.
+"""What the systems of a run share: the stores in one folder, the encoders, and the photos. Each system has a memory per dialogue.
 
-Vectors are kept by content in the same database, so that what one system had encoded costs the next one nothing.
+Vectors are cached by content in the same database, so that a text is encoded once for all systems.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ Fusion = Literal["best", "paper"]
 
 
 class Search(Protocol):
-    """Ranks as `Retriever.search` does; one that has no floor takes no notice of `relevance_floor`."""
+    """Ranks like `Retriever.search`; a search without a floor ignores `relevance_floor`."""
 
     def __call__(
         self,
@@ -59,7 +59,7 @@ _EVERYTHING = EvidenceRange(1, 2**62)
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One message of a dialogue before it has an id. `said_at` is aware; `photos` are files."""
+    """One message of a dialogue before it has an id. `said_at` has a time zone; `photos` are files."""
 
     reference: str
     role: Role
@@ -70,7 +70,7 @@ class Utterance:
 
 
 class SharedStores:
-    """The stores in a folder that one process may have open. What needs an encoder waits until it is asked for."""
+    """The stores in a folder, which one process may have open. Encoders are loaded when they are first needed."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class SharedStores:
         image_encoder: Callable[[], "ImageEncoder"],
         ranking: "Callable[[RankedRecordStore, TextEncoder], LearnedRanking] | None" = None,
     ) -> None:
-        """`ranking` makes what `fusion = best` ranks by; without it that which ships, for the encoder it knows."""
+        """`ranking` makes the ranking of `fusion = best`; by default it is the one that ships."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._load_text_encoder = text_encoder
@@ -110,14 +110,14 @@ class SharedStores:
 
     @cached_property
     def ranking(self) -> "LearnedRanking":
-        """What `fusion = best` ranks by. Raises ValueError for an encoder that it was not trained on."""
+        """The ranking of `fusion = best`. Raises `ValueError` for an encoder that it was not trained on."""
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
 
         return (self._load_ranking or LearnedRanking.load)(RankedRecordStore(), self.text_encoder)
 
     def retrieval(self, fusion: Fusion) -> Retrieval:
-        """The retrieval of the product, with that fusion; with `best` the index keeps what the ranking looks at."""
+        """Returns the retrieval of the app with that fusion. With `best`, the index also keeps what the ranking needs."""
         if fusion not in self._retrievals:
             self._retrievals[fusion] = Retrieval.open(
                 self.index,
@@ -139,8 +139,7 @@ class SharedStores:
         relevance_floor: bool = True,
         before: int | None = None,
     ) -> list[Hit]:
-        """The retriever's dense path alone, without a floor and as deep as is asked for; photos of the query and `before` are
-        not looked at."""
+        """Searches by vectors alone, without a floor, and returns k hits. Ignores the photos of the query and `before`."""
         vector = self.text_encoder.encode([query.text])[0]
         found = self.index.search_dense(owner, vector, kinds, k)
         with self.database.read(owner) as unit:
@@ -154,7 +153,7 @@ class SharedStores:
         return hits
 
     def fresh_memory(self, name: str) -> "Memory":
-        """An empty memory; what an earlier attempt of that name left is not seen again."""
+        """Returns an empty memory. What an earlier attempt with that name wrote stays out of it."""
         return self.memory(owner_named(self.database, f"{name[:150]}#{uuid4().hex}"))
 
     def memory(self, owner: str) -> "Memory":
@@ -162,7 +161,7 @@ class SharedStores:
 
     @property
     def encoded(self) -> int:
-        """How many texts were encoded so far."""
+        """The number of texts encoded so far."""
         return self.text_encoder.encoded if "text_encoder" in self.__dict__ else 0
 
     def close(self) -> None:
@@ -174,21 +173,21 @@ class SharedStores:
 
 
 class Memory:
-    """One system's memory of one dialogue: a raw log with photos of its own, and room for what the system makes of it.
+    """One system's memory of one dialogue: a raw log with its photos, and whatever the system makes of it.
 
-    Whoever opens a system on it sets `fusion` before anything is indexed: a system that ranks by what was learned has more
-    kept of each message. `spared_seconds` is the time of captions that were there already.
+    `fusion` must be set before anything is indexed, since the learned ranking keeps more of each message.
+    `seconds_of_reused_captions` is the time that the captions took which another system had made.
     """
 
     def __init__(self, owner: str, shared: SharedStores) -> None:
         self.owner = owner
         self.shared = shared
         self.fusion: Fusion = "paper"
-        self.spared_seconds = 0.0
+        self.seconds_of_reused_captions = 0.0
         self._captioned: dict[str, str] = {}
 
     def record(self, session: Sequence[Utterance]) -> list[Message]:
-        """Write one session into the raw log, in one transaction; the messages in order."""
+        """Writes one session into the raw log in one transaction, and returns its messages in order."""
         photos = {path: self._write(path) for utterance in session for path in utterance.photos}
         with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
@@ -209,7 +208,7 @@ class Memory:
             ]
 
     def add_photos(self, paths: Sequence[Path]) -> dict[Path, str]:
-        """Keep photos that questions show; no record holds them, so that none is found by them that was not before."""
+        """Stores the photos of questions. No record holds them, so no search finds them. Returns their ids by path."""
         photos = {path: self._write(path) for path in paths}
         with self.shared.database.write(self.owner) as unit:
             for photo in photos.values():
@@ -217,7 +216,7 @@ class Memory:
         return {path: photo.photo_id for path, photo in photos.items()}
 
     def messages(self) -> list[Message]:
-        """Everything that was said, in order."""
+        """Returns all messages in order."""
         with self.shared.database.read(self.owner) as unit:
             return self.shared.raw.in_ranges(unit, [_EVERYTHING])
 
@@ -229,7 +228,7 @@ class Memory:
         return self.shared.photos.data(self.owner, photo_id)
 
     def stores(self) -> Stores:
-        """The stores as a memory bank takes them."""
+        """Returns the stores for a memory bank."""
         shared = self.shared
         return Stores(
             shared.database,
@@ -240,16 +239,16 @@ class Memory:
         )
 
     def index(self) -> None:
-        """Bring the index up to date."""
+        """Brings the index up to date."""
         self.shared.retrieval(self.fusion).indexer.drain(self.owner)
 
     def ensure_index(self) -> None:
-        """Bring a memory that was taken in before into the index again; nothing to do for a fresh one."""
+        """Brings a memory that was taken in earlier back into the index. Does nothing for a fresh one."""
         if self.messages():
             self.index()
 
-    def reused_seconds(self, messages: Sequence[Message], encoded_before: int) -> float:
-        """The time that vectors of an earlier system spared this one; nothing if it has no use for them."""
+    def seconds_of_reused_vectors(self, messages: Sequence[Message], encoded_before: int) -> float:
+        """Returns the time that encoding would have taken if another system had not encoded these messages before."""
         shared = self.shared
         if "index" not in shared.__dict__ or not shared.index.has(self.owner, "text"):
             return 0.0
@@ -257,17 +256,20 @@ class Memory:
         return reused * shared.text_encoder.seconds_per_text([message.text for message in messages[:64]])
 
     def leave_index(self) -> None:
-        """Make room in the index once no question is left; the memory itself stays in the database."""
+        """Removes the memory from the index once no question is left. The memory itself stays in the database."""
         if "index" in self.shared.__dict__:
             self.shared.index.drop(self.owner)
 
     async def caption(self, photo_id: str, parts: "Parts", meter: Meter) -> str:
-        """Made once for all systems; at its first use here `meter` is told what it took. Raises what the captioner raises."""
+        """Returns the photo's caption, which is made once for all systems, and adds its usage to the meter once.
+
+        Raises what the captioner raises.
+        """
         if photo_id not in self._captioned:
             data = self.photo_data(photo_id)
-            text, spared = await parts.captions.of(photo_id, data, parts.chat_model, meter)
+            text, reused_seconds = await parts.captions.of(photo_id, data, parts.chat_model, meter)
             self._captioned[photo_id] = text
-            self.spared_seconds += spared
+            self.seconds_of_reused_captions += reused_seconds
         return self._captioned[photo_id]
 
     def _write(self, path: Path) -> Photo:
@@ -276,7 +278,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class PeerPlace:
-    """What packages of others need: the encoder's folder, and the address of the chat model where there is one."""
+    """What peers need: the encoder's folder, and the address of the chat model if there is one."""
 
     encoder_folder: Path
     chat_base_url: str | None = None
@@ -288,9 +290,9 @@ class PeerPlace:
 class Parts:
     """What systems are made of.
 
-    Without a chat model the systems that can, answer by the offline rules; in a run of retrieval alone none answers.
-    `captioner` makes a captioner over the (metered) chat model, or None if there is none. `rules` returns the same instance on
-    every call. `window` is how many tokens of a dialogue a prompt takes at most.
+    Without a chat model, the systems that can answer by the offline rules; with `retrieval_only`, none answers. `captioner` makes
+    a captioner for a (metered) chat model, or for None. `rules` returns the same instance on every call. `window` is the most
+    tokens of a dialogue in one prompt.
     """
 
     stores: SharedStores
@@ -303,12 +305,12 @@ class Parts:
 
     @cached_property
     def captions(self) -> Captions:
-        """Of all photos of the run."""
+        """The captions of all photos of the run."""
         return Captions(self.stores.folder / "captions.jsonl", self.captioner)
 
 
 class _RememberingDecoder(PhotoDecoder):
-    """Several owners are shown the same photos: each is decoded once."""
+    """Decodes each photo once, although several owners store it."""
 
     def __init__(self) -> None:
         super().__init__()

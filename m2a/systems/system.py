@@ -1,4 +1,4 @@
-"""What every memory system offers, so that a table compares memory and nothing else."""
+"""The protocol of a memory system, so that a table compares memory and nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from m2a.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. `photos` are ids in the photo store that the systems share; `asked_at` is aware. `instructions` say how the
-    answer is to be given, in place of the style that all systems are told."""
+    """A question to a system. `photos` are ids in the shared photo store; `asked_at` has a time zone. `instructions` say how to
+    answer, in place of the style that all systems share."""
 
     text: str
     asked_at: datetime
@@ -21,9 +21,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and calls of the chat model. `estimated` where the server did not say.
+    """Tokens and calls of the chat model. Tokens are `estimated` if the server did not count them.
 
-    `failures` are calls that failed, those among them that a package swallowed included.
+    `failures` are failed calls, including those that a package swallowed.
     """
 
     input_tokens: int = 0
@@ -44,18 +44,18 @@ class Usage:
 
 @dataclass(slots=True)
 class Meter:
-    """Sums what is asked of a chat model, for whoever must know it also where that fails."""
+    """Sums the usage of a chat model, so that it is known even if a call fails."""
 
     usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply and how it came about.
+    """A reply and how it was made.
 
-    `sources` are the messages that were put before the model, best first; `context_tokens` counts their text.
-    `search_seconds` is the time spent in retrieval, a part of `seconds`. `trace` is whatever tells the story of the
-    answer to a person, as JSON-ready values.
+    `sources` are the messages that the model was shown, best first; `context_tokens` counts the tokens of what it was shown of
+    the memory. `search_seconds` is the part of `seconds` spent in retrieval. `trace` explains the answer to a person, as
+    JSON-ready values.
     """
 
     text: str
@@ -70,8 +70,8 @@ class Answer:
 class MemorySystem(Protocol):
     """A memory of one dialogue. `retrieve` and `answer` never write, and may be called side by side.
 
-    `version` names the package and its version where the system is somebody else's. `store_only` says that it kept
-    the messages as they are for want of a chat model.
+    `version` says what the system is made of, such as a package and its version. `store_only` means that it keeps messages as
+    they are, without a chat model.
     """
 
     name: str
@@ -80,15 +80,18 @@ class MemorySystem(Protocol):
     ingestion: Usage
 
     async def observe(self, session: Sequence[Message]) -> None:
-        """Take in one session, in the order of time. The messages exist: ids, photos and times are the runner's."""
+        """Takes in one session; sessions come in the order of time. The runner has recorded the messages already."""
         ...
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
-        """The ids of at most k messages, best first; an entry's evidence expands in rank order. None: it retrieves nothing."""
+        """Returns the ids of at most k messages, best first, with the evidence of each memory in its place.
+
+        Returns None if the system retrieves nothing.
+        """
         ...
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
-        """Raises what the chat model raises; the runner makes a row of it. `meter` is told of every call as it ends."""
+        """Answers the question, and adds each call to the meter as it ends. Raises what the chat model raises."""
         ...
 
     async def close(self) -> None: ...

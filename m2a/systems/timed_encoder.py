@@ -1,4 +1,4 @@
-"""A text encoder that knows how many texts it encoded, and how long one of many takes."""
+"""A text encoder that counts texts and measures the time per text."""
 
 import time
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from models.text_encoder import TextEncoder, TokenStates
 
-_MANY = 8  # fewer are queries, whose pace is another
+_MANY = 8  # fewer texts are queries, which take longer each
 
 
 class TimedEncoder:
-    """Passes everything on. `encoded` counts all texts."""
+    """Passes everything on. `encoded` is the number of texts so far."""
 
     def __init__(self, encoder: "TextEncoder") -> None:
         self.encoder_id = encoder.encoder_id
@@ -33,12 +33,12 @@ class TimedEncoder:
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> "list[TokenStates]":
-        """Raises AttributeError where the encoder shows no tokens; who ranks by them asks for its name before."""
-        shown: list[TokenStates] = self._encoder.encode_tokens(texts)  # type: ignore[attr-defined]
-        return shown
+        """Raises `AttributeError` if the encoder has no token states; the learned ranking checks its name before."""
+        states: list[TokenStates] = self._encoder.encode_tokens(texts)  # type: ignore[attr-defined]
+        return states
 
     def seconds_per_text(self, examples: Sequence[str]) -> float:
-        """As measured so far; where nothing was, by the examples."""
+        """Returns the time per text as measured so far, or measured on the examples if there was nothing yet."""
         if not self._timed:
             self.encode([*examples, *[""] * (_MANY - len(examples))])
         return self._seconds / self._timed

@@ -1,4 +1,4 @@
-"""What the baselines share: turns stay as they are, the best five go before the model with their photos."""
+"""The shared base of the baselines: turns are kept as they are, and the model is shown the best five with their photos."""
 
 import asyncio
 import time
@@ -14,11 +14,11 @@ TURNS = 5
 
 
 class TurnSearch(ABC):
-    """A system that ranks turns, and has no memory beside them. `retrieve` goes as deep as it is asked to."""
+    """A system that ranks turns and has no other memory."""
 
     name: str
     version: str
-    store_only = True  # whoever answers
+    store_only = True  # also with a chat model
 
     def __init__(self, memory: Memory, parts: Parts) -> None:
         self.ingestion = Usage()
@@ -30,7 +30,7 @@ class TurnSearch(ABC):
 
     @abstractmethod
     def search(self, question: Question, k: int) -> list[Message]:
-        """At most k turns, best first."""
+        """Returns at most k turns, best first."""
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
         return [message.message_id for message in await asyncio.to_thread(self.search, question, k)]
@@ -38,10 +38,10 @@ class TurnSearch(ABC):
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._chat_model is not None
         began = time.perf_counter()
-        found = await asyncio.to_thread(self.search, question, TURNS)
-        searched = time.perf_counter() - began
+        messages = await asyncio.to_thread(self.search, question, TURNS)
+        search_seconds = time.perf_counter() - began
         return await ask_about(
-            self._chat_model, question, found, self._memory, meter, began=began, search_seconds=searched
+            self._chat_model, question, messages, self._memory, meter, began=began, search_seconds=search_seconds
         )
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The frozen settings of M2A and of its ablations, one row each."""
+"""The settings of M2A and of its ablations, one row each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,10 +11,13 @@ from m2a.types import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`searched` are the kinds of records that a search finds. `context_turns` go along with each request to the manager; what
-    the ChatAgent sees itself does not depend on them. `update_every` messages make an exchange, which gets one Update
-    stage. `needs_agents`: it differs from `m2a-paper` only where agents answer, so that a run of retrieval alone has nothing to
-    show for it."""
+    """The settings of one system.
+
+    - `searched` are the kinds of records that a search finds.
+    - `context_turns` are sent to the manager with each request; what the ChatAgent sees does not depend on them.
+    - `update_every` messages form an exchange, which has one Update stage.
+    - A variant that `needs_agents` differs from `m2a-paper` only in how agents answer, not in retrieval.
+    """
 
     fusion: Fusion = "best"
     paths: Literal["all", "dense"] = "all"
@@ -32,7 +35,7 @@ class Variant:
 
     @property
     def scope(self) -> SearchScope:
-        """What the prompts of its agents say of the memory."""
+        """What the agents' prompts say about the memory."""
         return SearchScope(
             raw_messages=self.raw_messages,
             finds_messages="message" in self.searched,

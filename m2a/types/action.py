@@ -116,7 +116,9 @@ class AddMemory(_Write):
         default="fact",
         description="preference: how the user always wants to be answered; it stands before every later reply.",
     )
-    photos: tuple[int, ...] = Field(default=(), description="Numbers of the photos that it is about, new or earlier.")
+    photos: tuple[int, ...] = Field(
+        default=(), description="Numbers of the photos that it is about: new, earlier or found ones."
+    )
     concepts: tuple[NamedConcept, ...] = ()
     happened_from: date | None = Field(
         default=None, description="First day of what happened on certain days; left out for what goes on."

@@ -99,13 +99,14 @@ class NotKept:
     """The user requested a change to the memory that was not made. `text` describes it, and `reason` says why.
 
     `number` is its place among the refusals of this turn, with which the user can insist; None if nothing can be done. `held` is
-    the same as in `Refusal`.
+    the same as in `Refusal`. `said_in` is the id of the user's message.
     """
 
     text: str
     reason: str
     number: int | None = None
     held: Held = "check"
+    said_in: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from m2a.types.entry import MemoryEntry
 
-FindingKind = Literal["duplicate", "contradiction", "unsupported", "injection", "photo"]
+FindingKind = Literal["duplicate", "contradiction", "corrected", "unsupported", "injection", "photo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,7 @@ class Finding:
 
     - `duplicate`: the memories say the same.
     - `contradiction`: the newer memory may update the older one, but both were kept.
+    - `corrected`: the newer memory corrects the older one, and both were kept.
     - `unsupported`: the memory's evidence does not exist.
     - `injection`: the memory reads like an instruction to the assistant.
     - `photo`: the photo has no vector or no caption, so words do not find it.

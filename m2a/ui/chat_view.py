@@ -1,6 +1,6 @@
 """What the chat shows of the store and of the turns under way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.types import Conversation, Failed, Message
+from m2a.types import Conversation, Failed, MemoryEntry, Message
 from m2a.ui import temporary_view, welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
 from m2a.ui.edit_message import Editing
@@ -162,14 +162,27 @@ class ChatView:
         waiting = self._assistant.waiting_updates(owner)
         replies = [one for one in messages if one.role == "assistant"]
         costs = self._assistant.memory(owner).replies.costs_of([one.message_id for one in replies])
+        reads_memory = self._reads_memory(owner, conversation_id)
+        explanations = self._assistant.explanations(owner, [one.message_id for one in replies], conversation_id)
         because = {
-            one.message_id: replace(self._because(owner, one, waiting), costs=costs.get(one.message_id, ()))
-            for one in replies
+            message_id: Because(
+                told.searches if reads_memory else (),
+                told.sources,
+                told.changes,
+                told.not_kept,
+                told.unasked,
+                ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
+                costs=costs.get(message_id, ()),
+                rejected=told.rejected,
+            )
+            for message_id, told in explanations.items()
         }
         quoted = {one.message_id for told in because.values() for source in told.sources for one in source.messages}
         if quoted:
             before = self._assistant.before(owner, quoted, conversation_id)
             because = {reply_id: replace(told, before=before) for reply_id, told in because.items()}
+        if corrected := self._corrected(owner, because.values()):
+            because = {reply_id: replace(told, corrected=corrected) for reply_id, told in because.items()}
         failures: Sequence[Failed] = ()
         if turn and turn.done:
             live_because = because_of(turn.events)
@@ -188,18 +201,11 @@ class ChatView:
             last_day=last_day,
         )
 
-    def _because(self, owner: str, reply: Message, waiting: Mapping[int, bool]) -> Because:
-        message_id = reply.message_id
-        told = self._assistant.explanation(owner, message_id, reply.conversation_id)
-        return Because(
-            told.searches if self._reads_memory(owner, reply.conversation_id) else (),
-            told.sources,
-            told.changes,
-            told.not_kept,
-            told.unasked,
-            ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
-            rejected=told.rejected,
-        )
+    def _corrected(self, owner: str, told: Iterable[Because]) -> frozenset[int]:
+        """The memories that answers rest on and that others correct."""
+        records = [source.hit.record for one in told for source in one.sources]
+        memory_ids = {record.memory_id for record in records if isinstance(record, MemoryEntry)}
+        return frozenset(self._assistant.memory(owner).corrections_of(memory_ids)) if memory_ids else frozenset()
 
     def live(self, owner: str, turn: Turn) -> str:
         turns = self._assistant.turns.running(owner, turn.conversation_id) if turn.conversation_id else []

@@ -197,7 +197,9 @@ def _list(title: str, items: Iterable[str], total: int | None = None) -> str:
     shown = shown[:LOOK]
     more = f"<li>and {total - len(shown):,} more</li>" if total > len(shown) else ""
     rows = "".join(f"<li>{item}</li>" for item in shown)
-    return _opening(title, total, f"<ul>{rows}{more}</ul>", is_open=total <= 3)
+    is_short = total <= 3
+    scrolled = "" if is_short else f' tabindex="0" aria-label="{title}"'  # the keyboard scrolls it
+    return _opening(title, total, f"<ul{scrolled}>{rows}{more}</ul>", is_open=is_short)
 
 
 def _photos(title: str, photo_ids: Sequence[str]) -> str:

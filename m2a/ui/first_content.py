@@ -119,7 +119,7 @@ def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tup
 
 def _memory(assistant: "Assistant", owner: str, named: str) -> str:
     _view, _notice, opened, listed = MemoryPanel(assistant).at(owner, named)
-    review = review_html(assistant.review(owner, None, skip=False))
+    review = review_html(assistant.review(owner, None, skip=False), asked=False)
     return (
         '<div id="m2a-memory"><div id="m2a-memory-controls">'
         f'{memory_list.controls_html(photo_search.button_html())}</div><div id="m2a-memory-body"><div id="m2a-review">'

@@ -19,6 +19,11 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
         "They may be about the same thing. I was not sure, so I kept both.",
         (("newer", "The newer is right"), ("older", "The older is right"), ("", "Both are true")),
     ),
+    "corrected": (
+        "Corrected, and both kept",
+        "The newer corrects the older. I kept the older for what may still hold of it.",
+        (("newer", "Only the newer is true"), ("", "Keep both")),
+    ),
     "duplicate": (
         "Duplicates",
         "They say the same in nearly the same words.",

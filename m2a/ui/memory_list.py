@@ -57,7 +57,8 @@ def foot_html() -> str:
         '<input id="m2a-tell" name="text" maxlength="20000" autocomplete="off" aria-describedby="m2a-tell-where" '
         'placeholder="For example: I’m vegan now">'
         '<button class="m-button">Tell M2A</button></div>'
-        '<small id="m2a-tell-where">Sent as a message in the chat: <b data-tell-where>the open conversation</b></small></form>'
+        '<small id="m2a-tell-where">Sent as a message in the chat: '
+        '<b data-tell-where dir="auto">the open conversation</b></small></form>'
         '<p class="m-tell-not">A temporary chat is open, and it changes nothing in the memory. End it to tell me a change.</p>'
     )
 

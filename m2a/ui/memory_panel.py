@@ -311,12 +311,14 @@ class MemoryPanel:
         if reason := keeping.reason_of(view.kept):
             found = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(found) + pages_html(view.start, len(found), counts.get(reason, 0))
-        subjects = browser.subjects()
+        wanted, words = view.wanted(), view.words.strip()
+        is_filtered = wanted != MemoryFilter()
+        has_summary = not (words or view.start or is_filtered)
+        subjects, summary = browser.overview() if has_summary else (browser.subjects(), [])
         head += memory_list.subjects_html(subjects, view.about, today=today)
-        wanted = view.wanted()
-        if words := view.words.strip():
+        if words:
             hits = browser.find(words, wanted, PAGE)
-            kept_back = bank.kept_back(PAGE, words=words) if wanted == MemoryFilter() else []
+            kept_back = [] if is_filtered else bank.kept_back(PAGE, words=words)
             corrected = bank.corrections_of(
                 [hit.record.memory_id for hit in hits if isinstance(hit.record, MemoryEntry)]
             )
@@ -327,9 +329,7 @@ class MemoryPanel:
                 + (keeping.listed_html(kept_back) if kept_back else "")
             )
         page = browser.page(wanted, start=view.start, count=PAGE)
-        is_filtered = wanted != MemoryFilter()
-        if not (view.start or is_filtered):
-            summary = browser.summary()
+        if has_summary:
             shown = bank.corrections_of([entry.memory_id for one in summary for entry in one.entries])
             head += memory_summary.summary_html(summary, page.total, shown, today=today)
         corrected = bank.corrections_of([entry.memory_id for entry in page.entries])

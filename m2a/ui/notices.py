@@ -4,7 +4,7 @@ buttons to have it otherwise, and what failed."""
 from collections.abc import Sequence
 from typing import Literal
 
-from m2a.sentences import IN_THE_PAGE, naming
+from m2a.sentences import IN_THE_PAGE, STAYS, naming
 from m2a.types import Failed, Held, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
@@ -15,9 +15,6 @@ _NOTES = {
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
     "pinned": "It stands first in the list of Memory, and goes along with every message to a language model.",
 }
-
-# Of the message behind a memory that was rejected.
-STAYS = "Your message stays in the conversation, where I can still find it, until you erase it."
 
 
 def memory_html(
@@ -182,15 +179,27 @@ def _not_kept(one: NotKept, reply_id: int | None) -> str:
     act = "" if one.number is None else _button(name, "insist", reply_id, one.number, label=one.text)
     if act and one.held == "review":
         act = f'<span class="m-pair">{act}{_review_button("Reject", "reject", one, reply_id)}</span>'
+    if one.held == "category":
+        act = f'<span class="m-pair m-below">{act}{_erase_message(one, reply_id)}</span>'
     words = markup.text(one.text)
     reason = f' <small dir="auto">{markup.text(one.reason)}</small>' if one.reason else ""
+    reason += f" <small>{STAYS}</small>" if one.held == "category" else ""
     said = f'<strong>{title}</strong> <span dir="auto">{words}</span>{reason}'
     return f'<li class="m-change m-not-kept"><div>{said}</div>{act}</li>'
 
 
 def _rejected(one: NotKept, reply_id: int | None) -> str:
     said = f'<strong>Rejected</strong> <span dir="auto">{markup.text(one.text)}</span> <small>{STAYS}</small>'
-    return f'<li class="m-change m-not-kept"><div>{said}</div>{_review_button("Undo", "reopen", one, reply_id)}</li>'
+    acts = _review_button("Undo", "reopen", one, reply_id) + _erase_message(one, reply_id)
+    return f'<li class="m-change m-not-kept"><div>{said}</div><span class="m-pair m-below">{acts}</span></li>'
+
+
+def _erase_message(one: NotKept, reply_id: int | None) -> str:
+    """A button for the message behind it; nothing while the turn still runs."""
+    if reply_id is None or one.said_in is None:
+        return ""
+    label = f"Erase the message… {one.text}"
+    return erase_button("message", one.said_in, "Erase the message…", label=label, style="m-act")
 
 
 def _review_button(name: str, act: str, one: NotKept, reply_id: int | None) -> str:

@@ -154,5 +154,5 @@ def _history(opened: OpenedMemory) -> str:
 def _row(row: HistoryRow) -> str:
     told = next((told for reason, told in _WHYS.items() if reason == row.why), row.why)
     why = f' <small dir="auto">{markup.text(told)}</small>' if told else ""
-    who = _WHO.get(row.who, f" by {markup.text(row.who)}")
+    who = _WHO.get(row.who, f" by <bdi>{markup.text(row.who)}</bdi>")
     return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]}{who}.{why}</li>"

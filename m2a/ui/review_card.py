@@ -1,20 +1,24 @@
 """The review, as HTML: how much waits, and the memory that is to be decided on."""
 
+from m2a.sentences import STAYS
 from m2a.types import HeldMemory, Review
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import quote_html
-from m2a.ui.notices import STAYS
 
 _WHY = {"review": "Waiting for your review", "category": "Not kept", "check": "Not kept: it did not pass the check"}
 
 
-def review_html(review: Review) -> str:
-    """Closed it tells how much waits; open it shows one memory, and where it is set when memories are written."""
+def review_html(review: Review, *, asked: bool) -> str:
+    """Closed it tells how much waits; open it shows one memory, and where it is set when memories are written.
+
+    `asked` is whether the user asked for what is shown, such as by a decision.
+    """
     card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing to review.</p>'
+    mark = " data-asked" if asked else ""
     rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">Choose when memories are saved</a>'
     return (
-        f'<details class="m-details m-review" data-key="review" data-waiting="{review.waiting}">'
+        f'<details class="m-details m-review" data-key="review" data-waiting="{review.waiting}"{mark}>'
         f"<summary>Review{_count(review)}</summary>"
         f'{card}<p class="m-when">{rule}</p></details>'
     )

@@ -13,7 +13,7 @@ from m2a.ui.review_card import gone_html, rejected_html, review_html
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-_ON_REVIEW = forwarded("m2a-review", ["keep", "reject", "reopen", "skip"])
+_ON_REVIEW = forwarded("m2a-review", ["keep", "reject", "reopen", "skip", "show"])
 
 
 class ReviewPanel:
@@ -34,6 +34,7 @@ class ReviewPanel:
         for change in changes:
             self.follow(change)
         connect(self.shown.skip, self.on_skip, outputs=parts)
+        connect(self.shown.show, self.on_show, outputs=parts)
         return [
             connect(event, handler, outputs=parts)
             for event, handler in (
@@ -53,11 +54,11 @@ class ReviewPanel:
 
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
         """Redraws the review: more may be waiting, and what is shown may have been decided in the chat."""
-        return self._shown(owner_of(request), _place(at), told=None)
+        return self._shown(owner_of(request), _place(at), told=None, asked=False)
 
     def on_erased(self, at: str, request: gr.Request) -> list[Any]:
         """Redraws the review without the last notice: it may tell of what was erased."""
-        return self._shown(owner_of(request), _place(at))
+        return self._shown(owner_of(request), _place(at), asked=False)
 
     def on_keep(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Writes the memory, with the text of the form where one was sent, and goes on to the next."""
@@ -86,11 +87,18 @@ class ReviewPanel:
         reply_id, number = numbers_of(event, "reply_id", "number")
         return self._shown(owner_of(request), (reply_id, number), skip=True)
 
-    def _shown(self, owner: str, at: tuple[int, int] | None, *, skip: bool = False, told: str | None = "") -> list[Any]:
-        """With `told` None the last notice stays."""
+    def on_show(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Goes to a memory; the last notice stays."""
+        reply_id, number = numbers_of(event, "reply_id", "number")
+        return self._shown(owner_of(request), (reply_id, number), told=None)
+
+    def _shown(
+        self, owner: str, at: tuple[int, int] | None, *, skip: bool = False, told: str | None = "", asked: bool = True
+    ) -> list[Any]:
+        """With `told` None the last notice stays. `asked` is whether the user, and no update, asked for what is shown."""
         review = self._assistant.review(owner, at, skip=skip)
         place = f"{review.memory.place.reply_id}:{review.memory.place.number}" if review.memory else ""
-        return [place, gr.skip() if told is None else told, review_html(review)]
+        return [place, gr.skip() if told is None else told, review_html(review, asked=asked)]
 
 
 def _place(text: str) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 """What was searched for an answer, and the memories that it rests on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from m2a.plurals import joined
@@ -23,14 +23,20 @@ def searched_html(searches: Sequence[MemorySearched], *, key: str) -> str:
     return _details(summary, f'<ol class="m-searches">{items}</ol>', kind="m-searched", key=f"{key}-searched")
 
 
-def why_html(sources: Sequence[Source], *, key: str, before: Mapping[int, Message] = MappingProxyType({})) -> str:
+def why_html(
+    sources: Sequence[Source],
+    *,
+    key: str,
+    before: Mapping[int, Message] = MappingProxyType({}),
+    corrected: Collection[int] = (),
+) -> str:
     """The collapsible list of the memories that an answer rests on; empty when it rests on none.
 
-    `before` holds, by the id of an original message, the one before it.
+    `before` holds, by the id of an original message, the one before it. Others correct the memories `corrected`.
     """
     if not sources:
         return ""
-    items = "".join(_source(source, before) for source in sources)
+    items = "".join(_source(source, before, corrected) for source in sources)
     memories = sum(isinstance(source.hit.record, MemoryEntry) for source in sources)
     parts = [markup.plural(memories, "memory", "memories")] if memories else []
     parts += [markup.plural(len(sources) - memories, "message")] if len(sources) > memories else []
@@ -81,7 +87,7 @@ def _hit_text(hit: Hit) -> str:
     return record.text or (record.caption if isinstance(record, MemoryEntry) else "") or "A photo without words"
 
 
-def _source(source: Source, before: Mapping[int, Message]) -> str:
+def _source(source: Source, before: Mapping[int, Message], corrected: Collection[int]) -> str:
     record = source.hit.record
     shown: tuple[str, ...] = ()
     about = ""
@@ -95,6 +101,8 @@ def _source(source: Source, before: Mapping[int, Message]) -> str:
         about += f'<p class="m-when">{RESTS_ON[record.rests_on]}</p>'
         if record.superseded_by is not None:
             about += '<p class="m-when">It no longer holds: another memory has taken its place.</p>'
+        elif record.memory_id in corrected:
+            about += '<p class="m-when">Another memory has corrected it since.</p>'
     quoted = [message for message in source.messages if message.text or message.photos]
     if isinstance(record, Message) and not quoted:
         quoted = [record]

@@ -1,6 +1,6 @@
 """The messages of a conversation, and the turn that is under way, as HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -34,7 +34,7 @@ from m2a.ui.erase_button import erase_button, large_photos
 class Because:
     """What stands below an answer. `waiting` where the memory was not updated after it: until the next message, or aside.
 
-    `before` holds, by the id of a message that the sources quote, the one before it.
+    `before` holds, by the id of a message that the sources quote, the one before it. Others correct the memories `corrected`.
     """
 
     searches: Sequence[MemorySearched] = ()
@@ -47,6 +47,7 @@ class Because:
     before: Mapping[int, Message] = field(default_factory=dict)
     costs: Sequence[Cost] = ()
     rejected: Sequence[NotKept] = ()
+    corrected: Collection[int] = ()
 
 
 def because_of(events: Sequence[TurnEvent]) -> Because:
@@ -194,7 +195,7 @@ def _user_body(message: Message) -> str:
 
 def _below(because: Because, *, key: str, reply_id: int | None = None) -> str:
     opening = (
-        sources.why_html(because.sources, key=key, before=because.before)
+        sources.why_html(because.sources, key=key, before=because.before, corrected=because.corrected)
         + sources.searched_html(because.searches, key=key)
         + cost_html(because.costs, key=key)
     )

@@ -25,12 +25,12 @@ from m2a.systems.metered import PHOTO_TOKENS, tokens_of
 from m2a.systems.variants import VARIANTS, Variant
 from m2a.types import Addition, EntryDraft, EvidenceRange, Failed, MessageRecorded
 from models.provider_chat_model import ProviderChatModel
+from tests.bench.corpus import LEARNED_CASES
 from tests.chat_server import ChatServer, Reply, mode_of
 from tests.drawings import draw_dog
 from tests.integrity_cases import read_cases
 from tests.scripted_model import Call, Prompt, PromptStage, ScriptedModel
 
-OTHERS = Path(__file__).parents[1] / "data" / "learned.txt"
 APART: tuple[PromptStage, ...] = ("caption", "probe")
 POLICIES = {"default": VARIANTS["m2a"], "as published": VARIANTS["m2a-paper"]}
 
@@ -252,7 +252,7 @@ async def measure(folder: Path, variant: Variant, *, others: int) -> tuple[list[
 
 def _tell_before(assistant: Assistant, others: int) -> None:
     """Remember what the questions are about, among so many statements of others."""
-    pairs = read_cases(OTHERS)["pairs"]
+    pairs = read_cases(LEARNED_CASES)["pairs"]
     texts = list(dict.fromkeys(text for first, second, *_ in pairs for text in (first, second)))[:others]
     bank = assistant.memory(assistant.local_owner)
     for place, text in enumerate(BEFORE):

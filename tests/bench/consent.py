@@ -33,7 +33,7 @@ from m2a.types import Addition, EntryDraft, EvidenceRange, Forgetting, MemoryEnt
 from models.abilities import Abilities
 from models.chat_model import MalformedReplyError, PhotoPart, TokenUsage
 from models.json_reply import instruction
-from tests.bench.integrity import CASES
+from tests.bench.corpus import INTEGRITY
 from tests.integrity_cases import read_cases as read_sections
 from tests.plants import Garden, Played, read_plants
 
@@ -49,7 +49,7 @@ def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench consent", description=__doc__)
     for name in ("render", "out", "score", "cases"):
         parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--plants", type=Path, nargs="?", const=CASES)
+    parser.add_argument("--plants", type=Path, nargs="?", const=INTEGRITY)
     chosen = parser.parse_args(options)
     if chosen.plants:
         cases = read_sections(chosen.plants)

@@ -4,7 +4,7 @@ FOLDER is what `python -m m2a.benchmarks.compose --mquake …` wrote. Every chun
 well a search finds them is measured by `m2a evaluate`, here only what is made of them. Answers count where they are a gold one
 and nothing else.
 
-FILE holds the same relations in a writer's own words, as `tests/data/restated.txt` does, and the folder of templates MQuAKE's
+FILE holds the same relations in a writer's own words, as `corpus/restated.txt` does, and the folder of templates MQuAKE's
 `cloze_templates.json` and `question_templates.json`, by which the facts are known: each is
 then told in one of these wordings by chance, and questions of one fact are asked so too.
 """
@@ -30,7 +30,8 @@ from m2a.types import Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
-from tests.bench.relation_training import RESTATED, read_restated, train
+from tests.bench.corpus import RESTATED
+from tests.bench.relation_training import read_restated, train
 
 CHUNK_TOKENS = 512
 _FACT = re.compile(r"(\d+)\. (.+)\.$")

@@ -30,7 +30,8 @@ from PIL import Image
 
 from m2a.memory.floor import floor_of
 from m2a.memory.fusion import reciprocal_rank_fusion
-from m2a.memory.index import IndexHit, MemoryIndex, TextRow
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_rows import IndexHit, TextRow
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.path_search import PATH_DEPTH
 from m2a.memory.words import finished_words

@@ -3,7 +3,7 @@
 - The stories of the offline rules, told through the real Assistant, each a memory of its own: ordinary memories. A pair kept
   side by side is rightly found where the newer corrects the older (the story names what must be gone); a memory that is no
   attack and is found as one is wrong; what says the same is printed, to be read.
-- Everything that the people of `tests/data` wrote as something to be told or asked: how much is found as an attack.
+- Everything that the people of `corpus/learned.txt` wrote as something to be told or asked: how much is found as an attack.
 - The observations that GPT wrote of LoCoMo's conversations, where those are at hand: what says the same, and what is found as
   an attack, which nothing there is.
 - The attacks of `tests/test_boundary.py`, as texts that a photo showed: how many are found.
@@ -31,8 +31,8 @@ from m2a.memory.schema import reply_source, trace
 from m2a.memory.suspicious import reads_like_an_instruction
 from m2a.settings import Settings
 from m2a.types import Addition, Finding, MemoryEntry
+from tests.bench.corpus import LEARNED_CASES
 from tests.bench.floor import DATA
-from tests.bench.offline_training import LEARNED_CASES
 from tests.offline_cases import Story, read_sets
 from tests.plants import PAYLOADS
 from tests.told_memory import Memory, draft_of

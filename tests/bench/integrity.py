@@ -19,10 +19,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.bench.corpus import INTEGRITY
 from tests.integrity_cases import Stage, every_nth, holds, read_cases, stage
 
 CASES_AT_ONCE = 25  # with owners of their own in one index, which holds all their collections in memory
-CASES = Path(__file__).parents[1] / "data" / "integrity.txt"
 
 
 @dataclass
@@ -219,7 +219,7 @@ async def measure(path: Path, every: int = 1, only: Sequence[str] = ()) -> Figur
 
 def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench integrity", description=__doc__)
-    parser.add_argument("--cases", type=Path, default=CASES)
+    parser.add_argument("--cases", type=Path, default=INTEGRITY)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="play every Nth case of each section")
     parser.add_argument(
         "--only",

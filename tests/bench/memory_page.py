@@ -88,7 +88,7 @@ async def run(folder: Path, entries: int) -> None:
         print(f"{total:,} memories")
         request: Any = SimpleNamespace(username=owner, query_params={})
         timed("first content", lambda: panel.on_refresh("", request))
-        timed("  of it, in short", lambda: assistant.browser(owner).summary())
+        timed("  of it, subjects and in short", lambda: assistant.browser(owner).overview())
         timed("  of it, what is past its day", lambda: bank.expire())
         timed("the last page", lambda: panel.on_page("", SimpleNamespace(start=total - 30), request))  # type: ignore[arg-type]
         about = assistant.browser(owner).subjects()[0].concept_id

@@ -18,16 +18,12 @@ from m2a.agents.offline.text import plain
 from m2a.agents.offline.wishes import phrases
 from m2a.types import EvidenceRange, MemoryEntry
 from models.text_encoder import MINILM
+from tests.bench.corpus import INTEGRITY, LEARNED_CASES, PAIRS, SHORT
 from tests.bench.correction_training import corrects_examples, meant_examples, situations
 from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
-from tests.offline_cases import Played
+from tests.offline_cases import Played, holds_any
 
-DATA = Path(__file__).parents[1] / "data"
-SHORT = DATA / "short.json"
-PAIRS = DATA / "pairs.jsonl"
-LEARNED_CASES = DATA / "learned.txt"
-CASES = (DATA / "integrity.txt", LEARNED_CASES)
 _GROUP = "cases"  # all of them are learned from together, or left out
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _OF_PAIR = 1.0
@@ -209,8 +205,7 @@ def first_question(one: Played, sense: Sense) -> Question | None:
 
 
 def _answers(one: Played, entry: MemoryEntry) -> bool:
-    folded = entry.text.casefold()
-    accepted = [any(word.casefold() in folded for word in group) for group in one.turn.accept]
+    accepted = [holds_any(entry.text, group) for group in one.turn.accept]
     return all(accepted) if not re.search(r"how (?:many|long|old)", one.turn.text, re.I) else any(accepted)
 
 
@@ -238,7 +233,7 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
 def _cases() -> dict[str, list[list[str]]]:
     """The cases of all files, by section."""
     found: dict[str, list[list[str]]] = {}
-    for path in CASES:
+    for path in (INTEGRITY, LEARNED_CASES):
         for name, cases in read_cases(path).items():
             found.setdefault(name, []).extend(cases)
     return found

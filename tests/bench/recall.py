@@ -30,7 +30,8 @@ from m2a.memory import conversations
 from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
-from m2a.memory.index import IndexHit, MemoryIndex
+from m2a.memory.index import MemoryIndex
+from m2a.memory.index_rows import IndexHit
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
@@ -45,12 +46,12 @@ from m2a.types import EntryDraft, EvidenceRange, Message, TurnEvent
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM, TokenEncoder, TokenStates
+from tests.bench.corpus import LEARNED_CASES
 from tests.bench.retrieval import NOW, KnownVectors
 from tests.dialogues import NamingCaptioner
 from tests.integrity_cases import read_cases
 from tests.obeying_model import ObeyingModel
 
-CASES = Path(__file__).parents[1] / "data" / "learned.txt"
 TURNS_OF_A_CONVERSATION = 30
 QUESTIONS = 100
 
@@ -134,7 +135,7 @@ class TimedIndex(MemoryIndex):
 
 def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
     """So many texts, each made of two statements, and the questions that people asked of those."""
-    pairs = read_cases(CASES)["pairs"]
+    pairs = read_cases(LEARNED_CASES)["pairs"]
     single = list(dict.fromkeys(text for first, second, *_ in pairs for text in (first, second)))
     chooser = np.random.default_rng(5)
     chosen = chooser.integers(len(single), size=(count, 2))

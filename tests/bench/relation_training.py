@@ -1,4 +1,4 @@
-"""The learned decisions of relations: from facts of MQuAKE in the wordings of `tests/data/restated.txt`, and questions of them.
+"""The learned decisions of relations: from facts of MQuAKE in the wordings of `corpus/restated.txt`, and questions of them.
 
 Of a subject each relation is told of an old and a new value, each in a wording by chance, or both in one. A question is
 of one of its relations, or of one that is not told of it. Beside them stand statements of which the subject is the value.
@@ -23,9 +23,9 @@ from m2a.agents.offline.relations.walk import asked_of
 from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import Logistic, Sense, as_decisions
 from m2a.types import Message
+from tests.bench.corpus import RESTATED
 from tests.bench.learning import Example, fit
 
-RESTATED = Path(__file__).parents[1] / "data" / "restated.txt"
 _PENALTY = 3.0
 _SUBJECTS = 300
 _OF_OTHERS = 3  # statements of others that have the subject for their value

@@ -242,11 +242,14 @@ def _naming(name: str, noun: str) -> Naming:
 
 # A noun with at most two words before it: "my old Irish terrier".
 _NOUN = r"((?:[\w'-]+ ){0,2}[\w-]+)"
+# The same by the number of words before it: of "my brother Jonas married Renate" the first is meant.
+_NOUNS = tuple(rf"((?:[\w'-]+ ){{{before}}}[\w-]+)" for before in range(3))
 
 
 def _named_relations(sentence: str) -> Iterable[Naming]:
     """my sister Ana · Ana, my sister · Ana is my sister · my sister is called Ana · a dog named Rex · Jos's dog Rex"""
-    for match in re.finditer(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {_NOUN},? ({NAME})", sentence):
+    patterns = [rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {noun},? ({NAME})" for noun in _NOUNS]
+    for match in (match for pattern in patterns for match in re.finditer(pattern, sentence)):
         noun = match[1]
         belongs = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
         if _kind(noun) != "thing" and not belongs and not _is_no_name(match[2].split()[0], False):
@@ -347,17 +350,18 @@ def _is_no_noun(word: str) -> bool:
 
 
 def _named_lists(sentence: str) -> Iterable[Naming]:
-    """two cats, Miso and Pip · our kids are Lia and Tom · my sons Max, Leo and Finn"""
-    for match in re.finditer(
-        rf"\b([\w-]+?)s?(?:,|:| are| called| are called| named| -)? ({NAME}(?:, {NAME})*,? and {NAME})", sentence
-    ):
-        noun = match[1].lower()
+    """two cats, Miso and Pip · our kids are Lia and Tom · my sons Max, Leo and Finn · Jonas and Renate, our neighbours"""
+    names = rf"{NAME}(?:, {NAME})*,? and {NAME}"
+    before = rf"\b(?P<noun>[\w-]+?)s?(?:,|:| are| called| are called| named| -)? (?P<names>{names})"
+    after = rf"(?P<names>{names})(?:,| are) (?:my|our) (?:[a-z]+ )?(?P<noun>[\w-]+?)s?(?=[,.!?]|$)"
+    for match in (match for pattern in (before, after) for match in re.finditer(pattern, sentence)):
+        noun = match["noun"].lower()
         noun = {"childre": "child", "wive": "wife", "bunnie": "bunny", "puppie": "puppy", "pupp": "puppy"}.get(
             noun, noun
         )
         if _kind(noun) == "thing":
             continue
-        for name in re.split(r",? and |, ", match[2]):
+        for name in re.split(r",? and |, ", match["names"]):
             yield _naming(name, noun)
 
 

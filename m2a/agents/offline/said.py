@@ -7,7 +7,7 @@ from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.claims import exclude_each_other
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.sense import Sense
-from m2a.agents.state import MemoryContext, Superseded, TurnState
+from m2a.agents.state import MemoryContext, Revisions, TurnState, superseded_among
 from m2a.memory.quotations import spans_saying
 from m2a.memory.repetitions import spans_of_statement
 from m2a.memory.withheld import FORGOTTEN, masked
@@ -85,7 +85,7 @@ def without_history(context: MemoryContext) -> MemoryContext:
         holding = [entry.text for entry in entries if entry.rests_on_message(message.message_id)]
         past = [
             span
-            for older in context.superseded.get(message.message_id, ())
+            for older in superseded_among(context.revisions.get(message.message_id, ()))
             for span in spans_of_statement(older.text, message.text, holding)
         ]
         messages.append(replace(message, text=masked(message.text, past)) if message.role == "user" else message)
@@ -93,9 +93,9 @@ def without_history(context: MemoryContext) -> MemoryContext:
 
 
 def superseded_ids(state: TurnState) -> set[int]:
-    maps: list[Superseded] = [state.superseded]
-    maps += [step.observation.superseded for step in state.steps if hasattr(step.observation, "superseded")]
-    return {message_id for superseded in maps for message_id in superseded}
+    maps: list[Revisions] = [state.revisions]
+    maps += [step.observation.revisions for step in state.steps if hasattr(step.observation, "revisions")]
+    return {message_id for revisions in maps for message_id in revisions if superseded_among(revisions[message_id])}
 
 
 def _only_asks(text: str) -> bool:

@@ -1,6 +1,6 @@
-"""What the ranker sees of a question and its candidates. Pure functions over arrays; no index, no database.
+"""The ranker's features of a question and its candidates. Pure functions over arrays, without index and database.
 
-Only candidates are compared by meaning: a neighbour's tokens count where it is a candidate itself. The words of neighbours
+Only candidates are compared by meaning, so a neighbour's tokens count only if it is a candidate itself. The words of neighbours
 always count.
 """
 
@@ -63,7 +63,7 @@ _WEEK = 7
 
 
 class _Numbers(dict[str, int]):
-    """A number for each word that was met."""
+    """A number for each word seen so far."""
 
     def __missing__(self, word: str) -> int:
         with _numbering:
@@ -76,7 +76,7 @@ _NUMBERS = _Numbers()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """Finished words in order, repeated as they are, and the number of each: arrays of numbers are counted at once."""
+    """Finished words in order, with repetitions, and the number of each, since arrays of numbers are counted quickly."""
 
     words: Sequence[str]
     numbers: np.ndarray
@@ -90,8 +90,8 @@ class Words:
 class Record:
     """What is kept of a record for ranking.
 
-    `conversation` and `number` (a message id) say where it stands: neighbours are one number apart. An entry stands
-    alone, with neither conversation nor speaker. `vector` is the mean of its token states, of unit length, `tokens` their
+    `conversation` and `number` (a message id) are its position; neighbours are one number apart. An entry has neither
+    conversation nor speaker. `vector` is the mean of its token states, of unit length, `tokens` their
     projections as int8, at least one, `traits` is `traits_of` its text.
     """
 
@@ -125,7 +125,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class WordStatistics:
-    """BM25's side of the corpus: how many records there are, their words together, and how many records hold a word."""
+    """What BM25 needs of the corpus: the number of records, the number of their words, and how many records hold each word."""
 
     records: int
     words: int
@@ -157,17 +157,17 @@ def traits_of(text: str, position: int, text_before: str) -> np.ndarray:
 
 
 def asks_for_picture(question: str) -> bool:
-    """Whether the question is about a picture: what answers it shows one, or stands beside one that does."""
+    """Whether the question is about a picture, so that a record with a picture, or next to one, answers it."""
     return bool(_ASKS_PICTURE.search(question))
 
 
 def features(
     asked: Asked, records: Sequence[Record], beside: Sequence[Words], near: np.ndarray, statistics: WordStatistics
 ) -> np.ndarray:
-    """A row for each candidate, of which there must be one, a column for each of FEATURES.
+    """Returns a row for each candidate, at least one, and a column for each of FEATURES.
 
-    `beside` are the words of what stands beside candidates; `near` has for each candidate a row with the places of its
-    neighbours there, two to each side, and -1 where there is none.
+    `beside` are the words of the candidates' neighbours. Each row of `near` has the positions in `beside` of a candidate's
+    neighbours, two on each side, or -1 if there is none.
     """
     before, after = _neighbours(records)
     codes: dict[str, int] = {}
@@ -215,7 +215,7 @@ def features(
 
 
 def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
-    """For each candidate where the one said before it and the one said after it are; -1 where they are no candidates."""
+    """Returns the positions of each candidate's previous and next message, or -1 if that is not a candidate."""
     place = {(record.conversation, record.number): at for at, record in enumerate(records) if record.conversation}
     before = [place.get((record.conversation, record.number - 1), -1) for record in records]
     after = [place.get((record.conversation, record.number + 1), -1) for record in records]
@@ -223,7 +223,7 @@ def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _word_counts(words: Sequence[str], documents: Sequence[Words]) -> np.ndarray:
-    """How often each of the words (columns) is in each document (rows); last, how many words those are."""
+    """Counts each of the words (columns) in each document (rows); the last column is the length of the document."""
     lengths = np.array([len(document.numbers) for document in documents])
     numbers = np.concatenate([document.numbers for document in documents])
     column = np.full(numbers.max(initial=0) + 1, len(words))  # the last, for all that the question does not hold
@@ -240,7 +240,7 @@ def _word_counts(words: Sequence[str], documents: Sequence[Words]) -> np.ndarray
 def _lexical(
     idf: Mapping[str, float], counts: np.ndarray, average_length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """BM25 of the words, the share of their idf that a document holds, and how many of them it holds."""
+    """Returns the documents' BM25 scores, their shares of the words' idf, and how many of the words they hold."""
     counts, lengths = counts[:, :-1], counts[:, -1]
     weights = np.array(list(idf.values()))
     norm = BM25_K1 * (1 - BM25_B + BM25_B * lengths / average_length)
@@ -253,7 +253,7 @@ def _lexical(
 
 
 def _best_matches(tokens: np.ndarray, records: Sequence[Record]) -> np.ndarray:
-    """For each of the question's tokens (rows) the cosine to the nearest token of each record (columns)."""
+    """Returns, for each of the question's tokens (rows), the cosine to the nearest token of each record (columns)."""
     starts = np.cumsum([0] + [len(record.tokens) for record in records[:-1]])
     theirs = np.concatenate([record.tokens for record in records]).astype(np.float32)
     return np.ascontiguousarray(np.maximum.reduceat(theirs @ (tokens / 127).T, starts, axis=0).T)
@@ -264,7 +264,7 @@ def _of_neighbour(values: np.ndarray, neighbour: np.ndarray, missing: float = -1
 
 
 def _session_level(scores: np.ndarray, sessions: np.ndarray) -> np.ndarray:
-    """For each candidate the sum of the best three of its conversation's candidates."""
+    """Returns, for each candidate, the sum of the three best scores in its conversation."""
     above = scores - scores.min()
     order = np.lexsort((above, sessions))
     ends = np.searchsorted(sessions[order], np.arange(sessions.max() + 1), side="right")
@@ -277,9 +277,10 @@ def _session_level(scores: np.ndarray, sessions: np.ndarray) -> np.ndarray:
 
 
 def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
-    """Whether it is of the one person asked about, or of somebody else; neither, where none or several are named.
+    """Returns whether each record is about the one person asked about, or about somebody else; neither if the question names
+    none or several.
 
-    A message is of who said it, an entry of whom it names.
+    A message counts as about its speaker, an entry as about the people whom it names.
     """
     if len(asked.people) != 1:
         return np.zeros(len(records)), np.zeros(len(records))
@@ -295,7 +296,8 @@ def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.nda
 
 
 def _dates(question: str, said_at: Sequence[datetime]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """In the month asked about; in the year, where no month is; shortly after the day, or half that in the month."""
+    """Scores dates: in the month asked about, or in the year without a month; shortly after the day, or half of that in the
+    month."""
     text = question.casefold()
     months = {_MONTHS.index(name) + 1 for name in _MONTH.findall(text) if name not in ("may", "march")}
     months |= {3 if "march" in found else 5 for found in _SURE_MONTH.findall(text)}
@@ -312,7 +314,7 @@ def _dates(question: str, said_at: Sequence[datetime]) -> tuple[np.ndarray, np.n
 
 
 def _shortly_after(moment: datetime, years: Collection[int], months: Collection[int], day: int) -> float:
-    """1 on the day and the next, falling by a factor e a week; 0 before it."""
+    """Returns 1 on the day and the next, falling by a factor e per week, and 0 before the day."""
     try:
         asked = moment.replace(year=min(years, default=moment.year), month=min(months), day=day, hour=0, minute=0)
     except ValueError:  # 31 June

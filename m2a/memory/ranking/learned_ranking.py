@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from m2a.memory.names import known_names
+from m2a.memory.names import asked_of, known_names
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import Asked, Record, Words, WordStatistics, asks_for_picture, features
 from m2a.memory.ranking.ranker import Ranker
@@ -31,10 +31,10 @@ _NAMED = 1.0
 
 
 class LearnedRanking:
-    """Late interaction, words in context, people and dates, weighed by a linear ranker.
+    """Ranks by late interaction, words in context, people and dates, weighted by a linear ranker.
 
-    Candidates come from the paths. A message that words found brings in its neighbours: an answer often stands beside
-    the words that the question shares.
+    Candidates come from the paths. A message that was found by its words brings in its neighbours, because an answer is often
+    next to the words that it shares with the question.
     """
 
     def __init__(self, store: RankedRecordStore, encoder: RecordEncoder, ranker: Ranker, *, depth: int = DEPTH) -> None:
@@ -45,7 +45,7 @@ class LearnedRanking:
 
     @classmethod
     def load(cls, store: RankedRecordStore, encoder: TextEncoder) -> "LearnedRanking":
-        """With the weights that ship. Raises `UserError` for an encoder that does not show its tokens."""
+        """Loads the weights that ship. Raises `UserError` for an encoder that they were not trained on."""
         if not isinstance(encoder, TokenEncoder) or not encoder.encoder_id.startswith(_TRAINED_ON):
             raise UserError(
                 f"fusion 'best' is trained on the tokens of all-MiniLM-L6-v2, not on {encoder.encoder_id!r}; "
@@ -55,18 +55,18 @@ class LearnedRanking:
 
     @classmethod
     def shipped(cls, store: RankedRecordStore, encoder: TokenEncoder) -> "LearnedRanking":
-        """The same, whatever the encoder's tokens are."""
+        """Loads the weights that ship, without checking the encoder."""
         folder = files("m2a.memory.ranking")
         with as_file(folder / "ranker.json") as ranker, as_file(folder / "head.npz") as head:
             return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
 
     def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "list[RankedQuestion]":
-        """Questions to an owner's records of these kinds, with all that can be known before anything is found."""
+        """Returns questions to an owner's records of these kinds, with what is known before anything is found."""
         memory = self.memory(unit, kinds, texts)
         return [RankedQuestion(self, memory, text) for text in texts]
 
     def memory(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "RankedMemory":
-        """What these questions are to be asked of."""
+        """Returns the memory that these questions are asked of."""
         words = {word for text in texts for word in finished_words(text)}
         return RankedMemory(self.store, self.store.speakers(unit), self.store.statistics(unit, kinds, words))
 
@@ -75,7 +75,7 @@ class LearnedRanking:
 
 
 class RankedMemory:
-    """What was read of an owner's records so far, for questions that are asked side by side."""
+    """The owner's records that were read so far, for questions that are asked side by side."""
 
     def __init__(self, store: RankedRecordStore, speakers: Sequence[str], statistics: WordStatistics) -> None:
         self.speakers = speakers
@@ -87,24 +87,24 @@ class RankedMemory:
         self._in_order: tuple[np.ndarray, np.ndarray, list[Words]] | None = None
 
     def read(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> None:
-        """Get the records, as far as they are kept."""
+        """Reads the records that are kept."""
         if unread := set(keys) - self._looked_for:
             self._looked_for |= unread
             self.records |= self._store.get(unit, unread)
 
     def read_places(self, unit: UnitOfWork, message_ids: set[int]) -> None:
-        """Get the conversations and words of the messages, as far as they are kept."""
+        """Reads the conversations and words of the messages that are kept."""
         if missing := message_ids - self._looked_for:
             self._looked_for |= missing
             self._places |= self._store.places(unit, missing)
             self._in_order = None
 
     def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
-        """Those of the records that show a photo which was not forgotten."""
+        """Returns the records that show a photo which is not forgotten."""
         return self._store.showing(unit, keys)
 
     def beside(self, number: int) -> list[int]:
-        """The message and its neighbours, as far as they are of its conversation and were read; nothing of what was not."""
+        """Returns the message and its neighbours in its conversation, as far as they were read."""
         places = self._places
         if number not in places:
             return []
@@ -113,7 +113,7 @@ class RankedMemory:
         return [there for there in steps if there in places and places[there].conversation == home]
 
     def near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
-        """The words of the messages beside these candidates, and for each candidate which of those are beside it."""
+        """Returns the words of the candidates' neighbours, and which of them are beside each candidate."""
         steps = np.array([step for step in _steps(_REACH) if step])
         near = np.full((len(keys), len(steps)), -1)
         if not self._places:
@@ -134,9 +134,9 @@ class RankedMemory:
 
 
 class RankedQuestion:
-    """What the ranker needs for one question, read as soon as it is known to be needed: a search waits for its slowest path.
+    """What the ranker needs for one question. It is read as early as possible, since a search waits for its slowest path.
 
-    It is `encoded`, and what each path found is `read`, before its candidates are put in order.
+    Before `order`, it must be `encoded`, and the hits of each path must be `read`.
     """
 
     _asked: Asked
@@ -147,19 +147,21 @@ class RankedQuestion:
         self._text = text
         speakers = frozenset(word for speaker in memory.speakers for word in finished_words(speaker))
         self._names = known_names(text, memory.statistics.holding, speakers)
+        self._names_a_stranger = bool(asked_of(text, memory.statistics.holding, speakers))
         self._beside_words: set[RecordKey] = set()
 
     @property
     def names_what_is_held(self) -> bool:
-        """Whether it names something or somebody, none of the speakers, that several of the records name."""
-        return bool(self._names)
+        """Whether it names something or somebody, none of the speakers, that several of the records name, and is not asked of
+        somebody of whom there is nothing: a dog Max in the memory says nothing of the dog Max of a John who is unknown."""
+        return bool(self._names) and not self._names_a_stranger
 
     def encoded(self, states: TokenStates) -> None:
-        """Take the question's tokens."""
+        """Stores the question's token states."""
         self._asked = self.ranking.encoder.asked(self._text, states, self._memory.speakers)
 
     def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
-        """Get ready for `order` with these among what is found; `by_words` are the same in order, where words found them."""
+        """Reads what `order` needs of these records. `by_words` are those that were found by words, best first."""
         messages = [key.record_id for key in found if key.kind == "message"]
         seeds = _seeds(by_words)
         around = {number + step for step in _steps(_REACH) for number in messages}
@@ -170,7 +172,7 @@ class RankedQuestion:
         self._memory.read(unit, beside.union(found))
 
     def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
-        """What the paths `found`, each in its version, and the neighbours of what words found; the best first."""
+        """Returns the records that the paths found, given with their versions, and neighbours, best first."""
         keys, table = self.table(found)
         if not keys:
             return []
@@ -178,7 +180,7 @@ class RankedQuestion:
         return [keys[at] for at in np.argsort(-scores.round(9), kind="stable").tolist()]
 
     def _worth(self, unit: UnitOfWork, keys: Sequence[RecordKey]) -> np.ndarray:
-        """What each record is worth beside what the ranker sees: it shows a picture, or names the thing, that is asked about."""
+        """Returns what is added to each record's score if it shows the picture, or names the thing, that is asked about."""
         worth = np.zeros(len(keys))
         if asks_for_picture(self._text):
             showing = self._memory.showing(unit, keys)
@@ -189,7 +191,7 @@ class RankedQuestion:
         return worth
 
     def table(self, found: Mapping[RecordKey, int]) -> tuple[list[RecordKey], np.ndarray]:
-        """The candidates, and what the ranker sees of each."""
+        """Returns the candidates, and the ranker's features of each."""
         kept = self._memory.records
         wanted = (found.keys() | self._beside_words) & kept.keys() if found else ()
         keys = [key for key in sorted(wanted) if key not in found or kept[key].version == found[key]]
@@ -207,13 +209,13 @@ _BLAS = ThreadpoolController()
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """So few rows gain nothing from a second thread of BLAS, which afterwards spins on the core that Milvus needs."""
+    """Limits BLAS to one thread: for so few rows a second one gains nothing, and then keeps busy the core that Milvus needs."""
     with _BLAS.limit(limits=1, user_api="blas"):
         yield
 
 
 def _found_in(ascending: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of the wanted numbers stands, and whether it is there."""
+    """Returns the position of each wanted number, and whether it is there."""
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return at, ascending[at] == wanted
 

@@ -1,4 +1,4 @@
-"""What ranking needs of every record, in SQL: read for the candidates of a question alone."""
+"""Stores in SQL what ranking needs of every record. It is read only for the candidates of a question."""
 
 import threading
 from collections import Counter, OrderedDict
@@ -58,7 +58,7 @@ class RankedRecordStore:
     # Writing
 
     def start(self, connection: Connection, made_by: str) -> None:
-        """Begin to keep records that were made by that: others are thrown away, and `missing` names them."""
+        """Deletes the records if they were made by something else, so that `missing` names them all."""
         found = connection.scalar(select(setting.c.value).where(setting.c.key == _MADE_BY))
         if found == made_by:
             return
@@ -69,7 +69,7 @@ class RankedRecordStore:
         self._forget_decoded()
 
     def put(self, unit: UnitOfWork, records: Mapping[RecordKey, RankedRecord]) -> None:
-        """Insert or replace the records."""
+        """Inserts or replaces the records."""
         if not records:
             return
         before = self._delete(unit, records)
@@ -81,10 +81,10 @@ class RankedRecordStore:
         self._count(unit, after)
 
     def forget(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> None:
-        """Remove the records, and whatever else holds a trace of them.
+        """Removes the records, and whatever else holds a trace of them.
 
-        The messages after a forgotten message were encoded with it: they are removed too, and the outbox is told to
-        make them again. Who erases a message calls this in the same transaction.
+        The messages after a forgotten message were encoded together with it, so they are removed too and queued to be made
+        again. When a message is erased, this must be called in the same transaction.
         """
         if not keys:
             return
@@ -93,13 +93,13 @@ class RankedRecordStore:
         unit.tell_index("message", (key.record_id for key in sorted(after)))
 
     def drop(self, unit: UnitOfWork) -> None:
-        """Remove all records of an owner."""
+        """Removes all records of an owner."""
         for table in (ranked_record, ranked_count):
             unit.execute(delete(table).where(unit.owns(table)))
         self._forget_decoded()
 
     def _delete(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> Counter[tuple[_Counted, str]]:
-        """Remove the records; what they counted for."""
+        """Removes the records, and returns what they had added to the counts."""
         counted = Counter[tuple[_Counted, str]]()
         for condition in _among(unit, keys):
             columns = (ranked_record.c.kind, ranked_record.c.speaker, ranked_record.c.words)
@@ -126,7 +126,7 @@ class RankedRecordStore:
             unit.execute(delete(ranked_count).where(unit.owns(ranked_count), ranked_count.c.number <= 0))
 
     def _encoded_with(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
-        """The messages whose tokens hold traces of these."""
+        """Returns the messages that were encoded together with any of these."""
         found: set[RecordKey] = set()
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id)
         of_messages = [key for key in keys if key.kind == "message"]
@@ -148,7 +148,7 @@ class RankedRecordStore:
     # Reading
 
     def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
-        """Those of the records that are kept."""
+        """Returns the records that are kept."""
         found: dict[RecordKey, RankedRecord] = {}
         with self._lock:
             changes = self._changes
@@ -175,13 +175,13 @@ class RankedRecordStore:
         return found | {key: read[key] for key in missing & read.keys()}
 
     def _fits(self, unit: UnitOfWork) -> bool:
-        """Whether all of the owner's records are few enough to be kept in memory."""
+        """Whether all of the owner's records fit in memory."""
         totals = (ranked_count.c.counted.in_(["entry", "message"]), ranked_count.c.item == "records")
         records = select(func.sum(ranked_count.c.number)).where(unit.owns(ranked_count), *totals)
         return (unit.scalar(records) or 0) <= _CACHED
 
     def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place | Record]:
-        """Of those of the messages that are kept, the conversation and the words."""
+        """Returns the conversation and the words of the messages that are kept."""
         found: dict[int, Place | Record] = {}
         missing = []
         with self._lock:
@@ -198,7 +198,7 @@ class RankedRecordStore:
         return found
 
     def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
-        """Those of the records that show a photo which was not forgotten."""
+        """Returns the records that show a photo which is not forgotten."""
         entries = {key.record_id for key in keys if key.kind == "entry"}
         messages = {key.record_id for key in keys if key.kind == "message"}
         columns = (entry_photo.c.memory_id, entry_photo.c.photo_id)
@@ -209,7 +209,7 @@ class RankedRecordStore:
         return found | {RecordKey("message", number) for number, _ in shown}
 
     def statistics(self, unit: UnitOfWork, kinds: Collection[RecordKind], words: Collection[str]) -> WordStatistics:
-        """How often the words are in the owner's records of these kinds."""
+        """Returns how many of the owner's records of these kinds contain each of the words."""
         totals, holding = Counter[str](), Counter[str]()
         wanted = {
             "owner": unit.owner,
@@ -221,7 +221,7 @@ class RankedRecordStore:
         return WordStatistics(totals["records"], totals["words"], holding)
 
     def speakers(self, unit: UnitOfWork) -> list[str]:
-        """Everyone who said a message."""
+        """Returns the speakers of all messages."""
         with self._lock:
             changes, known = self._changes, self._speakers.get(unit.owner)
         if known is None:
@@ -233,13 +233,13 @@ class RankedRecordStore:
         return known
 
     def versions(self, unit: UnitOfWork) -> dict[RecordKey, int]:
-        """The version of every record that is kept."""
+        """Returns the version of every record that is kept."""
         columns = (ranked_record.c.kind, ranked_record.c.record_id, ranked_record.c.version)
         rows = unit.execute(select(*columns).where(unit.owns(ranked_record)))
         return {RecordKey(kind, record_id): version for kind, record_id, version in rows}
 
     def owners_with_gaps(self, connection: Connection) -> set[str]:
-        """Those of whom a living record is not kept, and does not wait in the outbox to be."""
+        """Returns the owners with a live record that is neither kept nor waiting in the outbox."""
         found: set[str] = set()
         for table, kind, record_id, alive in (
             (entry, "entry", entry.c.memory_id, entry.c.alive),
@@ -262,7 +262,7 @@ class RankedRecordStore:
         return found
 
     def _forget_decoded(self, keys: Iterable[tuple[str, RecordKey]] | None = None) -> None:
-        """These, or all."""
+        """Forgets the decoded form of these records, or of all."""
         with self._lock:
             self._changes += 1
             self._speakers.clear()
@@ -283,7 +283,7 @@ def _negative(counts: Counter[tuple[_Counted, str]]) -> dict[tuple[_Counted, str
 
 
 def _among(unit: UnitOfWork, keys: Collection[RecordKey]) -> Iterable[ColumnElement[bool]]:
-    """Conditions that hold for the owner's records of these keys, one for each kind."""
+    """Yields a condition for the owner's records with these keys, one per kind."""
     for kind in ("entry", "message"):
         numbers = [key.record_id for key in keys if key.kind == kind]
         if numbers:

@@ -1,9 +1,8 @@
 """ENGRAM as a system of an evaluation.
 
-Each message goes through the router to its stores; a record belongs to who said it. A question is compared with every
-store by cosine; the nearest of each type take turns, so that no type crowds another out (section 6 of the paper), what says
-the same is dropped, and K remain for each speaker, the nearest first. The prompt holds a bank per speaker, each line
-`time: record`.
+The router sends each message to its stores, and each record belongs to the speaker. A question is compared with every store by
+cosine. The nearest records of each type take turns, so that no type crowds out another (section 6 of the paper). Duplicates are
+dropped, and K records remain per speaker, nearest first. The prompt has one bank per speaker, with lines `time: record`.
 """
 
 import asyncio
@@ -23,8 +22,8 @@ from m2a.types import Message
 
 Found = tuple[Note, float]  # with its cosine
 
-_WHOLE = "message"  # the one store where nobody routes
-_BY_PHOTO = 2.0  # before every cosine
+_WHOLE = "message"  # the only store if nothing is routed
+_BY_PHOTO = 2.0  # greater than every cosine
 
 
 class Engram(PublishedSystem):
@@ -37,7 +36,7 @@ class Engram(PublishedSystem):
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
         words = await self._words_of(question, Meter())
-        banks = await asyncio.to_thread(self._search, question, words)
+        banks = await asyncio.to_thread(self._search_banks, question, words)
         return list(_sources(banks)[:k])
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
@@ -45,7 +44,7 @@ class Engram(PublishedSystem):
         began = time.perf_counter()
         words = await self._words_of(question, meter)
         searching = time.perf_counter()
-        banks = await asyncio.to_thread(self._search, question, words)
+        banks = await asyncio.to_thread(self._search_banks, question, words)
         searched = time.perf_counter() - searching
         sources = _sources(banks)
         return await ask(
@@ -72,8 +71,8 @@ class Engram(PublishedSystem):
         records = await self._writer.records(message, line, self._variant.types)
         return [_note(message, record) for record in records]
 
-    def _search(self, question: Question, words: str) -> dict[str, list[Found]]:
-        """What goes into the prompt, by speaker, the nearest first."""
+    def _search_banks(self, question: Question, words: str) -> dict[str, list[Found]]:
+        """Returns what goes into the prompt, by speaker, nearest first."""
         self._notes.check()
         shown = self._messages_by_photo(question)
         query, k = self._notes.vector(words), self._variant.k
@@ -103,7 +102,7 @@ def _store(speaker: str, kind: str) -> str:
 
 
 def _lines(banks: Mapping[str, Sequence[Found]]) -> list[str]:
-    """A bank per speaker. That a time is not when it was said has to be told: events are kept under their own."""
+    """Returns the lines of each speaker's bank. The first line explains the times, because events have times of their own."""
     lines = ["Each line begins with the time that it is about."]
     for speaker, bank in banks.items():
         lines += [f"Memories of {speaker}:", *(f"{note.fields['when']}: {note.text}" for note, _ in bank)]
@@ -111,7 +110,7 @@ def _lines(banks: Mapping[str, Sequence[Found]]) -> list[str]:
 
 
 def _distinct(found: Sequence[Found]) -> list[Found]:
-    """Without those that say in the same words what one before them says."""
+    """Returns the records without those that repeat the words of an earlier one."""
     first: dict[object, Found] = {}
     for note, cosine in found:
         first.setdefault(tuple(finished_words(note.text)) or id(note), (note, cosine))
@@ -119,7 +118,7 @@ def _distinct(found: Sequence[Found]) -> list[Found]:
 
 
 def _sources(banks: Mapping[str, Sequence[Found]]) -> tuple[int, ...]:
-    """What all banks rest on, the nearest first."""
+    """Returns the messages that all banks rest on, nearest first."""
     return messages_of(note for note, _ in sorted((one for bank in banks.values() for one in bank), key=_nearness))
 
 

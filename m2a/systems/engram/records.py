@@ -1,4 +1,4 @@
-"""What the router and the extractors fill in, and the record that comes of it (section 3.3 of the paper)."""
+"""The forms of the router and the extractors, and the records made from them (section 3.3 of the paper)."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from m2a.systems.model_steps import Form
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of one type: what it is embedded by, and the time that it is anchored to, in words."""
+    """A record of one type: the text of its vector, and the time that it is anchored to, in words."""
 
     type: MemoryType
     text: str
@@ -26,7 +26,7 @@ class Route(Form):
 
     @property
     def mask(self) -> tuple[MemoryType, ...]:
-        """The types whose bit is set."""
+        """The types whose bits are set."""
         bits: dict[MemoryType, bool] = {
             "episodic": self.episodic,
             "semantic": self.semantic,

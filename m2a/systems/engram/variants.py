@@ -1,4 +1,4 @@
-"""The frozen settings of ENGRAM and of its ablations (its table 4), one row each."""
+"""The settings of ENGRAM and of its ablations (its table 4), one row each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,8 +12,8 @@ TYPES: tuple[MemoryType, ...] = ("episodic", "semantic", "procedural")
 
 @dataclass(frozen=True, slots=True)
 class EngramVariant(PublishedVariant):
-    """`types` are the stores that are written and read; without any there is one store of messages as they are, and nobody
-    routes or extracts. Each store gives its `k` nearest to a question, and `k` of all go into a prompt for each speaker."""
+    """`types` are the stores that are written and read. Without types, one store holds the messages as they are, without routing
+    and extraction. Each store returns its `k` nearest to a question, and the prompt has `k` records per speaker."""
 
     types: tuple[MemoryType, ...] = TYPES
     k: int = 25
@@ -24,7 +24,7 @@ class EngramVariant(PublishedVariant):
 
     @property
     def calls_per_message(self) -> float:
-        """As played with a capable model: one to route, and an extractor for most messages."""
+        """One call to route, and an extractor for most messages, as observed with a capable model."""
         return 2.0 if self.takes_in_by_model else 0.0
 
 
@@ -38,4 +38,5 @@ ENGRAM: Mapping[str, EngramVariant] = {
     "engram-single-store": replace(FULL, types=()),
     "engram-photos": replace(FULL, photo_path=True),
     "engram-offline": replace(FULL, by_rules=True),
+    "engram-offline-photos": replace(FULL, by_rules=True, photo_path=True),
 }

@@ -1,4 +1,4 @@
-"""Who makes typed records of a message: a chat model, rules in its place, or nobody."""
+"""Writers make typed records of a message, with a chat model or by rules."""
 
 import re
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ _HOW_TO = re.compile(
 
 class Writer(Protocol):
     async def records(self, message: Message, line: str, types: Sequence[MemoryType]) -> list[Record]:
-        """At most one of each of the types. `line` is the message as a person would note it, with captions."""
+        """Returns at most one record of each type. `line` is the message as a person would write it down, with captions."""
         ...
 
 
 class ModelWriter:
-    """The router gives a mask of three bits; for each bit one extractor is asked, all at once."""
+    """The router returns a mask of three bits; one extractor is asked for each bit, side by side."""
 
     def __init__(self, chat_model: ChatModel, attempts: Attempts) -> None:
         self._chat_model = chat_model
@@ -50,8 +50,8 @@ class ModelWriter:
 
 
 class RuleWriter:
-    """The words of the message are its record: an event where it names a time, instructions where it gives steps, and a fact
-    unless all it does is ask."""
+    """The words of the message are its record: an event if it names a time, a procedure if it gives steps, and a fact unless it
+    only asks."""
 
     async def records(self, message: Message, line: str, types: Sequence[MemoryType]) -> list[Record]:
         text = line.partition(": ")[2]
@@ -69,5 +69,5 @@ class RuleWriter:
 
 
 def day_of(message: Message) -> str:
-    """`7 May 2023, 13:56`."""
+    """Returns a time like `7 May 2023, 13:56`."""
     return f"{message.said_at:%-d %B %Y, %H:%M}"

@@ -1,4 +1,4 @@
-"""What the memorizer and the researcher fill in."""
+"""The forms of the memorizer and the researcher."""
 
 from pydantic import Field
 

@@ -17,11 +17,11 @@ from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
-_MEMORY_SHARE = 2  # of a prompt's window, what the memos take at most is one in so many
+_MEMORY_SHARE = 2  # memos take at most half of a prompt's window
 
 
 class Gam(PublishedSystem):
-    """`retrieve` asks no model: the question itself is keywords and vector query, and pages give their messages in order."""
+    """GAM. `retrieve` calls no model: the question is both keywords and vector query, and pages give their messages in order."""
 
     def __init__(self, name: str, variant: GamVariant, memory: Memory, parts: Parts) -> None:
         super().__init__(name, variant, memory, parts, without_vectors=(PAGES, MEMOS))
@@ -72,7 +72,7 @@ class Gam(PublishedSystem):
 
     async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
         ids = [message.message_id for message in session]
-        for message_ids, notes in await self._memorizer.take(list(zip(ids, lines, strict=True))):
+        for message_ids, notes in await self._memorizer.notes_of(list(zip(ids, lines, strict=True))):
             await asyncio.to_thread(self._notes.add, message_ids, notes)
 
     def _researcher(self, question: Question, meter: Meter) -> Researcher:

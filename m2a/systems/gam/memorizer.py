@@ -1,4 +1,4 @@
-"""The memorizer: a memo of each session from the session and the memory so far, and the page that keeps it whole."""
+"""The memorizer makes a memo of each session from the session and the memory so far, and a page with the whole session."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -17,13 +17,13 @@ _HEADER_TOKENS = 60
 
 class Memoist(Protocol):
     async def memo(self, session: Sequence[str], memory: Sequence[str]) -> Memo | None:
-        """Of the session's lines, in the light of the memos before; None where it could not be made."""
+        """Returns the memo of the session's lines, given the earlier memos, or None if that failed."""
         ...
 
 
 class ModelMemoist:
-    """One call gives memo and header, which come of the same session and the same memory. The memory is cut to `window`
-    tokens, the newest memos first."""
+    """One call makes the memo and the header, since both depend on the same session and memory. If the memory exceeds `window`
+    tokens, the oldest memos are left out."""
 
     def __init__(self, chat_model: ChatModel, attempts: Attempts, window: int) -> None:
         self._chat_model = chat_model
@@ -36,7 +36,7 @@ class ModelMemoist:
 
 
 class RuleMemoist:
-    """The memo is the beginning of every message, the header the beginning of the memo before."""
+    """The memo is the beginning of every message, and the header is the beginning of the previous memo."""
 
     async def memo(self, session: Sequence[str], memory: Sequence[str]) -> Memo | None:
         memo = " ".join(shortened(line, _SENTENCE_TOKENS) for line in session)
@@ -44,9 +44,9 @@ class RuleMemoist:
 
 
 class Memorizer:
-    """A session is a page, and one that is longer than a page is several, taken in one after the other as a document is.
+    """A session is one page, or several if it is too long for one; these are taken in one after the other, like a document.
 
-    A page whose memo could not be made is kept all the same: it is searched like any other.
+    A page is kept and searched even if its memo could not be made.
     """
 
     def __init__(self, variant: GamVariant, memoist: Memoist | None, notes: Notes) -> None:
@@ -55,8 +55,8 @@ class Memorizer:
         self._notes = notes
         self._pages = PageStore(notes)
 
-    async def take(self, lines: Sequence[tuple[int, str]]) -> list[tuple[Sequence[int], list[Note]]]:
-        """What is to be kept of one session, given by message ids and lines: of each page its messages and its notes."""
+    async def notes_of(self, lines: Sequence[tuple[int, str]]) -> list[tuple[Sequence[int], list[Note]]]:
+        """Returns the message ids and notes of each page of a session, which is given as message ids and lines."""
         memory = self._pages.memos
         page_id = len(self._pages)
         kept: list[tuple[Sequence[int], list[Note]]] = []
@@ -72,5 +72,5 @@ class Memorizer:
 
 
 def newest(memos: Sequence[str], window: int) -> list[str]:
-    """The newest memos that fit, in order, and how many are left out."""
+    """Returns the newest memos that fit, in order, with a line about how many are left out."""
     return fitted(memos[::-1], window)[::-1]

@@ -1,4 +1,4 @@
-"""The page store: sessions as they were said, each under its header, with three ways to find them."""
+"""The page store: whole sessions, each under its header, with three ways to find them."""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from m2a.systems.notes import Note, Notes
 from models.chat_model import CHARACTERS_PER_TOKEN
 
 PAGES, MEMOS, PASSAGES = "page", "memo", "passage"
-_PASSAGE_TOKENS = 180  # what an encoder of sentences reads to its end
+_PASSAGE_TOKENS = 180  # an encoder of sentences reads no more
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`page_id` counts from 1. `text` is the header with the session below it, which is what is indexed."""
+    """`page_id` counts from 1. `text` is the header followed by the session; both are indexed."""
 
     page_id: int
     text: str
@@ -28,7 +28,7 @@ class Page:
 
 
 class PageStore:
-    """A page's id is its place, whatever its memo says: two sessions with the same memo are two pages."""
+    """A page's id is its position. Two sessions with the same memo are two pages."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -42,7 +42,7 @@ class PageStore:
         return Page(page_id, note.text, note.message_ids)
 
     def by_keywords(self, keywords: Sequence[str], k: int) -> list[int]:
-        """BM25 over the finished words of the pages, for all keywords as one query."""
+        """Searches by BM25 over the finished words of the pages, with all keywords as one query."""
         words = finished_words(" ".join(keywords))
         notes = self._notes.of(PAGES)
         if not words or not notes:
@@ -53,8 +53,11 @@ class PageStore:
         return [place + 1 for place in index.best(words, k)]
 
     def by_vector(self, queries: Sequence[str], k: int) -> list[int]:
-        """The pages with the highest sum of cosines, over the k nearest of each query. A page is as near as its nearest
-        passage: its header with some of its lines, for an encoder does not read a whole page."""
+        """Returns the pages with the highest sum of cosines, over the k nearest of each query.
+
+        A page is as near as its nearest passage, that is, its header with some of its lines, because an encoder does not read a
+        whole page.
+        """
         passages = self._notes.of(PASSAGES)
         scores: dict[int, float] = {}
         for query in queries:
@@ -68,18 +71,18 @@ class PageStore:
         return sorted(scores, key=lambda page_id: (-scores[page_id], page_id))[:k]
 
     def by_messages(self, message_ids: Sequence[int]) -> list[int]:
-        """The pages that hold the messages, in their order."""
+        """Returns the pages that hold the messages, in the order of the messages."""
         place = {id(note): number for number, note in enumerate(self._notes.of(PAGES), start=1)}
         return [place[id(note)] for note in self._notes.resting_on(PAGES, message_ids)]
 
     @property
     def memos(self) -> list[str]:
-        """The memory: `Page 3: …`, of each page that has a memo, in order."""
+        """The memory: a line `Page 3: …` for each page with a memo, in order."""
         return [f"Page {note.fields['page']}: {note.text}" for note in self._notes.of(MEMOS)]
 
 
 def cut(lines: Sequence[tuple[int, str]], tokens: int) -> list[list[tuple[int, str]]]:
-    """Message ids and their lines as pages of at most so many tokens; a line that is longer alone is cut itself."""
+    """Cuts message ids and lines into pages of at most this many tokens. A longer line is cut itself."""
     pages: list[list[tuple[int, str]]] = []
     room = 0
     for message_id, line in lines:
@@ -94,13 +97,13 @@ def cut(lines: Sequence[tuple[int, str]], tokens: int) -> list[list[tuple[int, s
 
 
 def _pieces(line: str, tokens: int) -> list[str]:
-    """The line cut between words where it can be."""
+    """Cuts a line, between words if possible."""
     at_most = tokens * CHARACTERS_PER_TOKEN
     return re.findall(rf".{{1,{at_most}}}(?:\s|$)|.{{{at_most}}}", line, re.S)
 
 
 def page_notes(page_id: int, header: str, lines: Sequence[tuple[int, str]]) -> list[Note]:
-    """The page, and its passages, each under the header as well."""
+    """Returns the notes of a page and of its passages, each with the header."""
 
     def note(store: str, part: Sequence[tuple[int, str]]) -> Note:
         text = "\n".join([*([header] if header else []), *(line for _, line in part)])

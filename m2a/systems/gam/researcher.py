@@ -1,4 +1,4 @@
-"""The researcher: plan, search, integrate, reflect, and once more where something is missing (section 2.2.2 of the paper)."""
+"""The researcher plans, searches, integrates and reflects, and repeats this if something is missing (section 2.2.2)."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ _FIELDS: dict[SearchTool, str] = {"keyword": "keywords", "vector": "vector_queri
 
 @dataclass(slots=True)
 class Research:
-    """What came of it. `pages` are those that the facts come from, and `trace` tells each round."""
+    """The result of research. `pages` are those that the facts come from; `trace` describes each round."""
 
     content: str = ""
     pages: tuple[Page, ...] = ()
@@ -28,9 +28,9 @@ class Research:
 
 
 async def search(store: PageStore, variant: GamVariant, plan: Plan, by_photo: Callable[[], list[int]]) -> list[int]:
-    """The tools at once, and the best pages of them all: each tool's ranking counts the same.
+    """Runs the tools side by side and returns the best pages of their fused rankings.
 
-    `by_photo` gives the pages that M2A's photo path finds for the question.
+    `by_photo` returns the pages that M2A's photo path finds for the question.
     """
     tools, k = variant.tools, variant.pages
     named = [page_id for page_id in dict.fromkeys(plan.page_ids) if 1 <= page_id <= len(store)]
@@ -44,9 +44,9 @@ async def search(store: PageStore, variant: GamVariant, plan: Plan, by_photo: Ca
 
 
 class Researcher:
-    """At most as many rounds as the variant has; the last one is not reflected on, for nothing would come of it.
+    """Runs at most as many rounds as the variant allows, without reflection after the last.
 
-    A new request drives the next plan; what is integrated and judged is always the question itself.
+    A new request drives the next plan, but integration and reflection always concern the question itself.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Researcher:
         )
 
     async def _extracts(self, question: str, known: Integration, pages: Sequence[Page]) -> tuple[str, ...]:
-        """What stands in a page word for word; anything else that the model gives is no extract."""
+        """Returns the passages that are word for word in a page, and drops anything else that the model returned."""
         if not pages:
             return ()
         material = [

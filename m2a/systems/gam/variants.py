@@ -1,4 +1,4 @@
-"""The frozen settings of GAM and of its ablations (its tables 3 and 4), one row each."""
+"""The settings of GAM and of its ablations (its tables 3 and 4), one row each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ TOOLS: tuple[SearchTool, ...] = ("keyword", "vector", "page_id")
 
 @dataclass(frozen=True, slots=True)
 class GamVariant(PublishedVariant):
-    """At most `rounds` of research, `pages` in each. A page holds at most `page_tokens`.
+    """At most `rounds` rounds of research with `pages` pages each. A page holds at most `page_tokens` tokens.
 
-    `memory`: memos and headers are made, and the planner sees the memos. `research`: pages are searched; without it the memos
-    alone answer. `output` is what the answer is given beside the integration. The photo path is one more tool, used in every
-    round.
+    With `memory`, memos and headers are made, and the planner sees the memos. With `research`, pages are searched; without it,
+    only the memos answer. `output` is what the answer is based on besides the integration. The photo path is another tool, which
+    every round uses.
     """
 
     tools: tuple[SearchTool, ...] = TOOLS
@@ -34,17 +34,17 @@ class GamVariant(PublishedVariant):
 
     @property
     def retrieves(self) -> bool:
-        """Page ids alone are the planner's to name: a question by itself finds none."""
+        """Whether it finds pages without a planner. Only the planner can name page ids."""
         return self.research and self.tools != ("page_id",)
 
     @property
     def calls_per_message(self) -> float:
-        """One for a session, of twenty messages."""
+        """One call per session of twenty messages."""
         return 1 / 20 if self.takes_in_by_model else 0.0
 
     @property
     def calls_per_question(self) -> float:
-        """Two rounds of three calls, and the answer."""
+        """Two rounds of three calls each, and the answer."""
         return (7.0 if self.output != "extracts" else 8.0) if self.research else 1.0
 
 
@@ -64,4 +64,5 @@ GAM: Mapping[str, GamVariant] = {
     "gam-with-extracts": replace(FULL, output="extracts"),
     "gam-photos": replace(FULL, photo_path=True),
     "gam-offline": replace(FULL, by_rules=True),
+    "gam-offline-photos": replace(FULL, by_rules=True, photo_path=True),
 }

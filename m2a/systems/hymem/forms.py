@@ -1,4 +1,4 @@
-"""What the storage, the two modules and the reflection fill in."""
+"""The forms of the storage, the two modules and the reflection."""
 
 from pydantic import BaseModel, Field
 

@@ -19,7 +19,7 @@ from models.chat_model import ChatModelError, PhotoPart
 
 
 class Hymem(PublishedSystem):
-    """`retrieve` asks no model: it is the search of the light module, whose notes give the messages of their units."""
+    """HyMem. `retrieve` calls no model: it searches like the light module, and returns the messages of the units found."""
 
     store_only = False
 
@@ -27,7 +27,7 @@ class Hymem(PublishedSystem):
         super().__init__(name, variant, memory, parts, without_vectors=(UNITS,) if variant.summaries else ())
         self.version = f"k = {variant.k} and {variant.candidates}, {variant.rounds} rounds, units by {self._decider}"
         self._variant = variant
-        self._level = SUMMARIES if variant.summaries else UNITS  # where is searched
+        self._level = SUMMARIES if variant.summaries else UNITS  # the level that is searched
         self._divider = self._make_divider()
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
@@ -81,7 +81,7 @@ class Hymem(PublishedSystem):
         return self._notes.resting_on(self._level, self._messages_by_photo(question))
 
     def _photo_parts(self, question: Question, first: Sequence[Note]) -> list[PhotoPart]:
-        """The photos of the question, and those of what was found by photo."""
+        """Returns the photos of the question and of what was found by photo."""
         shown = [(f"Photo {number} of the question", photo) for number, photo in enumerate(question.photos, start=1)]
         shown += self._photos(messages_of(first))[:PHOTOS_AT_MOST]
         return [PhotoPart(label, self._memory.photo_data(photo), "image/jpeg") for label, photo in shown]

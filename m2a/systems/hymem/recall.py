@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper: a light look, a deep one where that is not enough, reflection, and the search for what is missing."""
+"""Algorithm 1 of the paper: the light module, the deep module if that is not enough, reflection, and a new query."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from models.chat_model import ChatModel, PhotoPart
 
 @dataclass(slots=True)
 class Recalled:
-    """The answer of the last round, what it was read from, and what each round did."""
+    """The answer of the last round, its sources, and what each round did."""
 
     answer: str = ""
     sources: tuple[int, ...] = ()
@@ -27,8 +27,8 @@ class Recalled:
 
 
 class Recall:
-    """One question. `style` says how the answer is to be given, `first` are notes of Level 1 that come before those found by
-    words, and `photos` go along with each answer."""
+    """Answers one question. `style` says how to answer, `first` are notes of Level 1 that come before those found by words, and
+    `photos` are shown with each answer."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Recall:
         return self._result
 
     async def _light(self, question: str, query: str) -> bool:
-        """Whether the answer is complete. It is the answer of this round where no deep one follows."""
+        """Runs the light module. Returns whether its answer is complete; it is the round's answer if no deep module follows."""
         variant = self._variant
         store = SUMMARIES if variant.summaries else UNITS
         found = await self._nearest(store, query, variant.k)
@@ -99,7 +99,7 @@ class Recall:
         self._answered(deep.answer, units, lines)
 
     async def _answer(self, form: type[Filled], prompt: str, question: str, found: tuple[str, Sequence[str]]) -> Filled:
-        """An answer from what was found, and from the memory pool: what earlier rounds asked and answered."""
+        """Returns an answer from what was found and from the memory pool, that is, the queries and answers of earlier rounds."""
         pool = [("Found before", list(self._pool))] if self._pool else []
         return await ask_for(
             self._chat_model,
@@ -113,7 +113,7 @@ class Recall:
         )
 
     async def _choose(self, query: str, batch: Sequence[Note], start: int) -> list[int]:
-        """The places among all candidates of what is chosen from a batch, which begins at `start`."""
+        """Returns the positions, among all candidates, of the summaries chosen from a batch that begins at `start`."""
         lines = [f"id {start + place}: {_dated(note)}" for place, note in enumerate(batch)]
         choice = await ask_for(
             self._chat_model,
@@ -146,7 +146,7 @@ class Recall:
 
 
 def nearest(notes: Notes, store: str, query: str, k: int, first: Sequence[Note] = ()) -> list[Note]:
-    """The k notes of the store that are nearest to the query, the `first` before them."""
+    """Returns k notes of the store: the `first`, then those nearest to the query."""
     found = [note for note, _ in notes.nearest(store, notes.vector(query), k)]
     return list({id(note): note for note in (*(note for note in first if note.store == store), *found)}.values())[:k]
 
@@ -156,5 +156,5 @@ def _dated(note: Note) -> str:
 
 
 def _in_full(units: Sequence[Note]) -> list[str]:
-    """The lines of the units, each message once, for units overlap."""
+    """Returns the lines of the units, each once, because units overlap."""
     return list(dict.fromkeys(line for unit in units for line in unit.text.splitlines()))

@@ -1,4 +1,4 @@
-"""The storage: a session divided into event units (Level 2), and the summaries that lead to each (Level 1)."""
+"""The storage: event units of a session (Level 2), and the summaries that lead to them (Level 1)."""
 
 import asyncio
 import re
@@ -16,14 +16,14 @@ from models.chat_model import ChatModel
 
 SUMMARIES, UNITS = "summary", "unit"
 
-_LONGEST_UNIT = 12  # messages, by rule
+_LONGEST_UNIT = 12  # messages, if rules divide
 _SENTENCE_TOKENS = 40
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Consecutive or not, the messages about one topic: ids and lines. A message may be in several units."""
+    """The messages about one topic, as ids and lines, consecutive or not. A message may be in several units."""
 
     topic: str
     lines: tuple[tuple[int, str], ...]
@@ -38,7 +38,7 @@ class Unit:
 
 
 class Divider(Protocol):
-    """Who divides a session, and who summarises a unit."""
+    """Divides a session into units, and summarises a unit."""
 
     async def units(self, session: Sequence[tuple[int, str]]) -> list[Unit]: ...
 
@@ -46,10 +46,10 @@ class Divider(Protocol):
 
 
 class ModelDivider:
-    """Asks for topics with their messages, which may overlap; then for the summary of each unit.
+    """Asks for topics with their messages, which may overlap, and then for a summary of each unit.
 
-    A message that no unit has joins that of the message before it. A session that could not be divided is one unit, and a unit
-    that could not be summarised stands for itself, so that what fails is counted and nothing is lost.
+    A message in no unit joins the unit of the message before it. If a session cannot be divided it is one unit, and if a unit
+    cannot be summarised its own text is its summary. So failures are counted, and nothing is lost.
     """
 
     def __init__(self, chat_model: ChatModel, attempts: Attempts) -> None:
@@ -75,8 +75,8 @@ class ModelDivider:
 
 
 class RuleDivider:
-    """A unit ends where a message is further from the one before than most are in its session; the last message of a unit is
-    also the first of the next. A summary is the first sentence of each message."""
+    """A unit ends where a message is further from the previous one than most messages of the session. The last message of a unit
+    is also the first of the next. A summary is the first sentence of each message."""
 
     def __init__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
         self._encode = encode
@@ -97,8 +97,8 @@ class RuleDivider:
 
 
 def complete(parts: Sequence[tuple[str, Sequence[int]]], session: Sequence[tuple[int, str]]) -> list[Unit]:
-    """The units by topic and message numbers (from 1), so that each message is in one at least, and numbers that there are
-    not are in none."""
+    """Returns units for topics and their message numbers, which count from 1. Each message is in at least one unit; numbers
+    without a message are dropped."""
     members = [(topic, {n for n in numbers if 1 <= n <= len(session)}) for topic, numbers in parts]
     members = [(topic, numbers) for topic, numbers in members if numbers] or [("", set(range(1, len(session) + 1)))]
     for number in range(1, len(session) + 1):
@@ -109,7 +109,7 @@ def complete(parts: Sequence[tuple[str, Sequence[int]]], session: Sequence[tuple
 
 
 def notes_of(unit: Unit, unit_id: int, sentences: Sequence[str], day: str) -> list[Note]:
-    """Level 2, and with sentences Level 1: each of them leads to the unit."""
+    """Returns the note of a unit (Level 2) and of its sentences, which lead to it (Level 1)."""
     fields = {"unit": str(unit_id), "day": day}
     level_1 = [Note(SUMMARIES, sentence, unit.message_ids, fields) for sentence in sentences]
     return [Note(UNITS, unit.text, unit.message_ids, {**fields, "topic": unit.topic}), *level_1]

@@ -1,4 +1,4 @@
-"""The frozen settings of HyMem and of its ablations (its table 2), one row each."""
+"""The settings of HyMem and of its ablations (its table 2), one row each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ from m2a.systems.published_system import PublishedVariant
 
 @dataclass(frozen=True, slots=True)
 class HymemVariant(PublishedVariant):
-    """`summaries` is Level 1; without it the light module looks at the raw units of Level 2 themselves, and there is no deep
-    one. `light`, `deep`, `reflection`: the three modules.
+    """`summaries` is Level 1; without it the light module reads the raw units of Level 2, and there is no deep module. `light`,
+    `deep` and `reflection` are the three modules.
 
-    The light module sees `k` of Level 1, the deep one chooses among `candidates` in parallel batches of `batch`. At most
-    `rounds` in all.
+    The light module sees `k` summaries. The deep module chooses among `candidates` summaries in parallel batches of `batch`.
+    There are at most `rounds` rounds.
     """
 
     summaries: bool = True
@@ -30,12 +30,12 @@ class HymemVariant(PublishedVariant):
 
     @property
     def calls_per_message(self) -> float:
-        """For a session of twenty messages one to divide it, and one for each of about four units."""
+        """Per session of twenty messages, one call to divide it and one for each of about four units."""
         return 0.0 if self.by_rules else (1 + 4 * self.summaries) / 20
 
     @property
     def calls_per_question(self) -> float:
-        """One and a half rounds; the deep module at every third question, or at each."""
+        """One and a half rounds; the deep module for every third question, or for each without the light module."""
         deep = self.deep * (1 + self.candidates / self.batch) * (0.3 if self.light else 1.0)
         return 1.5 * (self.light + deep + self.reflection)
 
@@ -54,4 +54,5 @@ HYMEM: Mapping[str, HymemVariant] = {
     "hymem-raw-no-reflection": replace(RAW, reflection=False),
     "hymem-photos": replace(FULL, photo_path=True),
     "hymem-offline": replace(FULL, by_rules=True),
+    "hymem-offline-photos": replace(FULL, by_rules=True, photo_path=True),
 }

@@ -1,13 +1,13 @@
 """A peer memory system in a child process of its own environment.
 
-    async with ModelGateway(base_url, key) as gateway:            # only where there is a chat model
+    async with ModelGateway(base_url, key) as gateway:            # only if there is a chat model
         chat = PeerChat(gateway.base_url, "gpt-4.1-mini", gateway.key)
         async with await PeerChild.open("mem0", folder, encoder_folder, chat=chat) as child:
             await child.observe(messages)
             memories = await child.retrieve("Where does Rex sleep?", k=10)
 
-Without `chat` every message is stored as it stands. A package may swallow a failed model call: `Observed.failed` holds only what
-it reported, and `gateway.counts.lost` the rest. A child holds one folder; open a fresh one for each case.
+Without `chat`, messages are stored as they are. A package may swallow a failed model call: `Observed.failed` holds only what it
+reported, and `gateway.counts.lost` counts the rest. A child uses one folder; open a new one for each case.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _LAST_WORDS = 5.0
 
 
 class PeerError(UserError):
-    """The child could not do a call, or is gone; the message is a sentence."""
+    """The child failed in a call or has ended; the message is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PeerChat:
 
 @dataclass(frozen=True, slots=True)
 class PeerAbout:
-    """What a table says of the peer. `notes` are what sets this run apart from the package as its makers run it."""
+    """What tables say about the peer. `notes` are differences from how its authors run the package."""
 
     name: PeerName
     package: str
@@ -61,7 +61,7 @@ class PeerAbout:
 
 @dataclass(frozen=True, slots=True)
 class PeerMessage:
-    """A message as a peer hears it; a peer sees photos by their captions only."""
+    """A message for a peer, which sees photos only by their captions."""
 
     message_id: int
     speaker: str
@@ -73,7 +73,7 @@ class PeerMessage:
 
 @dataclass(frozen=True, slots=True)
 class PeerMemory:
-    """One memory found, in the peer's own words."""
+    """A memory that was found, in the peer's own words."""
 
     memory: str
     message_ids: tuple[int, ...]
@@ -82,10 +82,10 @@ class PeerMemory:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What `observe` led to.
+    """The result of `observe`.
 
-    `stored` counts memories, which for mem0 with a model differ from messages; `failed` holds (message ids, error) of
-    what the package refused.
+    `stored` is the number of memories, which for mem0 with a model is not the number of messages. `failed` holds message ids and
+    errors of what the package refused.
     """
 
     stored: int
@@ -93,7 +93,7 @@ class Observed:
 
 
 class PeerChild:
-    """One running child. Calls wait for each other. After a `PeerError` that says that the child is gone, open another."""
+    """A running child. Calls wait for each other. If a `PeerError` says that the child has ended, open another one."""
 
     def __init__(self, name: PeerName, process: asyncio.subprocess.Process, time_limit: float) -> None:
         self._name = name
@@ -104,7 +104,7 @@ class PeerChild:
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._errors = asyncio.create_task(self._read_errors())
         self.refused: tuple[str, ...] = ()
-        """After `close`: the addresses outside this machine that the child tried, and was refused."""
+        """After `close`: the addresses outside this machine that the child tried to reach."""
 
     @classmethod
     async def open(
@@ -117,10 +117,10 @@ class PeerChild:
         time_limit: float = 600,
         command: Sequence[str] | None = None,
     ) -> Self:
-        """Start the child on a folder, which is made where it is missing.
+        """Starts a child on a folder, which is created if it is missing.
 
-        `time_limit` is in seconds, for one call; opening has five minutes at least. `command` replaces the python and the
-        program. Raises `PeerMissingError` where the environment is not there, `PeerError` where the child does not start.
+        `time_limit` is in seconds for one call; opening may take at least five minutes. `command` replaces Python and the
+        program. Raises `PeerMissingError` if the environment is missing, and `PeerError` if the child does not start.
         """
         if command is None:
             program = Path(__file__).parent / f"{name.replace('-', '_')}_child.py"
@@ -159,7 +159,7 @@ class PeerChild:
         return self._about
 
     async def observe(self, messages: Sequence[PeerMessage]) -> Observed:
-        """Have the peer remember the messages, in order."""
+        """Lets the peer remember the messages, in order."""
         answer = await self._call("observe", messages=[_as_json(message) for message in messages])
         return Observed(
             answer["stored"],
@@ -167,12 +167,12 @@ class PeerChild:
         )
 
     async def retrieve(self, question: str, k: int) -> list[PeerMemory]:
-        """At most k memories, best first. Raises `PeerError` where the package fails."""
+        """Returns at most k memories, best first. Raises `PeerError` if the package fails."""
         answer = await self._call("retrieve", question=question, k=k)
         return [_as_memory(memory) for memory in answer["memories"]]
 
     async def close(self) -> None:
-        """End the child; what it stored stays in the folder. Closing twice, or after a crash, does nothing."""
+        """Ends the child; what it stored stays in the folder. Closing twice, or after a crash, does nothing."""
         if self._process.returncode is None:
             with contextlib.suppress(PeerError):
                 self.refused = tuple((await self._call("close", _CLOSE_LIMIT))["refused"])
@@ -200,7 +200,7 @@ class PeerChild:
             except TimeoutError:
                 await self._stop()
                 raise PeerError(f"{self._name} did not answer {call!r} within {limit:g} s and was stopped.") from None
-            except BaseException:  # an answer that comes late would be taken for the next one's
+            except BaseException:  # a late answer would be taken for that of the next call
                 await self._stop()
                 raise
             if not line:
@@ -209,21 +209,21 @@ class PeerChild:
                 answer: dict[str, Any] = json.loads(line)
             except ValueError:
                 await self._stop()
-                raise PeerError(f"{self._name} answered {call!r} with {line[:80]!r}, which is no JSON.") from None
+                raise PeerError(f"{self._name} answered {call!r} with {line[:80]!r}, which is not JSON.") from None
         if not answer["ok"]:
-            raise PeerError(f"{self._name} could not do {call!r}: {answer['error']}")
+            raise PeerError(f"{self._name} failed in {call!r}: {answer['error']}")
         return answer
 
     async def _exchange(self, request: bytes) -> bytes:
-        """The answer's line; empty where the child ended."""
+        """Returns the line of the answer, which is empty if the child ended."""
         assert self._process.stdout is not None
-        with contextlib.suppress(ConnectionError):  # a child that ended says why on its way out
+        with contextlib.suppress(ConnectionError):  # the reason is read after a child has ended
             self._input.write(request)
             await self._input.drain()
         return await self._process.stdout.readline()
 
     async def _gone(self, call: str) -> str:
-        with contextlib.suppress(TimeoutError):  # its own exit code, not that of our signal
+        with contextlib.suppress(TimeoutError):  # to get its own exit code, not that of our signal
             await asyncio.wait_for(self._process.wait(), _LAST_WORDS)
         await self._stop()
         said = " | ".join(self._last_lines) or "nothing"
@@ -233,7 +233,7 @@ class PeerChild:
         )
 
     async def _stop(self) -> None:
-        """End the child and whatever it started."""
+        """Ends the child and whatever it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
@@ -258,7 +258,7 @@ class PeerChild:
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
-    """No key, proxy or setting of ours reaches the child; what a package keeps in a home folder stays in this one."""
+    """Returns an environment without our keys, proxies and settings, whose home folder is the child's folder."""
     ours = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
     return {**ours, "HOME": str(folder.resolve()), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 

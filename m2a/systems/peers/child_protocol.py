@@ -1,9 +1,8 @@
-"""What the child programs share: the protocol of JSON lines, the wording of a message, and sockets of this machine only.
+"""Shared by the child programs: the protocol of JSON lines, the text of a message, and the ban on other hosts.
 
-The child programs run in an environment of the peer's own and import nothing of ours but this file, which needs nothing
-beyond the standard library. A request is one JSON line on standard input, `{"call": NAME, …}`; its answer is one JSON
-line on standard output, `{"ok": true, …}` or `{"ok": false, "error": SENTENCE}`. Whatever a package prints goes to
-standard error.
+The child programs run in the peer's own environment and import only this file of ours, which needs only the standard library. A
+request is one JSON line on standard input, `{"call": NAME, …}`, and its answer is one JSON line on standard output,
+`{"ok": true, …}` or `{"ok": false, "error": SENTENCE}`. Whatever a package prints goes to standard error.
 """
 
 import ipaddress
@@ -34,13 +33,12 @@ class Peer(Protocol):
 
 
 def serve(open_peer: Callable[[Request], tuple[Peer, Answer]]) -> None:
-    """Answer requests until `close` or the end of standard input.
+    """Answers requests until `close` or the end of standard input.
 
-    `open_peer` takes the `open` request and returns the peer and what is to be said of it: its package and version, its
-    mode (`store-only` or `chat model`) and notes. The answer to `close` carries, under `refused`, the addresses outside
-    this machine that were tried.
+    `open_peer` takes the `open` request and returns the peer with its package, version, mode (`store-only` or `chat model`) and
+    notes. The answer to `close` lists, as `refused`, the addresses outside this machine that were tried.
     """
-    # Under this name every peer would offer our own files as its modules.
+    # Otherwise the peer could import our files as modules.
     sys.path[:] = [folder for folder in sys.path if folder != os.path.dirname(os.path.abspath(__file__))]
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -79,7 +77,7 @@ def serve(open_peer: Callable[[Request], tuple[Peer, Answer]]) -> None:
 
 
 def message_text(message: dict[str, Any]) -> str:
-    """One message as a peer remembers it: who, when, the words, and the captions of its photos."""
+    """Returns the text of a message for a peer: speaker, day, words, and captions of its photos."""
     day = datetime.fromisoformat(message["said_at"]).strftime("%-d %B %Y")
     pieces = [
         f"{message['speaker']} ({day}):",
@@ -90,12 +88,12 @@ def message_text(message: dict[str, Any]) -> str:
 
 
 def in_words(error: Exception) -> str:
-    """The error in one line."""
+    """Returns the error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def refuse_other_hosts() -> list[str]:
-    """From now on Python's sockets reach this machine alone; every other address tried stands in the returned list."""
+    """Limits Python's sockets to this machine from now on. Other addresses that are tried are added to the returned list."""
     refused: list[str] = []
 
     def check(host: Any) -> None:

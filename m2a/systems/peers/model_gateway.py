@@ -1,7 +1,7 @@
-"""The way of a peer's package to the chat model: a server on loopback that passes requests on and counts them.
+"""A server on loopback through which a peer's package reaches the chat model. It passes requests on and counts them.
 
-Packages swallow failed model calls and go on with empty memories. What fails is therefore counted here, where nothing can
-swallow it. The endpoint's key stays in this process: the package gets a key that opens nothing but this gateway.
+Packages swallow failed model calls and continue with empty memories, so failures are counted here. The endpoint's key stays in
+this process; the package gets a key that is only valid for this gateway.
 """
 
 import asyncio
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GatewayCounts:
-    """What went through.
+    """The counts of a gateway.
 
-    `requests` counts every attempt, those of a package that tries again too; `failures` those that gave no usable reply, by
-    kind ("status 500", "time limit", "no connection", "unreadable body", "refused here"); `lost` the requests whose last
-    attempt failed: as many replies the package did without, whatever it says. Tokens are the server's own figures; where
-    it gave none they are estimated, and `estimated` counts those replies.
+    - `requests` counts every attempt, including repeated ones.
+    - `failures` counts attempts without a usable reply, by kind ("status 500", "time limit", "no connection", "unreadable body",
+      "refused here").
+    - `lost` counts requests whose last attempt failed, that is, replies that the package did without, whatever it says.
+    - Tokens are the server's own counts, or estimates if it gave none; `estimated` counts those replies.
     """
 
     requests: int = 0
@@ -43,11 +44,11 @@ class GatewayCounts:
 
 
 class ModelGateway:
-    """An OpenAI-compatible chat endpoint at `base_url`, open to whoever has `key`; an async context manager.
+    """An OpenAI-compatible chat endpoint at `base_url` for whoever has the `key`; an async context manager.
 
-    It passes on `chat/completions` without streaming and refuses the rest. Every request goes out with temperature 0, as
-    those of all systems, until the endpoint refuses one; then without. It never tries again: that is the package's
-    own affair, and part of what is compared. `time_limit` is in seconds, for one attempt.
+    It passes on `chat/completions` without streaming and refuses everything else. Like all systems, it asks with temperature 0,
+    unless the endpoint refuses that. It never repeats a request, since repeating is up to the package and part of the
+    comparison. `time_limit` is in seconds for one attempt.
     """
 
     def __init__(self, upstream_base_url: str, upstream_key: str | None, *, time_limit: float = 120) -> None:
@@ -61,7 +62,7 @@ class ModelGateway:
 
     @property
     def counts(self) -> GatewayCounts:
-        """All that went through so far."""
+        """The counts so far."""
         return replace(self._counts, lost=self._lost.total())
 
     @property
@@ -74,7 +75,7 @@ class ModelGateway:
         class Server(uvicorn.Server):
             @contextlib.contextmanager
             def capture_signals(self) -> Iterator[None]:
-                yield  # Ctrl-C belongs to the program that we are in
+                yield  # leave Ctrl-C to the program that this server runs in
 
         self._client = httpx.AsyncClient(timeout=self._time_limit, trust_env=False)
         listener = socket.socket()
@@ -91,7 +92,7 @@ class ModelGateway:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()  # what is still asked ends at once, so that the server need not cut it off
+        await self._client.aclose()  # ends open requests at once, so that the server need not cut them off
         self._server.should_exit = True
         await self._serving
 
@@ -103,7 +104,7 @@ class ModelGateway:
         async def any_path(request: Request) -> Response:
             given = request.headers.get("authorization", "")
             if not secrets.compare_digest(given.encode(), f"Bearer {self.key}".encode()):
-                raise HTTPException(401)  # no package of ours: not counted
+                raise HTTPException(401)  # not our package, so not counted
             return await self._pass_on(request)
 
         app.add_api_route("/{path:path}", any_path, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
@@ -201,7 +202,7 @@ def _object(body: bytes) -> dict[str, Any] | None:
 
 
 def _content(said: dict[str, Any]) -> str | None:
-    """What the model said, its tool calls as JSON; None where the body is no reply."""
+    """Returns the model's words and its tool calls as JSON, or None if the body is not a reply."""
     try:
         message = said["choices"][0]["message"]
         content, calls = message.get("content"), message.get("tool_calls")
