@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -32,7 +32,7 @@ from PIL import Image, ImageDraw
 from sqlalchemy import select
 
 from m2a import Assistant
-from m2a.agents.state import Decision, TurnState
+from m2a.agents.state import Decision, Stage, TurnState
 from m2a.memory.audit import repair, verify
 from m2a.memory.bank import MemoryBank
 from m2a.memory.schema import entry_history, message, message_photo
@@ -140,7 +140,7 @@ class CommandPolicy:
     quotes_user_alone = True
     follow = None
     published_stages = True
-    searches_messages = False
+    searches_messages_in: Collection[Stage] = frozenset()
     consent = None
 
     def __init__(self, journal: Journal, dice: random.Random) -> None:

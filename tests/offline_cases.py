@@ -115,8 +115,8 @@ class Played:
 
     @property
     def answered(self) -> bool:
-        """The right words, and no superseded ones but as history: before "Since then" stands what was told earlier."""
-        holding = re.sub(r"[^\n]*\bSince then,", "", self.reply).casefold()
+        """The right words, and no superseded ones but as history: after "Before that" stands what was told earlier."""
+        holding = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
         return _holds(self.reply, self.turn.accept) and not any(one.casefold() in holding for one in self.turn.reject)
 
     @property

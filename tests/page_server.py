@@ -7,10 +7,10 @@ change and delete what the last search found. Anything else is remembered; a que
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 
 from app import serve
-from m2a.agents.state import Decision, Searched, TurnState
+from m2a.agents.state import Decision, Searched, Stage, TurnState
 from m2a.assistant import Assistant
 from m2a.settings import load_settings
 from m2a.types import (
@@ -34,7 +34,7 @@ class TellPolicy:
     quotes_user_alone = True
     follow = None
     published_stages = True
-    searches_messages = False
+    searches_messages_in: Collection[Stage] = frozenset()
     consent = None
     name = "test"
 

@@ -1,7 +1,7 @@
 """A policy whose decisions a test writes down: the stand-in for a model's judgement."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 
 from m2a.agents.state import Decision, Stage, TurnState
 from m2a.types import Action, Answer, Finish
@@ -21,7 +21,7 @@ class ScriptedPolicy:
     relevance_floor = False
     quotes_user_alone = True
     published_stages = True
-    searches_messages = False
+    searches_messages_in: Collection[Stage] = frozenset()
     consent = None
     follow = None
 

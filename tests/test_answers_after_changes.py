@@ -50,6 +50,8 @@ async def test_where_i_live_is_not_where_my_mother_does(talk: Talk) -> None:
     home = await talk.say("Where do I live?")
     assert "Harbour Street" in home and "Whitby" not in home
     assert "Whitby" in await talk.say("Where does my mum live?")
+    address = await talk.say("What's my address?")
+    assert "Harbour Street" in address and not address.startswith(DECLINED)
 
 
 async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:

@@ -112,6 +112,12 @@ def message(text: str, message_id: int = 1) -> Message:
         ("Funny old weather, this.", ["chat"]),
         ("Well, that's that then.", ["chat"]),
         ("You do like your long words, machine.", ["chat"]),
+        ("does tom have a sister", ["ask"]),
+        ("is my sister coming on sunday", ["ask"]),
+        ("can i eat parmesan", ["ask"]),
+        ("We want to drive to the coast, where is it", ["ask"]),
+        ("did the Scarborough half in 1:58", ["tell"]),
+        ("have cut down on the coffee, only one cup a day now", ["tell"]),
     ],
 )
 def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:

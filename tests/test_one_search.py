@@ -216,11 +216,11 @@ def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory
 
 
 @pytest.mark.parametrize("searches_messages", [True, False])
-async def test_a_language_model_searches_both_layers_before_its_message_and_the_rules_entries(
+async def test_a_policy_searches_both_layers_before_its_message_in_the_stages_that_it_names(
     tmp_path: Path, searches_messages: bool
 ) -> None:
     policy = ScriptedPolicy()
-    policy.searches_messages = searches_messages
+    policy.searches_messages_in = frozenset({"manage query"} if searches_messages else {"manage update"})
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
         events = await turn(assistant, "The canoe is green and lies in the shed.")
         policy.steps |= {
@@ -231,3 +231,4 @@ async def test_a_language_model_searches_both_layers_before_its_message_and_the_
     [searched] = [event for event in events if isinstance(event, MemorySearched)]
     found = keys(list(searched.hits))
     assert found[:1] == ([said(1)] if searches_messages else []) and said(3) not in found
+    assert said(2) not in found  # the assistant's, which this policy does not quote

@@ -7,11 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from m2a.agents.state import TurnState
 from m2a.systems import registry
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.shared import Parts, Utterance
 from m2a.systems.system import Meter, Question
-from m2a.types import EvidenceRange, Hit, MemoryEntry, Query, RecordKind
+from m2a.types import (
+    AddMemory,
+    EvidenceRange,
+    Hit,
+    MemoryEntry,
+    Message,
+    Query,
+    RecordKind,
+    SearchSemanticMemories,
+)
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.chat_server import ChatServer, say
@@ -224,6 +234,33 @@ async def test_who_is_asked_of_told_it(
     reply = (await system.answer(Question(asked, NOW), Meter())).text
     assert right in reply and wrong not in reply
     parts.stores.close()
+
+
+async def test_what_was_said_beside_the_words_of_the_question_is_told_first(tmp_path: Path) -> None:
+    parts = parts_of()(tmp_path / "work")
+    memory = parts.stores.fresh_memory("m2a")
+    system = await registry.open_system("m2a", memory, parts)
+    said = [
+        ("Anna", "I hung a picture of my grandmother in the hall."),
+        ("Ben", "My parrot learned to whistle."),
+        ("Anna", "The course begins on Monday."),
+        ("Ben", "Where did you take that lovely picture of the seals?"),
+        ("Anna", "At the lighthouse, from the cliff."),
+        ("Ben", "I repaired my bike."),
+    ]
+    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(said, start=1)]
+    await system.observe(memory.record(turns))
+    reply = (await system.answer(Question("Where did Anna take the picture of the seals?", NOW), Meter())).text
+    assert reply.index("lighthouse") < reply.index("grandmother")
+    parts.stores.close()
+
+
+async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back(tmp_path: Path) -> None:
+    rules = parts_of()(tmp_path / "work").rules()
+    for text, first in (("I bought a canoe.", AddMemory), ("No, sorry, I bought a kayak.", SearchSemanticMemories)):
+        message = Message(1, "owner", "conversation", "user", "Anna", text, (), NOW)
+        state = TurnState("manage update", NOW, message, rounds_left=9, people=("Anna", "Ben"))
+        assert isinstance((await rules.decide(state)).action, first)
 
 
 async def told(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:

@@ -1,13 +1,13 @@
 """The policy of a language model, whose tools are the actions of the stage."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import aclosing
 
 from m2a.agents.action_tools import read_action, stage_tools
 from m2a.agents.consent_prompt import ModelConsentCheck
 from m2a.agents.consent_request import ConsentCheck
 from m2a.agents.prompting import reply_messages, stage_messages
-from m2a.agents.state import SEARCH_HITS, Decision, Rejected, SearchScope, TurnState
+from m2a.agents.state import SEARCH_HITS, STAGE_ACTIONS, Decision, Rejected, SearchScope, Stage, TurnState
 from m2a.types import Action
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, TokenUsage, ToolCall
@@ -34,7 +34,7 @@ class LanguagePolicy:
         self.chat_model = chat_model
         self.published_stages = published_stages
         self._scope = scope or SearchScope()
-        self.searches_messages = self._scope.finds_messages
+        self.searches_messages_in: Collection[Stage] = frozenset(STAGE_ACTIONS if self._scope.finds_messages else ())
         self._style = style
 
     @property

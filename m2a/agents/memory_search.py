@@ -196,9 +196,12 @@ class MemorySearch:
         Without a given `relevance_floor`, the policy's applies.
         """
         floor = self._policy.relevance_floor if relevance_floor is None else relevance_floor
-        if self._policy.searches_messages:
-            before = state.message.message_id
-            return self._bank.search_all(queries, BOTH_LAYERS, k=k, relevance_floor=floor, before=before)
+        if state.stage in self._policy.searches_messages_in:
+            before, own = state.message.message_id, self._policy.quotes_user_alone
+            found = self._bank.search_all(
+                queries, BOTH_LAYERS, k=2 * k if own else k, relevance_floor=floor, before=before
+            )
+            return [[hit for hit in hits if not (own and _is_the_assistants(hit))][:k] for hits in found]
         return self._bank.search_all(queries, k=k, relevance_floor=floor)
 
     def _captions(self, messages: Sequence[Message]) -> dict[str, str]:

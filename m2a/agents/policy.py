@@ -1,29 +1,29 @@
 """The policy that decides the steps of a turn."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from typing import Protocol
 
 from m2a.agents.consent_request import ConsentCheck
-from m2a.agents.state import Decision, Follow, TurnState
+from m2a.agents.state import Decision, Follow, Stage, TurnState
 from models.chat_model import TokenUsage
 
 
 class Policy(Protocol):
     """Chooses the steps of both agents.
 
-    `first_search_hits` is the number of memories that the first search of a stage returns. `relevance_floor` is whether a search
-    leaves out memories that are far from its words; it is False for a policy that judges each hit itself. `quotes_user_alone`
-    is whether a search of the raw messages leaves out the assistant's. `searches_messages` is whether a search of the memory
-    also returns raw messages. `published_stages` is whether the policy is asked for each stage separately, as in the paper:
-    Query and the manager's rounds before a reply, and Update and the manager's rounds after it. Otherwise, the memory is
-    searched with the message before the policy is asked anything, the policy may search further before it replies, and an
-    update ends with the writes of one answer.
+    `first_search_hits` is the number of memories that the first search of a stage returns. `relevance_floor` is whether a
+    search leaves out memories that are far from its words; it is False for a policy that judges each hit itself.
+    `quotes_user_alone` is whether a search leaves out the assistant's messages. `searches_messages_in` are the stages in which
+    a search of the memory also returns raw messages. `published_stages` is whether the policy is asked for each stage
+    separately, as in the paper: Query and the manager's rounds before a reply, and Update and the manager's rounds after it.
+    Otherwise, the memory is searched with the message before the policy is asked anything, the policy may search further before
+    it replies, and an update ends with the writes of one answer.
     """
 
     first_search_hits: int
     relevance_floor: bool
     quotes_user_alone: bool
-    searches_messages: bool
+    searches_messages_in: Collection[Stage]
     published_stages: bool
 
     @property

@@ -236,7 +236,7 @@ class _Answering:
         self.relevance_floor = policy.relevance_floor
         self.quotes_user_alone = policy.quotes_user_alone
         self.published_stages = policy.published_stages
-        self.searches_messages = policy.searches_messages
+        self.searches_messages_in = policy.searches_messages_in
         self.consent = None  # answers write nothing
         self.follow = policy.follow
         self.decide = policy.decide

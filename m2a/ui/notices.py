@@ -129,7 +129,7 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
         case "added":
             return "Remembered", entry
         case "corrected":
-            part = f" <small>What it does not change of this still holds: {_within(changed.previous)}</small>"
+            part = f" <small>This corrects what you said before, which is kept too: {_within(changed.previous)}</small>"
             return "Corrected", f"<ins>{entry}</ins>{part if previous else ''}"
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""

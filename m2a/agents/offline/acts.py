@@ -246,6 +246,14 @@ _ASKS = (
         re.IGNORECASE,
     ),
     re.compile(rf"^{_OPENER}who(?:'s)? (?!knows?\b|knew\b|would\b|cares?\b)\w+ \w+", re.IGNORECASE),
+    # A verb before its subject: "does tom have a sister", "is my sister coming". "Did the dishes" leaves its subject out.
+    re.compile(
+        rf"^{_OPENER}(?:does (?!it\b)\w+ \w+|(?:is|are|was|were|can|will|do|does|did|has|have) (?:i|we|he|she|they) \w+|"
+        r"(?:is|are|can|will|do) (?:my|our|his|her|their) \w+ \w+|(?:is|can) (?-i:[A-Z])\w+ (?!and\b|but\b|or\b)[a-z])"
+        r"[^.!,;]*$",
+        re.IGNORECASE,
+    ),
+    re.compile(r",\s*(?:where|who|what|when) (?:is|are|was|were) (?:it|he|she|they)\W*$", re.IGNORECASE),
 )
 # "HR want to know which day I'm off": whoever asks, it is asked here.
 _ASKED_ON = re.compile(

@@ -31,10 +31,10 @@ _MORE = 0.2  # of the best memory's probability: what is told of the same person
 _A_NAME = 4  # words
 _ALIKE = 24  # what says the same of other values: all languages that somebody speaks
 _NEAREST = 3
+_BRIEF = 45  # words that the nearest memories have together, the first of them apart
 _LIKELY = 0.2  # the probability from which a memory is near though it shares no word with the question
 _BESIDE = 2
 _WHOLE = 400  # characters up to which the nearest message is quoted as a whole
-_AS_NEAR = 0.1  # of the best memory's probability: what is told beside it as the nearest
 _LOOSELY_CLOSE = 0.3  # of the best memory's probability: what is counted or told beside it
 _CLOSE = 0.6  # the same for what is quoted beside it
 
@@ -179,28 +179,39 @@ def nearest(question: Question, found: Sequence[MemoryEntry], context: MemoryCon
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
-    """Of the memories found, best first, those that the answer will rest on, each followed by what corrects it."""
+    """Of the memories found, best first, those that the answer will rest on, each followed by what corrects it.
+
+    Of what answers about as well, and of what is only near, the order is that of the search.
+    """
     if not found:
         return []
     if not is_sure(found):
-        found = _of_the_named(question, found)
-        close = [match for match in found[:_NEAREST] if match.score >= _AS_NEAR * found[0].score]
-        close = [match for match in close if match.score >= _LIKELY or _speaks_of(question, match)]
-        if not close:
-            return []
-        alike = [match for match in found if _is_alike(match, found[0])]
-        return _with_corrections(list(dict.fromkeys([*_with_its_message(close, found), *alike])))
-    wide = question.kind.answer in ("counted", "with photos", "shown")
-    share = _LOOSELY_CLOSE if wide else _CLOSE
-    close = [match for match in found if match.score >= share * found[0].score]
-    if wide:
-        return _with_corrections(close[:_LISTED])
-    alike = [match for match in found[1:] if _is_alike(match, found[0])]
+        return _with_corrections(_nearest_of(question, found))
+    best = found[0].score
+    if question.kind.answer in ("counted", "with photos", "shown"):
+        return _with_corrections([match for match in found if match.score >= _LOOSELY_CLOSE * best][:_LISTED])
+    close = [match for match in found if match.score >= _CLOSE * best][:_QUOTED]
+    if question.kind.answer == "quoted":
+        close.sort(key=_place)
+    alike = [match for match in found if _is_alike(match, found[0])]
     alike += [match for match in found[1:] if _is_more_of_the_same(question, match, found[0])][:_QUOTED]
-    told = _with_its_message(close[:_QUOTED], found)
-    if question.kind.answer != "computed":  # of what answers alike the newest comes first
-        told.sort(key=lambda match: (match in close, _age_of(match.entry)[0]), reverse=True)
+    told = _with_its_message(close, found)
+    if all(_is_alike(match, found[0]) for match in told):  # of what says the same the newest comes first
+        told.sort(key=lambda match: _age_of(match.entry)[0], reverse=True)
     return _with_corrections(list(dict.fromkeys([*told, *alike]))[:_ALIKE])
+
+
+def _nearest_of(question: Question, found: Sequence[Match]) -> list[Match]:
+    """The first that the search found of those that may speak of what is asked, and what says the same of other values."""
+    found = sorted(_of_the_named(question, found), key=_place)
+    close = [match for match in found if match.score >= _LIKELY or _speaks_of(question, match)][:_NEAREST]
+    brief = [at for at in range(len(close)) if sum(len(one.entry.text.split()) for one in close[: at + 1]) <= _BRIEF]
+    alike = [match for match in found if _is_alike(match, close[0])] if close else []
+    return list(dict.fromkeys([*close[:1], *(close[at] for at in brief), *alike]))
+
+
+def _place(match: Match) -> int:
+    return match.place
 
 
 def _is_alike(match: Match, best: Match) -> bool:
@@ -247,9 +258,15 @@ def quote(
     corrections: Sequence[MemoryEntry] = (),
     beside: Sequence[MemoryEntry] = (),
 ) -> str:
-    """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it, and what was corrected after."""
-    told = f"{_upper(_quoted(entry, messages, 'told me'))} {_marks(entry, beside)}"
-    return _followed_by(told, _since(corrections, messages))
+    """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it.
+
+    Of what was corrected the newest comes first, since it is what holds.
+    """
+    *earlier, newest = (entry, *corrections)
+    marks = _marks(newest, beside if newest is entry else ())
+    return _followed_by(
+        f"{_upper(_quoted(newest, messages, 'told me'))} {marks}", _before(entry, earlier, messages, beside)
+    )
 
 
 def _followed_by(told: str, more: Sequence[str]) -> str:
@@ -266,9 +283,14 @@ _LAST_MARKS = re.compile(r"(?: \[(?:memory|photo) \d+\])+$")
 _ENDS = re.compile(r"[.!?…]\W*$")
 
 
-def _since(corrections: Sequence[MemoryEntry], messages: Sequence[Message]) -> list[str]:
-    """What was said of it since, which is what holds."""
-    return [f"Since then, {_quoted(one, messages, 'told me')} [memory {one.memory_id}]" for one in corrections]
+def _before(
+    entry: MemoryEntry, earlier: Sequence[MemoryEntry], messages: Sequence[Message], beside: Sequence[MemoryEntry]
+) -> list[str]:
+    """What was said of it before it was corrected, the newest first; `beside` is told with `entry`."""
+    return [
+        f"Before that, {_quoted(one, messages, 'told me')} {_marks(one, beside if one is entry else ())}"
+        for one in reversed(earlier)
+    ]
 
 
 def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
@@ -369,11 +391,13 @@ def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
 def _lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
     lines = []
     for (entry, *corrections), beside in _told_once(together(chosen), messages):
-        found = _words_of(entry, messages)
-        about = f"About {who}: " if (who := _who_is_meant(entry, found)) else ""
+        *earlier, newest = (entry, *corrections)
+        found = _words_of(newest, messages)
+        about = f"About {who}: " if (who := _who_is_meant(newest, found)) else ""
         words = " and ".join(f'"{quotation.text}"' for quotation in found)
-        line = f"- {about}{words} ({_told_on(entry, messages)}) {_marks(entry, beside)}"
-        lines.append(_followed_by(line, _since(corrections, messages)))
+        marks = _marks(newest, beside if newest is entry else ())
+        line = f"- {about}{words} ({_told_on(newest, messages)}) {marks}"
+        lines.append(_followed_by(line, _before(entry, earlier, messages, beside)))
     return "\n".join(lines)
 
 

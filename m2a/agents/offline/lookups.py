@@ -1,9 +1,10 @@
-"""The query stage: search for a question in several wordings, then finish with the memories that answer it.
+"""The query stage: search both layers for a question, then finish with the memories that answer it.
 
 Where no memory answers, the raw log is asked: what these rules could not read, or did not keep, was still said.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from m2a.agents.offline.answers import selected
 from m2a.agents.offline.heard import Heard
@@ -69,7 +70,7 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     said = [one for one in find_said(question, _messages(state), state) if not tells_anothers(question.text, one.text)]
     spoken_of = [match for match in matches if any(rests_on(match.entry, [one.message_id]) for one in said)]
     if spoken_of:  # a memory of what was said in these words is surer than the learned decision knows
-        best = [Match(match.entry, max(match.score, SURE), match.corrections) for match in spoken_of]
+        best = [replace(match, score=max(match.score, SURE)) for match in spoken_of]
         return _finish(selected(question, [*best, *(match for match in matches if match not in spoken_of)]))
     if said:
         return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
@@ -127,21 +128,24 @@ def _said_on(days: DateInterval, state: TurnState) -> list[Message]:
 
 
 def _messages(state: TurnState) -> list[Message]:
-    return [hit.record for hit in _hits(state) if isinstance(hit.record, Message)]
+    """What the search of the raw log found by its words; a search of the memory also brings what is only near."""
+    return [
+        hit.record
+        for step in state.steps
+        if isinstance(step.action, SearchRawMessages) and isinstance(step.observation, Searched)
+        for hit in step.observation.hits
+        if isinstance(hit.record, Message)
+    ]
 
 
 def _lookups(question: Question, state: TurnState) -> list[str]:
-    """What to search for, in order: the question as asked, the message that it stands in, its names and its words.
-
-    Short ones too, since the word path wants a third of a query's words in a memory.
-    """
-    known = [concept.name for concept in mentioned(question.text, state.concepts)]
-    if question.kind.answer == "counted":
+    """What to search for, in order: the question as asked, and the message that it stands in, which may name what it means;
+    where many memories answer together, also whom and what it is about."""
+    lookups = [question.text, question.context]
+    if question.kind.answer in ("counted", "with photos", "shown"):
         noun = stem(question.noun)
-        known += [one.name for one in state.concepts if any(meets(noun, stems(alias)) for alias in one.aliases)]
-    names = list(dict.fromkeys([*question.names, *known]))
-    lookups = [question.text, question.context, " ".join(names[:3])]
-    if question.kind.answer == "counted":
-        lookups.append(" ".join(words_for(stem(question.noun))[:12]))
-    lookups += [" ".join(question.words[start : start + 3]) for start in (0, 3)]
+        named = [concept.name for concept in mentioned(question.text, state.concepts)]
+        named += [one.name for one in state.concepts if noun and any(meets(noun, stems(each)) for each in one.aliases)]
+        lookups.append(" ".join(list(dict.fromkeys([*question.names, *named]))[:3]))
+        lookups.append(" ".join(words_for(noun)[:12]) if noun else "")
     return list(dict.fromkeys(text for text in lookups if text.strip()))

@@ -6,7 +6,7 @@ on an earlier call.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import replace
 
 from m2a.agents.offline import lookups
@@ -17,7 +17,7 @@ from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import Logistic, Sense
 from m2a.agents.offline.writes import Writes
-from m2a.agents.state import Decision, FindMessages, FollowedFact, TurnState
+from m2a.agents.state import Decision, FindMessages, FollowedFact, Stage, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
 from models.text_encoder import TextEncoder
@@ -32,7 +32,7 @@ class OfflineRules:
     first_search_hits = 25  # of a value told twenty times the newest must be among them
     relevance_floor = False  # whether a memory answers is a decision of their own, finer than the floor
     published_stages = True
-    searches_messages = False
+    searches_messages_in: Collection[Stage] = frozenset({"manage query"})  # an update looks for memories to change
     quotes_user_alone = True  # their own replies hold little but such quotations
     consent = None
 

@@ -64,10 +64,11 @@ NEAR = 0.03  # from here it is told as the nearest to what is asked
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that answers, the probability that it does, and what corrects it, oldest first."""
+    """A memory that answers, the probability that it does, its place in the search, and what corrects it, oldest first."""
 
     entry: MemoryEntry
     score: float
+    place: int
     corrections: tuple[MemoryEntry, ...] = ()
 
 
@@ -111,27 +112,34 @@ def judged(
                 or tells_anothers(question.text, entry.text)
                 or tells_another_thing(question, entry.text),
             ),
+            place,
             tuple(group[1:]),
         )
-        for group, entry, features in zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
+        for place, (group, entry, features) in enumerate(
+            zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
+        )
     ]
     return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """That it is asked where somebody lives now; `who` is how a text names them."""
+    """That it is asked where somebody lives now, or for their address; `who` is how a text names them."""
 
     who: str
+    is_address: bool = False
 
     @classmethod
     def of(cls, question: str) -> "_Home | None":
-        asked = _ASKS_HOME.search(plain(question))
-        return None if asked is None else cls(re.escape(asked["name"]) if asked["name"] else "(?:i|we)")
+        if asked := _ASKS_HOME.search(plain(question)):
+            return cls(re.escape(asked["name"]) if asked["name"] else "(?:i|we)")
+        if asked := _ASKS_ADDRESS.search(plain(question)):
+            return cls(re.escape(asked["name"]) if asked["name"] else "(?:i|we)", is_address=True)
+        return None
 
     def is_told_by(self, text: str) -> bool:
         told = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
-        return told is not None and has_place(plain(text))
+        return told is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
 
     def is_anothers(self, text: str) -> bool:
         return re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE) is not None and not self.is_told_by(text)
@@ -143,6 +151,9 @@ class _Home:
 
 _ASKS_HOME = re.compile(
     r"\b[Ww]here (?:(?i:do|are|am) (?i:i|we)|(?i:does|is) (?P<name>[A-Z]\w+))(?i: now| currently)?(?i: live| living| based)\b",
+)
+_ASKS_ADDRESS = re.compile(
+    r"\b[Ww]hat(?:'s|s| is) (?:(?i:my|our)|(?P<name>[A-Z]\w+)'s)(?i:(?: home| postal| full| new| current)? address)\b",
 )
 _LIVES_OR_MOVED = (
     r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"

@@ -128,7 +128,12 @@ def _restored(state: TurnState) -> Iterator[RestoreMemory]:
 
 
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
-    """What is to be forgotten, what is told, whom it is told of, and what was said just before, which it may correct."""
+    """What is to be forgotten, what is told, whom it is told of, and what was said just before, which it may correct.
+
+    Nothing where several people talk and nobody takes anything back: there is nothing to correct then.
+    """
+    if are_several(state) and not any(takes_back(one.said) for one in reading.observations):
+        return []
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_FORGETS]
     searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
