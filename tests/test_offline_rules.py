@@ -180,15 +180,63 @@ async def test_what_was_tied_to_the_forgotten_and_tells_something_else_stays(tal
 
 
 @pytest.mark.parametrize(
+    ("told", "forget", "asked", "word"),
+    [
+        (
+            ("Mein Gewicht liegt gerade bei 74 Kilo.", "Meine Cousine Silke hat zwei Ponys."),
+            "Vergiss bitte mein Gewicht.", "Wie hoch ist mein Gewicht?", "74",
+        ),
+        (
+            ("Mi vecina Rosario me debe doscientos euros.", "Los martes voy a clase de piano."),
+            "Por favor, borra lo de mi vecina, no es asunto de nadie.", "¿Qué me debe mi vecina?", "doscientos",
+        ),
+        (
+            ("Le père de Margaux a perdu son emploi.", "Margaux habite à Nantes."),
+            "Ce que je t'ai dit sur le père de Margaux, oublie ça.", "Où travaille le père de Margaux ?", "emploi",
+        ),
+        (
+            ("Wujek Zbyszek stracił w maju prawo jazdy.", "Ciocia Halina ma dwa koty."),
+            "Usuń, proszę, to o prawie jazdy wujka.", "Kiedy wujek stracił prawo jazdy?", "maju",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_is_told_in_a_language_that_is_not_read_is_forgotten_in_it(
+    talk: Talk, told: tuple[str, ...], forget: str, asked: str, word: str
+) -> None:
+    for message in told:
+        await talk.say(message)
+    assert word in await talk.say(asked)
+    assert "neither remember nor forget" not in await talk.say(forget)
+    talk.conversation = None
+    assert word not in await talk.say(asked)
+
+
+@pytest.mark.parametrize(
     "request_to_forget",
     [
-        "Vergiss bitte den Code von meinem Fahrradschloss.",
+        "Vergiss bitte die Schulden von Silke.",  # the name alone is told of
         "Det där om min medicin vill jag inte att du har kvar, stryk det.",
         "Забудь, пожалуйста, что я говорила о работе.",
     ],
 )
-async def test_a_request_to_forget_that_is_not_read_is_said_to_be_unheeded(talk: Talk, request_to_forget: str) -> None:
-    assert "neither remember nor forget" in await talk.say(request_to_forget)
+async def test_what_a_request_to_forget_in_another_language_does_not_surely_mean_stays(
+    talk: Talk, request_to_forget: str
+) -> None:
+    await talk.say("Meine Cousine Silke hat zwei Ponys.")
+    assert "what I did not find" in await talk.say(request_to_forget)
+    assert "Ponys" in await talk.say("Was hat meine Cousine Silke?")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Ich habe meinen Schirm im Zug vergessen.",
+        "Mi abuela olvida dónde deja las gafas.",
+        "J'oublie toujours mes clés.",
+    ],
+)
+async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk: Talk, told: str) -> None:
+    assert "neither remember nor forget" in await talk.say(told)
 
 
 @pytest.mark.parametrize(

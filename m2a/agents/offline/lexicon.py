@@ -40,3 +40,8 @@ RELATIONS = _words("relations")
 PETS = _words("pets")
 PLACES = _words("places")
 FOREIGN = _words("foreign")
+# "Forget" as one bids it in other languages: wherever it stands, and only at the beginning of a clause.
+FORGET_ELSEWHERE, FORGET_AT_FIRST = (
+    frozenset(word.replace("_", " ") for line in _lines("forget_elsewhere") for word in line.split("|")[side].split())
+    for side in (0, 1)
+)

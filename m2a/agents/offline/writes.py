@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
+from m2a.agents.offline.foreign_wishes import asks_to_forget, meant_by, told_before
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, may_be_forgotten, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.people import are_several, own_memories, takes_back
@@ -97,7 +98,12 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         if not forgotten:
             missing.append(what.strip(" ."))
     observations = reading.observations
-    doubtful = [one for what in missing for one in may_be_forgotten(what, found.without(gone), sense)]
+    doubtful = [
+        one
+        for what in missing
+        if not asks_to_forget(what)
+        for one in may_be_forgotten(what, found.without(gone), sense)
+    ]
     if doubtful:
         missing = []
     elif reading.otherwise and not writes:  # what is kept as told asks for nothing else
@@ -246,6 +252,8 @@ def _forget(
     state: TurnState, what: str, found: _Found, newest: Sequence[int], gone: set[int], sense: Sense
 ) -> list[Action]:
     """What "forget …" asks for: memories, and words that only a message holds. `gone` are the memories that go already."""
+    if asks_to_forget(what):
+        return _forget_unread(state, what, found, gone)
     entries = [one for one in find_forgotten(what, found.hits, newest, sense) if one.memory_id not in gone]
     writes: list[Action] = []
     for entry in entries:
@@ -259,6 +267,19 @@ def _forget(
         for one in _forget_words(state, what, found.messages, bool(entries))
         if not _is_held(one.message_id, held) and not any(_tells(entry, one) for entry in staying)
     ]
+
+
+def _forget_unread(state: TurnState, what: str, found: _Found, gone: set[int]) -> list[Action]:
+    """The same in a language that is not read: words of a message, and the memories that were made of them all the same."""
+    writes: list[Action] = []
+    for told in meant_by(what, told_before(_told_by_the_user(state, found.messages))):
+        words = ForgetWords(message_id=told.message_id, words=told.text)
+        for entry in entries_of(found.without(gone)):
+            if _tells(entry, words):
+                gone.add(entry.memory_id)
+                writes += _forget_memory(state, what, entry)
+        writes.append(words)
+    return writes
 
 
 def _tells(entry: MemoryEntry, words: ForgetWords) -> bool:
@@ -298,9 +319,14 @@ def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_
         if any_memory or last is None or last.text == FORGOTTEN:
             return []
         return [ForgetWords(message_id=last.message_id, words=last.text)]
-    told = [m for m in (*messages, *state.recent) if m.role == "user" and m.message_id != state.message.message_id]
     return [
         ForgetWords(message_id=message.message_id, words=words)
-        for message in {m.message_id: m for m in told}.values()
+        for message in _told_by_the_user(state, messages)
         for words in forgotten_words(what, message.text)
     ]
+
+
+def _told_by_the_user(state: TurnState, messages: Sequence[Message]) -> list[Message]:
+    """The user's among the messages and the recent ones, without the current one."""
+    told = [m for m in (*messages, *state.recent) if m.role == "user" and m.message_id != state.message.message_id]
+    return list({m.message_id: m for m in told}.values())
