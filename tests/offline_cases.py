@@ -103,9 +103,9 @@ class Played:
 
     @property
     def corrected(self) -> bool:
-        """Whether the old memory is superseded, or tied to what corrects it."""
+        """Whether the old memory is superseded, or tied to what corrects it; that may name the old: "the 24th, not the 22nd"."""
         tied = {entry.corrects for entry in self.after}
-        texts = [entry.text.casefold() for entry in self.after if entry.memory_id not in tied]
+        texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in tied and entry in self.after]
         return self.kept and not any(gone.casefold() in text for gone in self.turn.gone for text in texts)
 
     @property
@@ -115,8 +115,11 @@ class Played:
 
     @property
     def answered(self) -> bool:
-        """The right words, and no superseded ones but as history: after "Before that" stands what was told earlier."""
+        """The right words, and no superseded ones but as history, after "Before that", or denied in the words that are right."""
         holding = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
+        for quotation in re.findall(r'"[^"\n]*"', holding):
+            if _holds(quotation, self.turn.accept):
+                holding = holding.replace(quotation, "")
         return _holds(self.reply, self.turn.accept) and not any(one.casefold() in holding for one in self.turn.reject)
 
     @property
