@@ -24,6 +24,7 @@ from m2a.agents.offline.wishes import (
     all_words,
     forget_probability,
     forgotten_by,
+    is_forget,
     may_ask_to_forget,
     wanted_words,
 )
@@ -290,7 +291,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     if mentioned := _MENTIONED.match(typed):
         typed = mentioned["what"]
     parts = _with_topics(sentences(typed), sense)
-    if asks_to_forget(typed):
+    if asks_to_forget(typed) and not any(map(is_forget, parts)):
         return [Utterance("forget", typed)]
     if not is_english(typed):
         return [Utterance("unread", part) for part in parts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.corrections import leans
-from m2a.agents.offline.forgotten import rate
+from m2a.agents.offline.forgotten import people_in, rate
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
@@ -22,6 +22,7 @@ _MET = 0.75  # of the words wanted
 # its odds and of its lead over the next one come to. In doubt the user is asked which of those that are `_NEAR` the likeliest.
 _ENOUGH, _APART, _MAYBE, _NEAR, _ASKED = 2.0, 0.7, -1.7, 2.0, 4
 _ALONE = 1.0  # the lead of a memory beside which there is no other
+_BY_THE_PERSON = 2.7  # the least where no word is shared but whose it is: "Tom's salary" is not that Tom has a canoe
 _ASKS_OF = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
@@ -85,7 +86,8 @@ def _standing_out(
     lead = likelihood - rivals[0].log_odds if rivals else _ALONE
     # Of a person of whom more is told, a request that names nothing else of the memory may mean any of it.
     is_any = rated[0].of_a_person_alone and any(one.of_a_person_alone for one in rivals)
-    if is_any or lead < _APART or likelihood + lead < _ENOUGH:
+    names_more = rated[0].of_a_person_alone and bool(all_words(what) - people_in(what))
+    if is_any or (names_more and likelihood < _BY_THE_PERSON) or lead < _APART or likelihood + lead < _ENOUGH:
         near = [best, *(one.entry for one in rivals if likelihood - one.log_odds < _APART)]
         # "That gossip about the Harrisons" says more of it than that it is of them.
         of_these = [entry for entry in near if entry in just_said and _is_of(all_words(what), entry.text)]

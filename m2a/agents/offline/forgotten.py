@@ -34,7 +34,7 @@ _LEADING = (*_COSINES, "words")
 class Rated:
     """A memory and the logarithm of the odds that a request to forget means it.
 
-    `of_a_person_alone`: they share no word but whose thing it is.
+    `of_a_person_alone`: they share no word but whose thing it is, and no number is named that the memory holds.
     """
 
     entry: MemoryEntry
@@ -47,7 +47,7 @@ def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]
     decision = sense.models["forgotten"]
     found = forgotten_features(what, [entry.text for entry in entries], sense)
     rated = [
-        Rated(entry, decision.score(features), bool(features["met and no word"]))
+        Rated(entry, decision.score(features), bool(features["met and no word"]) and not features["a number named"])
         for entry, features in zip(entries, found, strict=True)
     ]
     return sorted(rated, key=lambda one: (one.log_odds, one.entry.memory_id), reverse=True)
