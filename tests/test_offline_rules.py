@@ -949,3 +949,11 @@ async def test_who_denies_what_a_photo_was_taken_for_corrects_no_memory(talk: Ta
     assert (await talk.say("And here?", [drawing("brown", "ellipse", 8)])).endswith("That's Biscuit.")
     await talk.say("No, Biscuit was at the vet.")
     assert "The photo does not show Biscuit." in talk.known() and not talk.ties()
+
+
+async def test_a_correction_of_somebody_else_comes_after_what_is_told_of_whom_is_asked(talk: Talk) -> None:
+    await talk.say("Our son Bas is seven and our daughter Noor is four.")
+    await talk.say("No, Bas is eight.")
+    of_noor, of_bas = await talk.say("How old is Noor?"), await talk.say("How old is Bas?")
+    assert of_noor.index("Noor is four") < of_noor.index("Since then") < of_noor.index("Bas is eight")
+    assert of_bas.index("Bas is eight") < of_bas.index("Before that") < of_bas.index("Bas is seven")

@@ -5,7 +5,7 @@ as such.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
 from m2a.agents.offline.claims import Claim, exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
@@ -98,8 +98,8 @@ def _answer(
         case "shown":
             return _shown(told, messages, recalled)
         case "with photos":
-            return _list(told, messages) + _photos(told[:1], recalled)
-    return _list(told, messages)
+            return _list(told, messages, question.names) + _photos(told[:1], recalled)
+    return _list(told, messages, question.names)
 
 
 def led_to(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
@@ -174,8 +174,9 @@ def nearest(question: Question, found: Sequence[MemoryEntry], context: MemoryCon
     groups = _told_once(together(told), context.messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
-        return _followed_by(f"The nearest that I have: {quote(entry, context.messages, corrections, beside)}", kept)
-    return _followed_by(f"The nearest that I have:\n{_lines(told, context.messages)}", kept)
+        quoted_first = quote(entry, context.messages, corrections, beside, question.names)
+        return _followed_by(f"The nearest that I have: {quoted_first}", kept)
+    return _followed_by(f"The nearest that I have:\n{_lines(told, context.messages, question.names)}", kept)
 
 
 def selected(question: Question, found: Sequence[Match]) -> list[MemoryEntry]:
@@ -257,16 +258,30 @@ def quote(
     messages: Sequence[Message],
     corrections: Sequence[MemoryEntry] = (),
     beside: Sequence[MemoryEntry] = (),
+    names: Collection[str] = (),
 ) -> str:
     """`On 12 March 2026 you told me: "…"` with marks that cite it and those told `beside` it.
 
-    Of what was corrected the newest comes first, since it is what holds.
+    What was corrected is told with it, in the order of `_in_order`.
     """
-    *earlier, newest = (entry, *corrections)
-    marks = _marks(newest, beside if newest is entry else ())
-    return _followed_by(
-        f"{_upper(_quoted(newest, messages, 'told me'))} {marks}", _before(entry, earlier, messages, beside)
-    )
+    (first, _), *others = _in_order(entry, corrections, names)
+    told = f"{_upper(_quoted(first, messages, 'told me'))} {_marks(first, beside if first is entry else ())}"
+    return _followed_by(told, _others(others, entry, messages, beside))
+
+
+def _in_order(
+    entry: MemoryEntry, corrections: Sequence[MemoryEntry], names: Collection[str]
+) -> list[tuple[MemoryEntry, str]]:
+    """A memory and what corrects it, as they are told, each but the first with the words that introduce it.
+
+    The newest comes first, since it holds; unless it is of somebody else of the memory than the `names` asked about: "Bas is
+    eight" says nothing of Noor in "Bas is seven and Noor is four".
+    """
+    asked = content(" ".join(names)) & content(entry.text)
+    subject = Claim.of(corrections[-1].text).subject_names if corrections else frozenset()
+    if asked and subject and not asked & subject:
+        return [(entry, ""), *((one, "Since then") for one in corrections)]
+    return [(one, "Before that") for one in reversed((entry, *corrections))]
 
 
 def _followed_by(told: str, more: Sequence[str]) -> str:
@@ -283,13 +298,16 @@ _LAST_MARKS = re.compile(r"(?: \[(?:memory|photo) \d+\])+$")
 _ENDS = re.compile(r"[.!?…]\W*$")
 
 
-def _before(
-    entry: MemoryEntry, earlier: Sequence[MemoryEntry], messages: Sequence[Message], beside: Sequence[MemoryEntry]
+def _others(
+    others: Sequence[tuple[MemoryEntry, str]],
+    entry: MemoryEntry,
+    messages: Sequence[Message],
+    beside: Sequence[MemoryEntry],
 ) -> list[str]:
-    """What was said of it before it was corrected, the newest first; `beside` is told with `entry`."""
+    """What is told after the first of a memory and its corrections; `beside` is told with `entry`."""
     return [
-        f"Before that, {_quoted(one, messages, 'told me')} {_marks(one, beside if one is entry else ())}"
-        for one in reversed(earlier)
+        f"{introduced}, {_quoted(one, messages, 'told me')} {_marks(one, beside if one is entry else ())}"
+        for one, introduced in others
     ]
 
 
@@ -380,24 +398,23 @@ def _what_stays(quoted: str) -> list[str]:
     return [piece for piece in pieces if len(piece.split()) > 1]
 
 
-def _list(found: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
+def _list(found: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = ()) -> str:
     groups = _told_once(together(found), messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
-        return quote(entry, messages, corrections, beside)
-    return f"You told me:\n{_lines(found, messages)}"
+        return quote(entry, messages, corrections, beside, names)
+    return f"You told me:\n{_lines(found, messages, names)}"
 
 
-def _lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message]) -> str:
+def _lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = ()) -> str:
     lines = []
     for (entry, *corrections), beside in _told_once(together(chosen), messages):
-        *earlier, newest = (entry, *corrections)
-        found = _words_of(newest, messages)
-        about = f"About {who}: " if (who := _who_is_meant(newest, found)) else ""
+        (first, _), *others = _in_order(entry, corrections, names)
+        found = _words_of(first, messages)
+        about = f"About {who}: " if (who := _who_is_meant(first, found)) else ""
         words = " and ".join(f'"{quotation.text}"' for quotation in found)
-        marks = _marks(newest, beside if newest is entry else ())
-        line = f"- {about}{words} ({_told_on(newest, messages)}) {marks}"
-        lines.append(_followed_by(line, _before(entry, earlier, messages, beside)))
+        line = f"- {about}{words} ({_told_on(first, messages)}) {_marks(first, beside if first is entry else ())}"
+        lines.append(_followed_by(line, _others(others, entry, messages, beside)))
     return "\n".join(lines)
 
 
@@ -500,12 +517,12 @@ def _computed(question: Question, found: Sequence[MemoryEntry], messages: Sequen
     groups = together(found)
     best, *corrections = groups[0]
     if question.kind.name == "age":
-        age, quoted = _age(best, messages, today), quote(best, messages, corrections)
+        age, quoted = _age(best, messages, today), quote(best, messages, corrections, names=question.names)
         return f"{age} {quoted}" if age and not corrections else quoted
     if question.kind.name == "duration":  # it has begun: the wedding, and not the next anniversary
         begun = [group for group in groups if (when := _holds(group)) and when.first <= today]
         best, *corrections = begun[0] if begun else groups[0]
-    quoted, interval = quote(best, messages, corrections), _holds([best, *corrections])
+    quoted, interval = quote(best, messages, corrections, names=question.names), _holds([best, *corrections])
     if interval is None:
         return quoted
     if question.kind.name == "duration" and question.within and interval.first < today < question.within.last:
