@@ -356,7 +356,7 @@ def test_a_title_is_of_what_is_left_and_one_that_the_user_chose_stays_unless_it_
     assert titles(memory) == ["House and family"]
     memory.bank.rename_conversation(memory.conversation, "My sister Vera lives in Linz.")  # as the page would name it
     erase(memory, "message", 3)
-    assert titles(memory) == [PIN]
+    assert titles(memory) == [""]  # a secret is in no title
     memory.bank.rename_conversation(memory.conversation, "Old PIN 44k1")
     memory.say("What is new?")
     erase(memory, "message", 5)

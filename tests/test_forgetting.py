@@ -279,28 +279,28 @@ def test_words_are_cut_out_where_they_stand():
 
 
 def test_a_title_is_of_what_is_left_and_one_that_the_user_chose_stays(memory):
-    pin = memory.tell(PIN)
+    attic = memory.tell("My telescope is in the attic.")
     memory.conversation = memory.bank.conversations()[0].conversation_id
     tea = memory.tell("I like green tea.")
 
     def titles() -> list[str]:
         return [one.title for one in memory.bank.conversations()]
 
-    _, reply = memory.say("Forget my PIN.")
-    forgetting = Forgetting((pin.memory_id,), "", (MessageSpan(reply.message_id - 1, 0, 14),))
+    _, reply = memory.say("Forget my telescope.")
+    forgetting = Forgetting((attic.memory_id,), "", (MessageSpan(reply.message_id - 1, 0, 20),))
     memory.bank.write([forgetting], who="test", update_of=reply.message_id)
     assert titles() == ["I like green tea."]
     memory.bank.undo(reply.message_id, 0)
-    assert titles() == [PIN]
+    assert titles() == ["My telescope is in the attic."]
     memory.bank.rename_conversation(memory.conversation, "Odds and ends")
-    memory.bank.delete(pin.memory_id, who="test", why="")
+    memory.bank.delete(attic.memory_id, who="test", why="")
     memory.bank.delete(tea.memory_id, who="test", why="")
     assert titles() == ["Odds and ends"]
     memory.conversation = None
     memory.bank.rename_conversation(memory.bank.conversations()[0].conversation_id, "The shoes are blue")
     shoe = memory.tell("My shoes are blue.")
     memory.bank.delete(shoe.memory_id, who="test", why="")
-    assert titles() == ["", "Forget my PIN."] and FORGOTTEN not in "".join(titles())
+    assert titles() == ["", "Forget my telescope."] and FORGOTTEN not in "".join(titles())
     memory.conversation = memory.bank.conversations()[0].conversation_id
     memory.say("And my hat is red.")
     assert titles()[0] == "And my hat is red."

@@ -193,6 +193,32 @@ def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_fir
     assert found[1].title == "A photo"
 
 
+def test_a_secret_is_in_no_title(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    for said in (
+        "My bank PIN is 4471.",
+        "the wifi password is tulip-forge-19",
+        "…",
+        "Which film shall we see?",
+        "And when?",
+    ):
+        say(raw, database, owner, conversation_id, said)
+    with database.read(owner) as unit:
+        assert [one.title for one in conversations.listed(unit)] == ["Which film shall we see?"]
+
+
+def test_a_part_of_a_conversation_is_read_from_either_end(raw, database, owner):
+    conversation_id, other = start(raw, database, owner), start(raw, database, owner)
+    said = [say(raw, database, owner, one, f"{number}") for number in range(4) for one in (conversation_id, other)]
+    mine = said[::2]
+    with database.read(owner) as unit:
+        part = {"since": mine[1].message_id, "up_to": mine[3].message_id - 1}
+        assert raw.count(unit, conversation_id) == 4 and raw.count(unit, conversation_id, **part) == 2
+        assert raw.in_conversation(unit, conversation_id, oldest=1, **part) == [mine[1]]
+        assert raw.in_conversation(unit, conversation_id, newest=1, **part) == [mine[2]]
+        assert raw.in_conversation(unit, conversation_id, oldest=9, since=mine[2].message_id) == mine[2:]
+
+
 def test_a_naive_time_is_refused(raw, database, owner):
     conversation_id = start(raw, database, owner)
     with pytest.raises(ValueError, match="no time zone"):

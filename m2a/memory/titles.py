@@ -1,25 +1,33 @@
-"""The titles of conversations: the user's first remaining words, unless the user has chosen a title."""
+"""The titles of conversations: the user's first remaining words without a secret, unless the user has chosen a title."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 
 from m2a.memory.repetitions import is_code
 from m2a.memory.schema import conversation, message, message_photo
+from m2a.memory.sensitive import category_of
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, is_partly_kept_back, is_readable, masked, withheld_from_owner, without_marks
 from m2a.memory.words import finished_words
+from m2a.types import Category
 
 TITLE_LENGTH = 60
+_SECRET: frozenset[Category] = frozenset(
+    ("cards", "secrets", "accounts")
+)  # a title stands open in the list beside the chat
+_FIRST = 20  # messages that are tried for a title
 _FEW = 2  # a title with this many revealing words reveals erased content
 
 
 def title_of(text: str, photos: int) -> str:
-    """Returns a title from the user's first message."""
+    """Returns a title from a message of the user, or "" if it contains a secret or nothing to read."""
     words = " ".join(text.split())
-    if not words:
+    if not words and photos:
         return "A photo" if photos == 1 else f"{photos} photos"
+    if not (photos or any(map(str.isalnum, words))) or category_of(words, _SECRET):
+        return ""
     return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
@@ -30,32 +38,34 @@ def titles_by_conversation(unit: UnitOfWork) -> dict[str, str]:
 
 
 def automatic_title(unit: UnitOfWork, conversation_id: str) -> str:
-    """Returns the title from the user's first message that is still readable, or "" if there is none yet."""
+    """Returns the title from the user's first readable message that has one, or "" if there is none yet."""
     its = unit.owns(message) & (message.c.conversation_id == conversation_id) & (message.c.role == "user")
     first = (
         select(message.c.message_id, message.c.text)
         .where(its, is_readable() | is_partly_kept_back())
         .order_by(message.c.message_id)
-        .limit(1)
+        .limit(_FIRST)
     )
-    row = unit.execute(first).one_or_none()
-    if row is None:
-        return ""
+    return next((title for row in unit.execute(first).all() if (title := _title(unit, row))), "")
+
+
+def _title(unit: UnitOfWork, row: Row[int, str]) -> str:
     spans, hidden = withheld_from_owner(unit, [row.message_id])
     text = without_marks(masked(row.text, spans.get(row.message_id, ())))
     columns = (message_photo.c.message_id, message_photo.c.photo_id)
     photos = [photo for photo in unit.rows_among(columns, [row.message_id]) if tuple(photo) not in hidden]
-    return title_of(text, len(photos)) if photos or any(map(str.isalnum, text)) else ""
+    return title_of(text, len(photos))
 
 
 def with_automatic_title(unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str]:
-    """Returns those of the conversations whose title was not chosen by the user."""
+    """Returns those of the conversations whose title was not chosen by the user, or contains a secret."""
     titles = titles_by_conversation(unit)
     return {
         conversation_id
         for conversation_id in conversation_ids
-        if FORGOTTEN in titles.get(conversation_id, "")
-        or titles.get(conversation_id) in ("", automatic_title(unit, conversation_id))
+        if FORGOTTEN in (title := titles.get(conversation_id, ""))
+        or category_of(title, _SECRET)
+        or title in ("", automatic_title(unit, conversation_id))
     }
 
 
