@@ -238,9 +238,26 @@ class Assistant:
             )
         self.memory(owner).rename_conversation(conversation_id, title)
 
-    def messages(self, owner: str, conversation_id: str) -> list[Message]:
-        """Returns a conversation as its owner reads it, including what answers may not use."""
-        return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id)
+    def messages(
+        self,
+        owner: str,
+        conversation_id: str,
+        *,
+        newest: int | None = None,
+        oldest: int | None = None,
+        since: int = 0,
+        up_to: int | None = None,
+    ) -> list[Message]:
+        """Returns a conversation as its owner reads it, including what answers may not use.
+
+        Only the messages from `since` to `up_to` inclusive, and if given only the last `newest` or the first `oldest` of them.
+        """
+        bank = self.bank_of(owner, conversation_id)
+        return bank.conversation_to_owner(conversation_id, newest=newest, oldest=oldest, since=since, up_to=up_to)
+
+    def count_messages(self, owner: str, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
+        """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
+        return self.bank_of(owner, conversation_id).count_messages(conversation_id, since=since, up_to=up_to)
 
     def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
         """Returns what was searched for a reply, which sources it rests on, and what was remembered after it.

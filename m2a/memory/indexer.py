@@ -367,7 +367,7 @@ class Indexer:
             for conversation_id, some in grouped((m.conversation_id, m) for m in messages).items():
                 wanted = {m.message_id for m in some}
                 first, last = min(wanted), max(wanted)
-                position = self._raw.count_before(unit, conversation_id, first)
+                position = self._raw.count(unit, conversation_id, up_to=first - 1)
                 before = self._raw.in_conversation(unit, conversation_id, newest=CONTEXT, up_to=first - 1)
                 run = self._raw.in_conversation(unit, conversation_id, since=first, up_to=last)
                 everything = [_searchable(m) for m in with_captions(unit, (*before, *run))]

@@ -214,10 +214,28 @@ class MemoryReader:
         with self._database.read(self.owner) as unit:
             return past_forgettings.listed(unit, self._raw, start=start, count=count)
 
-    def conversation_to_owner(self, conversation_id: str) -> list[Message]:
-        """Returns a conversation in order, including text and photos that are kept back."""
+    def conversation_to_owner(
+        self,
+        conversation_id: str,
+        *,
+        newest: int | None = None,
+        oldest: int | None = None,
+        since: int = 0,
+        up_to: int | None = None,
+    ) -> list[Message]:
+        """Returns a conversation's messages in order, including text and photos that are kept back.
+
+        Only those from `since` to `up_to` inclusive, and if given only the last `newest` or the first `oldest` of them.
+        """
         with self._database.read(self.owner) as unit:
-            return self._raw.in_conversation(unit, conversation_id, to_owner=True)
+            return self._raw.in_conversation(
+                unit, conversation_id, newest=newest, oldest=oldest, since=since, up_to=up_to, to_owner=True
+            )
+
+    def count_messages(self, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
+        """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
+        with self._database.read(self.owner) as unit:
+            return self._raw.count(unit, conversation_id, since=since, up_to=up_to)
 
     def evidence_to_owner(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         """Returns the messages in the ranges in order, including text and photos that are kept back."""

@@ -162,15 +162,19 @@ class RawMessageStore:
         conversation_id: str,
         *,
         newest: int | None = None,
+        oldest: int | None = None,
         since: int = 0,
         up_to: int | None = None,
         to_owner: bool = False,
     ) -> list[Message]:
-        """Returns a conversation's messages from `since` to `up_to` inclusive, and only the last `newest` of them if given."""
-        condition = (message.c.conversation_id == conversation_id) & (message.c.message_id >= since)
-        if up_to is not None:
-            condition = condition & (message.c.message_id <= up_to)
-        return self._load(unit, condition, newest=newest, to_owner=to_owner)
+        """Returns a conversation's messages from `since` to `up_to` inclusive.
+
+        If given, only the last `newest` or the first `oldest` of them.
+        """
+        query = select(*_COLUMNS).where(unit.owns(message), *_in_conversation(conversation_id, since, up_to))
+        query = query.order_by(message.c.message_id if newest is None else message.c.message_id.desc())
+        query = query.limit(oldest if newest is None else newest)
+        return self._readings(unit, unit.execute(query).all(), to_owner=to_owner)
 
     def versions(self, unit: UnitOfWork, message_ids: Collection[int] | None = None) -> dict[int, int]:
         """Returns the version of each message, of all or among the ids, except those of which nothing remains."""
@@ -207,10 +211,9 @@ class RawMessageStore:
         )
         return {message_id: preceding_id for message_id, preceding_id in rows if preceding_id is not None}
 
-    def count_before(self, unit: UnitOfWork, conversation_id: str, message_id: int) -> int:
-        """Returns the number of messages in the conversation before that one."""
-        before = (message.c.conversation_id == conversation_id, message.c.message_id < message_id)
-        return unit.count(message, *before)
+    def count(self, unit: UnitOfWork, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
+        """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
+        return unit.count(message, *_in_conversation(conversation_id, since, up_to))
 
     def find(self, unit: UnitOfWork, query: str, limit: int) -> list[Message]:
         """Returns the messages that contain any of the words, best match first (BM25).
@@ -253,12 +256,8 @@ class RawMessageStore:
         ).all()
         unit.tell_index("photo", forgotten)
 
-    def _load(
-        self, unit: UnitOfWork, condition: object, newest: int | None = None, *, to_owner: bool = False
-    ) -> list[Message]:
-        query = select(*_COLUMNS).where(unit.owns(message), condition).order_by(message.c.message_id.desc())  # type: ignore[arg-type]
-        if newest is not None:
-            query = query.limit(newest)
+    def _load(self, unit: UnitOfWork, condition: ColumnElement[bool], *, to_owner: bool = False) -> list[Message]:
+        query = select(*_COLUMNS).where(unit.owns(message), condition)
         return self._readings(unit, unit.execute(query).all(), to_owner=to_owner)
 
     def _readings(
@@ -298,6 +297,11 @@ class RawMessageStore:
 
 
 _COLUMNS = (message.c.message_id, *(column for column in message.c if column.name != "message_id"))
+
+
+def _in_conversation(conversation_id: str, since: int, up_to: int | None) -> tuple[ColumnElement[bool], ...]:
+    condition = (message.c.conversation_id == conversation_id, message.c.message_id >= since)
+    return condition if up_to is None else (*condition, message.c.message_id <= up_to)
 
 
 @cache

@@ -96,13 +96,29 @@ class TemporaryBank(MemoryBank):
     ) -> list[Message]:
         if conversation_id != self.conversation_id:
             return super().conversation(conversation_id, newest=newest, up_to=up_to)
-        messages = [message for message in self._messages() if up_to is None or message.message_id <= up_to]
+        messages = self._between(0, up_to)
         return messages if newest is None else messages[max(0, len(messages) - newest) :]
 
-    def conversation_to_owner(self, conversation_id: str) -> list[Message]:
+    def conversation_to_owner(
+        self,
+        conversation_id: str,
+        *,
+        newest: int | None = None,
+        oldest: int | None = None,
+        since: int = 0,
+        up_to: int | None = None,
+    ) -> list[Message]:
         if conversation_id != self.conversation_id:
-            return super().conversation_to_owner(conversation_id)
-        return self._messages()
+            return super().conversation_to_owner(
+                conversation_id, newest=newest, oldest=oldest, since=since, up_to=up_to
+            )
+        messages = self._between(since, up_to)
+        return messages[:oldest] if newest is None else messages[max(0, len(messages) - newest) :]
+
+    def count_messages(self, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
+        if conversation_id != self.conversation_id:
+            return super().count_messages(conversation_id, since=since, up_to=up_to)
+        return len(self._between(since, up_to))
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         held = {message.message_id: message for message in self._messages() if message.message_id in message_ids}
@@ -138,6 +154,9 @@ class TemporaryBank(MemoryBank):
 
     def _messages(self) -> list[Message]:
         return list(self._held.values())
+
+    def _between(self, since: int, up_to: int | None) -> list[Message]:
+        return [m for m in self._messages() if since <= m.message_id and (up_to is None or m.message_id <= up_to)]
 
     def _words_of(self, message: Message) -> set[str]:
         captions = self.photos.held_captions(message.photos)

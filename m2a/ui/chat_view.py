@@ -62,7 +62,7 @@ class ChatView:
         """How many of a conversation's newest messages are to be shown, so that the message is among them."""
         if conversation_id is None or message_id is None or conversation_id not in self.known(owner):
             return SHOWN
-        later = sum(one.message_id >= message_id for one in self._assistant.messages(owner, conversation_id))
+        later = self._assistant.count_messages(owner, conversation_id, since=message_id)
         return max(SHOWN, later + BEFORE)
 
     def whole(
@@ -124,23 +124,22 @@ class ChatView:
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
         if conversation_id is None or not (temporary or conversation_id in known):
             return "" if turn and not turn.refused else self._welcome(returning=bool(known))
-        messages = self._assistant.messages(owner, conversation_id)
-        if temporary and not messages and not (turn and not turn.refused):
+        is_empty = not self._assistant.count_messages(owner, conversation_id)
+        if temporary and is_empty and not (turn and not turn.refused):
             return temporary_view.welcome_html(offline=self._offline)
         live = [one.recorded for one in self._assistant.turns.running(owner, conversation_id) if one.recorded]
-        if live:
-            first = min(one.message_id if one.replaces is None else one.replaces for one in live)
-            messages = [one for one in messages if one.message_id < first]
-        hidden = max(0, len(messages) - shown)
-        return self._rendered(owner, conversation_id, messages[hidden:], turn, hidden=hidden, editing=editing)
+        up_to = min((one.message_id if one.replaces is None else one.replaces for one in live), default=None)
+        up_to = None if up_to is None else up_to - 1
+        messages = self._assistant.messages(owner, conversation_id, newest=shown, up_to=up_to)
+        hidden = self._assistant.count_messages(owner, conversation_id, up_to=up_to) - len(messages)
+        return self._rendered(owner, conversation_id, messages, turn, hidden=hidden, editing=editing)
 
     def around(self, owner: str, conversation_id: str, message_id: int) -> tuple[str, str] | None:
         """What stands near a message of a conversation: up to it, and after it. None where it is not there."""
-        messages = self._assistant.messages(owner, conversation_id)
-        place = next((place for place, one in enumerate(messages) if one.message_id == message_id), None)
-        if place is None:
+        before = self._assistant.messages(owner, conversation_id, newest=AROUND + 1, up_to=message_id)
+        if not before or before[-1].message_id != message_id:
             return None
-        before, after = messages[max(0, place - AROUND) : place + 1], messages[place + 1 : place + 1 + AROUND]
+        after = self._assistant.messages(owner, conversation_id, oldest=AROUND, since=message_id + 1)
         day = before[-1].said_at.astimezone().date()
         return (
             self._rendered(owner, conversation_id, before, open_end=False),

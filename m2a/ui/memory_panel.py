@@ -242,7 +242,7 @@ class MemoryPanel:
     def on_told(self, view: str, current: str, request: gr.Request) -> list[Any]:
         """Tells in the panel what the memory made of what was typed at its foot."""
         owner = owner_of(request)
-        messages = self._assistant.messages(owner, current) if current else []
+        messages = self._assistant.messages(owner, current, newest=1) if current else []
         reply_id = messages[-1].message_id if messages and messages[-1].role == "assistant" else None
         return self._shown(owner, replace(view_of(view), told=reply_id))
 

@@ -55,8 +55,8 @@ class Resending:
 
     def _following(self, owner: str, asked: Message) -> int:
         """How many messages stand after one of the conversation."""
-        messages = self._assistant.messages(owner, asked.conversation_id)
-        return sum(one.message_id > asked.message_id for one, _ in standing(messages))
+        messages = self._assistant.messages(owner, asked.conversation_id, since=asked.message_id + 1)
+        return len(standing(messages))
 
     def _asked(self, owner: str, current: str, event: gr.EventData) -> Message | None:
         """The message of the user that a click names; None for one that is not there, and while another is answered."""
@@ -65,9 +65,11 @@ class Resending:
         if any(not turn.answered for turn in self._assistant.turns.running(owner, current)):
             gr.Info("One moment, the last answer is still being written.", title="M2A")
             return None
-        messages = self._assistant.messages(owner, current)
         named = getattr(event, "message_id", None)
-        return next((one for one in messages if one.message_id == named and one.role == "user"), None)
+        if not isinstance(named, int):
+            return None
+        messages = self._assistant.messages(owner, current, since=named, up_to=named)
+        return next((one for one in messages if one.role == "user"), None)
 
     async def _resend(
         self, request: gr.Request, asked: Message, text: str, *, takes_memories: bool = False
