@@ -1,12 +1,12 @@
 """Every panel of the page: what hostile texts do there, what axe-core finds, and what the keyboard reaches."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.accessibility import EVERY_LOOK, TAB_STOPS, WATCH_FOCUS, Look, audit
+from tests.accessibility import EVERY_LOOK, TAB_STOPS, WATCH_FOCUS, audit
 from tests.browser import Server, Visitor
 from tests.hostile_text import PAYLOADS
 from tests.panels import PANELS
@@ -27,10 +27,10 @@ _LISTING = ("welcome", "new conversation", "conversations found", "no conversati
 
 @dataclass
 class Walk:
-    """One way through all panels, with what each check found; every panel is looked at wide or narrow, light or dark in turn.
+    """One way through all panels, with what each check found; every panel is audited wide or narrow, light or dark in turn.
 
-    The list of conversations, and the chat beside the memory, are the same in many panels: axe looks at each where it is shown
-    for itself.
+    The `xss` bench audits each in every look. The list of conversations, and the chat beside the memory, are the same in many
+    panels: axe looks at each where it is shown for itself.
     """
 
     server: Server
@@ -38,11 +38,11 @@ class Walk:
     audits: dict[str, list[str]] = field(default_factory=dict)
 
     def audit(self, visitor: Visitor, place: str) -> None:
-        looks: Sequence[Look] = EVERY_LOOK[::3] if len(self.audits) % 2 else EVERY_LOOK[1:3]
+        look = EVERY_LOOK[len(self.audits) % len(EVERY_LOOK)]
         beside = [] if place in _LISTING else ["#m2a-conversations"]
         if any(panel.name == place and panel.address.startswith("/?memory=") for panel in PANELS):
             beside.append("#m2a-main")
-        self.audits[place] = audit(visitor, looks, without=beside)
+        self.audits[place] = audit(visitor, [look], without=beside)
 
 
 @pytest.fixture(scope="module")
