@@ -361,6 +361,8 @@ class Assistant:
         self.turns.stop_answering(owner, erasure)
         async with self.turns.held(owner):
             receipt = await in_thread(bank.erase, erasure)
+            if erasure.kind == "everything":
+                self.health_checks.discard(owner)
             try:
                 await in_thread(bank.index)
             except (

@@ -59,6 +59,10 @@ class HealthChecks:
         with self._stores.database.read(owner) as unit:
             return owner_settings.health_checked_at(unit)
 
+    def discard(self, owner: str) -> None:
+        """Drops the latest check, which was of a memory that has been erased since."""
+        self._checks.pop(owner, None)
+
     def health(self, owner: str) -> Health | None:
         """Returns the latest check's findings that still hold, or None if M2A has not checked this memory since its start."""
         check = self._checks.get(owner)

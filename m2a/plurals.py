@@ -6,6 +6,7 @@ _COUNTED: Mapping[str, tuple[str, str]] = {
     "conversations": ("conversation", "conversations"),
     "messages": ("message", "messages"),
     "memories": ("memory", "memories"),
+    "memories to review": ("memory that waits for your review", "memories that wait for your review"),
     "photos": ("photo", "photos"),
     "captions": ("caption", "captions"),
     "names": ("name", "names"),

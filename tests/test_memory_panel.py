@@ -98,6 +98,20 @@ async def test_the_list_is_paged_filtered_and_searched(
     assert "red ball" not in unused.listed and unused.listed.count("data-memory=") == PAGE
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
     assert "No memory fits these filters" in later.listed
+    day = DateInterval(date(2099, 12, 3), date(2099, 12, 5))
+    fair = bank.add(
+        EntryDraft("The fair is in town.", evidence_ids=(EvidenceRange(1, 1),), happened=day), who="test", why="told"
+    )
+    for since, until, is_then in (
+        ("2099-12-05", "", True),
+        ("", "2020-01-01", False),
+        ("2099-12-06", "2100-01-01", False),
+    ):
+        then = Shown(
+            panel.on_filter("", click(**{**values, "rests_on": "", "since": since, "until": until}), request(assistant))
+        )
+        assert ("The fair is in town" in then.listed) is is_then
+    bank.delete(fair.memory_id, who="test", why="")
     [bobo] = assistant.browser(assistant.local_owner).subjects()
     about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
     assert "red ball" in about.listed and about.listed.count("data-memory=") == 1

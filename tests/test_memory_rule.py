@@ -30,6 +30,7 @@ from m2a.types import (
     ReplyFinished,
     Update,
 )
+from m2a.ui.erasure_view import preview_html
 from m2a.ui.review_panel import ReviewPanel
 from m2a.ui.settings_panel import SettingsPanel
 from tests.scripted_policy import ScriptedPolicy
@@ -220,6 +221,12 @@ async def test_what_is_forgotten_or_erased_waits_no_more(assistant, policy):
     await tell(assistant, policy, "My secret garden is in Linz.")
     second, _ = await tell(assistant, policy, "Bobo swims.")
     assert assistant.review(owner).waiting == 2
+    preview = await assistant.preview_erasure(owner, Erasure("message", second - 1))
+    assert preview.waiting == ("Bobo swims.",) and "1 memory that waits for your review" in preview_html(
+        preview, asked="1"
+    )
+    everything = await assistant.preview_erasure(owner, Erasure("everything"))
+    assert sorted(everything.waiting) == ["Bobo swims.", "My secret garden is in Linz."]
     await assistant.erase(owner, Erasure("message", second - 1))
     assert assistant.review(owner).waiting == 1
     first_message = assistant.messages(owner, assistant.memory(owner).conversations()[-1].conversation_id)[0]

@@ -67,6 +67,7 @@ class _Work(ErasureRemoval):
         texts += [told_by(m.role, m.text) for m in self._messages.values()]
         texts += [f"{e.text} {e.caption}" for e in self._entries.values()]
 
+        waiting = self._waiting(self._messages)
         self._forget_vectors()
         self._delete_photos()
         emptied = self._delete_messages()
@@ -106,6 +107,7 @@ class _Work(ErasureRemoval):
             tuple(emptied),
             records,
             tuple(memory for memory in kept if memory.memory_id in self._retained),
+            tuple(waiting),
         )
 
     def everything(self, erasure: Erasure) -> ErasurePreview:
@@ -124,6 +126,7 @@ class _Work(ErasureRemoval):
             names=tuple(names),
             conversations=tuple(conversations.listed(unit)),
             records=self._number_of_records(),
+            waiting=tuple(self._waiting(self._messages)),
         )
         self._forget_vectors()
         self._let_go(self._messages)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Table, delete, insert, select
 
-from m2a.memory import conversations, photo_captions, reply_sources
+from m2a.memory import change_log, conversations, held_memories, photo_captions, reply_sources
 from m2a.memory.embedding_cache import content_hash, forget_vectors
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
 from m2a.memory.health import forget_dismissed_photos
@@ -68,6 +68,15 @@ class ErasureRemoval(ErasureScope):
         logged = list(messages)
         captioned = photo_captions.with_captions(self._unit, logged)
         return [content_hash(message_text(message)) for message in (*logged, *captioned)]
+
+    def _waiting(self, reply_ids: Collection[int]) -> list[str]:
+        """Returns the texts of the undecided memories in the updates of these replies."""
+        texts = []
+        for place in held_memories.places(self._unit):
+            if place.reply_id in reply_ids:
+                stored = (change_log.read_steps(self._unit, place.reply_id) or {})["refusals"][place.number]
+                texts.append(change_log.load_refusals(self._unit, [stored], self._forgetter)[0].text)
+        return texts
 
     def _delete_messages(self) -> list[Conversation]:
         """Deletes the messages. Returns the conversations that disappear with them."""

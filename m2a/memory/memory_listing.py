@@ -3,7 +3,7 @@
 Only finding the mentioned names (`naming`) reads all memories, so callers that list several times pass them as `names`.
 """
 
-from datetime import datetime, time, tzinfo
+from datetime import date, datetime, time, tzinfo
 
 from sqlalchemy import ColumnElement, func, select
 
@@ -84,6 +84,15 @@ def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[
     ]
 
 
+def _told_or_happening(since: date, until: date, zone: tzinfo) -> ColumnElement[bool]:
+    """Returns the condition that a memory was recorded from one day to another, or that what it tells happens then."""
+    first, last = (
+        to_microseconds(datetime.combine(day, moment, zone)) for day, moment in ((since, time.min), (until, time.max))
+    )
+    happens = (entry.c.happened_last >= since.isoformat()) & (entry.c.happened_first <= until.isoformat())
+    return entry.c.recorded_at.between(first, last) | happens
+
+
 def _conditions(
     unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None
 ) -> list[ColumnElement[bool]]:
@@ -93,10 +102,8 @@ def _conditions(
     conditions: list[ColumnElement[bool]] = [unit.owns(entry), entry.c.alive]
     if wanted.rests_on is not None:
         conditions.append(entry.c.rests_on == wanted.rests_on)
-    if wanted.since is not None:
-        conditions.append(entry.c.recorded_at >= to_microseconds(datetime.combine(wanted.since, time.min, zone)))
-    if wanted.until is not None:
-        conditions.append(entry.c.recorded_at <= to_microseconds(datetime.combine(wanted.until, time.max, zone)))
+    if wanted.since is not None or wanted.until is not None:
+        conditions.append(_told_or_happening(wanted.since or date.min, wanted.until or date.max, zone))
     if wanted.kind is not None:
         conditions.append(entry.c.kind == wanted.kind)
     if wanted.subject_kind is not None:

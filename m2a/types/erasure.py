@@ -49,6 +49,7 @@ class ErasurePreview:
     - `kept_memories` stay, because the user says the same elsewhere, but lose the message or the photo.
     - `retained_memories` stay, because the user keeps them; each gets a new message as evidence that says so.
     - `names` are no longer known, and `unshown_names` no longer recognised in any photo.
+    - `waiting` are the texts of memories that wait for a decision and can then no longer be kept.
     - `records` is the number of records that are removed from the index.
     """
 
@@ -64,6 +65,7 @@ class ErasurePreview:
     conversations: tuple[Conversation, ...] = ()
     records: int = 0
     retained_memories: tuple[MemoryEntry, ...] = ()
+    waiting: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -72,6 +74,7 @@ class ErasurePreview:
             "messages": len(self.messages),
             "rewritten messages": len(self.rewritten),
             "memories": len(self.memories),
+            "memories to review": len(self.waiting),
             "photos": len(self.photo_ids),
             "captions": len(self.captions),
             "names": len(self.names),

@@ -13,7 +13,7 @@ from m2a.types.message import Conversation, Message
 class MemoryFilter:
     """Which memories to list. A field that is None or False does not restrict them.
 
-    `since` and `until` are inclusive and compare with the day on which a memory was last recorded.
+    `since` and `until` are inclusive: a memory is of that time if it was last recorded then, or tells of what happens then.
     """
 
     rests_on: RestsOn | None = None

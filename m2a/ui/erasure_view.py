@@ -47,9 +47,8 @@ _ON_BUTTON: Mapping[ErasureKind, str] = {
 }
 _CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button>'
 _TO_PURGE = (
-    "It is gone from M2A: no answer, search or page shows it. Its bytes stay in the files on the disk until they are "
-    "removed, which happens automatically within a day while M2A is running. You can also do it now, for all that was erased so "
-    "far{whose}."
+    "It is gone from M2A: no answer, search or page shows it, and nothing brings it back. The last traces in M2A’s files are "
+    "wiped by themselves within a day while M2A is running. You can also do it now, for all that was erased so far{whose}."
 )
 _WHOSE = ", by you or by anybody else whose memory is in these files"
 _PURGE = '<button type="button" class="m-button" data-purge>Remove it from the disk now</button>'
@@ -173,6 +172,7 @@ def _lists(gone: ErasurePreview) -> str:
             _list("Conversations that go", conversations),
             _list("Messages that go", map(_message, gone.messages), len(gone.messages)),
             _list("Memories that go", map(_memory, gone.memories), len(gone.memories)),
+            _list("Memories waiting for your review that go", [_words(text) for text in gone.waiting]),
             _list("Also removed from other messages", [_lost(one.message, one.words) for one in gone.rewritten]),
             _photos("Photos that go", gone.photo_ids),
             _list("Captions that go", [_words(caption) for caption in gone.captions]),

@@ -44,7 +44,8 @@ def controls_html(by_photo: str) -> str:
         '<label>Source <select name="rests_on"><option value="">anything</option>'
         '<option value="stated">what you said</option><option value="agreed">what you agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
-        '<label>From <input type="date" name="since"></label><label>To <input type="date" name="until"></label>'
+        '<label>Told or happening from <input type="date" name="since"></label>'
+        '<label>to <input type="date" name="until"></label>'
         '<label class="m-check"><input type="checkbox" name="photos"> With photos</label>'
         '<label class="m-check"><input type="checkbox" name="unused"> Not used in an answer yet</label></div></details></form>'
     )
