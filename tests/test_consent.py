@@ -281,6 +281,27 @@ async def test_each_change_of_a_memory_is_looked_at_without_any_other_memory() -
     ]
 
 
+async def test_all_that_is_to_be_forgotten_is_looked_at_in_one_request_with_a_verdict_for_each() -> None:
+    words = "forget where I live and what I drive"
+    wanted = {"user_says_so": True, "nothing_lost": True}
+    check = Check(
+        Verdicts(
+            verdicts=(verdict(words, **wanted), verdict(words, number=2, user_says_so=True, reason="Still true."))
+        ),
+        one(words, **wanted),
+    )
+    home, car = memory("Lives in Graz."), memory("Drives a Fiat to her work in Linz.")
+    proposals = (
+        Proposal(Forgetting((3,), "why"), home),
+        replaced(memory("Speaks Polish."), "Speaks Italian."),
+        Proposal(Forgetting((4,), "why"), car),
+    )
+    consent = await decided(check, turn(words), *proposals)
+    assert [len(request.proposals) for request in check.requests] == [2, 1]
+    assert consent.changes[0] == proposals[0].change and len(consent.changes) == 2
+    assert [proposal.memory for proposal, _reason in consent.refused] == [car]
+
+
 async def test_an_unusable_answer_is_asked_for_once_more_and_then_all_is_refused() -> None:
     good = one("I'm vegan")
     check = Check(MalformedReplyError("No JSON."), good)

@@ -241,6 +241,35 @@ async def test_a_single_write_that_leaves_a_sentence_untouched_does_not_end_the_
         assert len(chat.prompts("manage update")) == 1, "nor is a sentence of a pasted text"
 
 
+async def test_a_write_in_another_language_does_not_ask_for_the_sentences_that_it_says(tmp_path: Path) -> None:
+    def write(prompt: Prompt) -> Call:
+        return "add_memory", keep(prompt)[1] | {"text": "The user bought a red bicycle."}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Schön.")) as chat:
+        await chat.say("Guten Morgen zusammen! Gestern habe ich mir ein rotes Fahrrad gekauft.")
+        assert len(chat.prompts("manage update")) == 1
+
+
+async def test_what_the_reply_found_by_a_search_of_its_own_stands_before_the_update(tmp_path: Path) -> None:
+    fact = "Wren's canoe leaks."
+    [search] = searches("canoe leaks")
+    model = ScriptedModel(
+        lambda prompt: ("finish", {}), lambda prompt: "Es leckt.", look=lambda prompt: None if prompt.steps else search
+    )
+    async with talk(tmp_path, model) as chat:
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        told = bank.record(None, role="user", speaker="You", text=fact)
+        for number in range(2 * SEARCH_HITS):
+            bank.record(None, role="user", speaker="You", text=f"Das Paket mit der Nummer {number} ist angekommen.")
+        evidence = (EvidenceRange(told.message_id, told.message_id),)
+        entry = bank.add(EntryDraft(fact, evidence), who="test", why="the user said so")
+        events = await chat.say("Das Paket mit dem Boot, was war damit?")
+        by_message, by_reply = [e.hits for e in events if isinstance(e, MemorySearched)]
+        assert entry not in [hit.record for hit in by_message] and entry in [hit.record for hit in by_reply]
+        [update] = chat.prompts("manage update")
+        assert fact in Prompt.of(update.json).material and Prompt.of(update.json).memories.keys() == {entry.memory_id}
+
+
 async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_own_words(tmp_path: Path) -> None:
     def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
         name, arguments = keep(prompt)

@@ -9,12 +9,24 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from m2a.agents.photo_views import recognition_lines
 from m2a.agents.prompting import stage_messages
 from m2a.agents.state import SearchScope
 from m2a.assistant import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.settings import Settings
-from m2a.types import AddMemory, Concept, Finish, MessageRecorded, NamedConcept, Query, ReplaceMemory, ReplyFinished
+from m2a.types import (
+    AddMemory,
+    Concept,
+    Finish,
+    MessageRecorded,
+    NamedConcept,
+    Query,
+    Recognised,
+    Recognition,
+    ReplaceMemory,
+    ReplyFinished,
+)
 from m2a.wiring import offline_rules
 from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
@@ -282,3 +294,9 @@ async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp
         assert {one.name: one.photo_ids for one in bank.concepts()}["Theo"] == ()
         [entry] = bank.entries()
         assert set(entry.photo_ids) == {first, second}
+
+
+def test_the_users_words_come_before_what_a_photo_may_show() -> None:
+    mungo = Concept(1, "owner", "Mungo", (), "pet", ())
+    [line] = recognition_lines(Recognition(Recognised(mungo, "likely", "0" * 64, 0.6)))
+    assert line.startswith("If the user's words do not say what it shows, it may be Mungo; then ask the user")

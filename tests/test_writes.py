@@ -108,7 +108,7 @@ async def test_a_superseded_statement_is_marked_as_history_in_a_prompt(
         if state.stage == "manage update"
     ]
     text = "".join(part for message in prompts[-1] for part in message.parts if isinstance(part, str))
-    assert "My brother Ivo is 34. [history, no longer holds: Ivo is 34.]" in text
+    assert "My brother Ivo is 34. [history, of this alone: “Ivo is 34.” no longer holds]" in text
 
 
 REJECTED: dict[str, Callable[[TurnState], Action] | Action] = {

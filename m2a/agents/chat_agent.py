@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from m2a.agents.courtesies import only_thanks
+from m2a.agents.found_lines import beside
 from m2a.agents.in_thread import in_thread
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.photo_views import PhotoViews, numbered_photos
@@ -113,6 +114,8 @@ class ChatAgent:
         state = self._of_newest_turns(await self._state(message, now))
         changes = await in_thread(self._changes_before, state.recent)
         state = replace(state, stage="update", reply=reply, changes=changes)
+        if not self._policy.published_stages:
+            state = replace(state, context=await in_thread(self._manager.found_for, reply))
         return await decide_update(self._policy, self._manager, state, meter)
 
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
@@ -251,7 +254,8 @@ async def decide_update(
     """Decides what of an exchange to remember, correct or forget. Raises like `ChatAgent.update`.
 
     Nothing is decided, and no model called, for a message that only says thanks, unless the policy has the published stages.
-    `context` are the earlier messages for the manager, by default those of the state.
+    `context` are the earlier messages for the manager, by default those of the state. Besides what the message finds, the manager
+    gets what the state's own context holds, such as what the searches of the reply found.
     """
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
@@ -259,7 +263,9 @@ async def decide_update(
             return Update()
         state = replace(state, recent=recent)
         known = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
-        return await manager.update(replace(state, context=(known,)), UNASKED_REQUEST, meter)
+        further = (beside(found, *_records_in(known)) for found in state.context)
+        contexts = (known, *(found for found in further if found.hits))
+        return await manager.update(replace(state, context=contexts), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):
         return Update()
@@ -274,6 +280,14 @@ def _worth_seeing(contexts: Sequence[MemoryContext]) -> list[MemoryEntry | Messa
         for rank, hit in enumerate(context.hits)
         if hit.is_near or rank < PICTURED_HITS
     ]
+
+
+def _records_in(context: MemoryContext) -> tuple[list[Message], list[MemoryEntry]]:
+    records = records_of(context)
+    return (
+        [record for record in records if isinstance(record, Message)],
+        [record for record in records if isinstance(record, MemoryEntry)],
+    )
 
 
 def _ignore(_event: TurnEvent) -> None:

@@ -1,10 +1,11 @@
 """The consent check: before a language model's changes are written, a model is asked whether the user wants them.
 
 The check sees little, so that little can mislead it: the user's own words, the assistant's message before them, the
-proposals, and of the memory only the one entry that a proposal changes. Additions are checked together, and each change to an
-entry on its own. What only a photo or a pasted text shows is checked in a second step, which can at most mark it as `shown`: no
-text in a photo or a mail can speak for the user. Code enforces the limits of the answer: the words that it cites must be where
-it says, shown and agreed entries never supersede stated ones, and the old memory stays unless the user said that it changed.
+proposals, and of the memory only the one entry that a proposal changes. Additions are checked together, and so is all that is
+to be forgotten; each other change to an entry is checked on its own. What only a photo or a pasted text shows is checked in a
+second step, which can at most mark it as `shown`: no text in a photo or a mail can speak for the user. Code enforces the limits
+of the answer: the words that it cites must be where it says, shown and agreed entries never supersede stated ones, and the old
+memory stays unless the user said that it changed.
 """
 
 import re
@@ -243,10 +244,16 @@ class _Material:
 
 
 def _groups(items: Sequence[_Open]) -> list[list[_Open]]:
-    """Groups the proposals: all additions together, and each change to an entry or a message alone, so that others cannot
-    influence its verdict."""
+    """Groups the proposals: all additions together, all that is to be forgotten together, and each other change to an entry
+    alone, so that others cannot influence its verdict.
+
+    A request to forget often names several memories at once, and a forgetting can be undone.
+    """
     additions = [item for item in items if _is_plain_addition(item.proposal)]
-    return ([additions] if additions else []) + [[item] for item in items if not _is_plain_addition(item.proposal)]
+    forgettings = [item for item in items if isinstance(item.proposal.change, Forgetting)]
+    together = [group for group in (additions, forgettings) if group]
+    grouped = {id(item) for group in together for item in group}
+    return together + [[item] for item in items if id(item) not in grouped]
 
 
 def _is_plain_addition(proposal: Proposal) -> bool:

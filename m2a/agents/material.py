@@ -59,12 +59,15 @@ def message_line(message: Message, revisions: Sequence[MemoryEntry] = (), photos
     photos = f", with {photos}" if photos else ""
     said_at = message.said_at.strftime("%A %Y-%m-%d %H:%M")
     later = "".join(
-        f" [corrected later in part, by {named(entry)}]"
-        if entry.superseded_by is None
-        else f" [history, no longer holds: {one_line(entry.text)}]"
+        f" [corrected later in part, by {named(entry)}]" if entry.superseded_by is None else f" [{history_of(entry)}]"
         for entry in revisions
     )
     return f"message {message.message_id}, {said_at}, {message.role} ({message.speaker}){photos}: {message.text}{later}"
+
+
+def history_of(entry: MemoryEntry) -> str:
+    """Returns the words that mark what a superseded entry says as history, and not all of the message that it rests on."""
+    return f"history, of this alone: “{one_line(entry.text)}” no longer holds"
 
 
 def photos_text(photo_ids: Sequence[str], numbers: PhotoNumbers) -> str:

@@ -13,7 +13,7 @@ from m2a.agents.proposing import Proposer, with_reasons, without_repeated
 from m2a.agents.state import MemoryContext, Opened, Rejected, Searched, Step, TurnState, records_of
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
 from m2a.memory.bank import MemoryBank
-from m2a.types import Action, Emit, Finish, Hit, MemoryEntry, Update
+from m2a.types import Action, Emit, Finish, Hit, MemoryEntry, Message, Update
 from models.captioner import Captioner
 
 UNNAMED_HITS = 5
@@ -78,6 +78,13 @@ class MemoryManager:
         if isinstance(observation, Searched):
             return await in_thread(self._search.context, "", observation.hits)
         return await in_thread(self._search.context, "", [Hit(message, 0.0, {}) for message in observation.messages])
+
+    def found_for(self, reply: Message) -> tuple[MemoryContext, ...]:
+        """Returns what the searches of a reply found and still holds, in one context; none if they found nothing. Blocks.
+
+        It contains more than the message finds by itself if the reply searched again, say in the language of the memories.
+        """
+        return self._search.found_for(reply)
 
     async def update(self, state: TurnState, request: str, meter: UsageMeter) -> Update:
         """Decides what to write. Returns the checked changes, which are not written yet, and the refusals.

@@ -9,6 +9,7 @@ from m2a.agents.courtesies import only_thanks
 from m2a.agents.introductions import introduction
 from m2a.agents.policy import Policy
 from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Step, TurnState
+from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
 from m2a.memory.quotations import sentence_spans
 from m2a.types import (
@@ -116,6 +117,15 @@ class MemorySearch:
         messages = self._bank.messages({fact.message_id for fact in facts})
         hits = [Hit(messages[number], 0.0, {}) for number in dict.fromkeys(fact.message_id for fact in facts)]
         return replace(self.context("", hits), facts=facts)
+
+    def found_for(self, reply: Message) -> tuple[MemoryContext, ...]:
+        """Returns what the searches of a reply found; see `MemoryManager.found_for`."""
+        found: dict[RecordKey, Hit] = {}
+        for search in load_trace(self._bank, reply.message_id).searches:
+            for hit in search.hits:
+                if not (isinstance(hit.record, MemoryEntry) and hit.record.superseded_by is not None):
+                    found.setdefault(hit.key, hit)
+        return (self.context("", tuple(found.values())),) if found else ()
 
     def introductions(self, state: TurnState, concepts: Iterable[Concept]) -> dict[int, str]:
         """Returns, by concept id, the words with which the user introduced each concept before the new message.

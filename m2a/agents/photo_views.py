@@ -145,7 +145,10 @@ def recognition_lines(recognition: Recognition) -> list[str]:
     if recognised is not None and recognised.certainty == "sure":
         lines.append(f"It looks like {recognised.concept.name}, whom the user named on an earlier photo.")
     elif recognised is not None:
-        lines.append(f"It may show {recognised.concept.name}; ask the user before you take it as so.")
+        lines.append(
+            f"If the user's words do not say what it shows, it may be {recognised.concept.name}; then ask the user before you "
+            "take it as so."
+        )
     if recognition.shown_at is not None:
         lines.append(f"The user showed the same photo on {recognition.shown_at:%A %Y-%m-%d}.")
     return lines

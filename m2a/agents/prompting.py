@@ -12,6 +12,7 @@ from m2a.agents.material import (
     change_lines,
     day_line,
     entry_line,
+    history_of,
     message_line,
     one_line,
     people_text,
@@ -189,8 +190,8 @@ def _turn_text(state: TurnState, message: Message) -> str:
     if message.photos:
         text += f" (with {photos_text(message.photos, state.photo_numbers)})"
     revisions = state.revisions.get(message.message_id, ())
-    if superseded_among(revisions):
-        text += " (history: some of this was replaced by what was said later)"
+    if outdated := superseded_among(revisions):
+        text += f" ({'; '.join(map(history_of, outdated))})"
     elif revisions:
         text += " (a part of this was corrected by what was said later)"
     return text or "(nothing)"

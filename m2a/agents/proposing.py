@@ -173,7 +173,8 @@ class Proposer:
 def _untouched(state: TurnState, proposals: Sequence[Proposal]) -> tuple[str, ...]:
     """Returns the sentences of the message, in the user's own words, that share no word with what is to be written.
 
-    A model that makes a single call in an answer may have left out the rest, and forgotten to announce it.
+    A model that makes a single call in an answer may have left out the rest, and forgotten to announce it. If no sentence at all
+    shares a word with it, it is in another language or all in other words, and there is nothing to compare: returns none.
     """
     writes = [step.action for step in state.steps if isinstance(step.action, Write)]
     written = [getattr(write, name, "") for write in writes for name in _WORDED]
@@ -182,6 +183,8 @@ def _untouched(state: TurnState, proposals: Sequence[Proposal]) -> tuple[str, ..
     own = "\n".join(own_words(part).text for part in state.parts or (state.message.text,))
     sentences = [own[first:last].strip() for first, last in sentence_spans(own)]
     telling = {one: set(finished_words(one)) for one in sentences if not one.endswith(_ASKS_OR_ANNOUNCES)}
+    if all(map(words.isdisjoint, telling.values())):
+        return ()
     return tuple(
         sentence
         for sentence, of_sentence in telling.items()
