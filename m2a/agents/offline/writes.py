@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
-from m2a.agents.offline.foreign_wishes import asks_to_forget, meant_by, told_before
+from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, meant_by, says_that_it_changed, told_before
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, may_be_forgotten, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.people import are_several, own_memories, takes_back
@@ -101,8 +101,11 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     doubtful = [
         one
         for what in missing
-        if not asks_to_forget(what)
-        for one in may_be_forgotten(what, found.without(gone), sense)
+        for one in (
+            may_be_meant(what, entries_of(found.without(gone)))
+            if asks_to_forget(what)
+            else may_be_forgotten(what, found.without(gone), sense)
+        )
     ]
     if doubtful:
         missing = []
@@ -143,7 +146,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_FORGETS]
     searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
-    corrections = [one for one in reading.observations if corrects(one.said)]
+    corrections = [one for one in reading.observations if corrects(one.said) or says_that_it_changed(one.said)]
     others = [one for one in reading.observations if one not in corrections]
     queries = [*forgets, *(one.text for one in corrections)]
     if reading.observations or forgets:
