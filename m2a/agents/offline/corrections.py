@@ -406,9 +406,11 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
 
 
 def _of_another_owner(new: Claim, old: Claim) -> bool:
-    """Whether one is the user's own and the other somebody else's: "my room", "Ana's room"."""
+    """Whether one is the user's own and the other somebody else's, or each of somebody else in the family: "Mum's", "Dad's"."""
     owners = {new.owner, old.owner}
-    return "I" in owners and "" not in owners and len(owners) == 2
+    if "" in owners or len(owners) < 2:
+        return False
+    return "I" in owners or (owners <= PEOPLE and not meets(old.owner, new.words))
 
 
 def _of_another_thing(new: Claim, old: Claim) -> bool:
