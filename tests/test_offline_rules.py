@@ -211,6 +211,30 @@ async def test_what_is_told_in_a_language_that_is_not_read_is_forgotten_in_it(
     assert word not in await talk.say(asked)
 
 
+@pytest.mark.parametrize("request_to_forget", ["Vergiss das bitte.", "Oublie ça.", "Borra eso, por favor."])
+async def test_what_names_nothing_in_another_language_means_what_was_said_last(
+    talk: Talk, request_to_forget: str
+) -> None:
+    await talk.say("Meine Cousine Silke hat zwei Ponys.")
+    await talk.say("Silke schuldet mir achthundert Euro.")
+    await talk.say(request_to_forget)
+    assert talk.known() == ["Meine Cousine Silke hat zwei Ponys."]
+    talk.conversation = None
+    assert "achthundert" not in await talk.say("Wie viel schuldet mir Silke?")
+    await talk.say(request_to_forget)  # nothing was said before it
+    assert talk.known() == ["Meine Cousine Silke hat zwei Ponys."]
+
+
+async def test_what_a_request_in_another_language_may_mean_is_offered(talk: Talk) -> None:
+    await talk.say("Mi hija Pilar ha abierto una panadería.")
+    await talk.say("Pilar debe tres meses de alquiler.")
+    await talk.say("Borra lo de las deudas de Pilar, que eso es cosa suya.")
+    assert [one.text for one in talk.not_kept] == [
+        "Forget: Pilar debe tres meses de alquiler.",
+        "Forget: Mi hija Pilar ha abierto una panadería.",
+    ]
+
+
 @pytest.mark.parametrize(
     "request_to_forget",
     [

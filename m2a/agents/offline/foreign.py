@@ -115,6 +115,11 @@ def told_before(messages: Sequence[Message]) -> list[Told]:
     ]
 
 
+def names_anything(request: str) -> bool:
+    """Whether a request to forget says what: "Vergiss das." means what was said last."""
+    return bool(_words(request))
+
+
 def meant_by(request: str, told: Sequence[Told]) -> list[Told]:
     """The sentence that the request surely means: it shares the most words that few others hold.
 
