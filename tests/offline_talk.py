@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
 from m2a.settings import Settings
-from m2a.types import MessageRecorded, NotKept, ReplyFinished
+from m2a.types import MemoryChanged, MessageRecorded, NotKept, ReplyFinished
 from m2a.wiring import offline_rules
 from tests.offline_cases import EVERYTHING
 
@@ -25,6 +25,7 @@ class Talk:
         self.assistant.memory(self.assistant.local_owner).set_rule(EVERYTHING)
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
+        self.changes: list[MemoryChanged] = []
         self.not_kept: list[NotKept] = []
 
     async def say(self, text: str, photos: Sequence[bytes] = ()) -> str:
@@ -35,6 +36,8 @@ class Talk:
                 self.conversation = event.message.conversation_id
             elif isinstance(event, ReplyFinished):
                 self.last = event
+            elif isinstance(event, MemoryChanged):
+                self.changes.append(event)
             elif isinstance(event, NotKept):
                 self.not_kept.append(event)
         assert self.last is not None

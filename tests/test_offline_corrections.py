@@ -377,6 +377,21 @@ def test_whoever_goes_by_a_name_and_by_what_they_are_is_one(sense: Sense) -> Non
             "Ok scrap that, Marcus hates it, the lounge is going to be mustard.",
             {"We're painting the lounge in duck egg."},
         ),
+        (
+            ["Mum's mobile ends in 882.", "Dad's mobile ends in 828.", "Mum's landline ends in 288."],
+            "Fat fingers, Mum's mobile ends in 887.",
+            {None, "Mum's mobile ends in 882."},
+        ),
+        (
+            ["My sister's dentist is in Ely."],
+            "Sorry, my brother's dentist is in March.",
+            {None},
+        ),
+        (
+            ["My mother's flat is on the second floor."],
+            "No, Mum's flat is on the third floor.",
+            {"My mother's flat is on the second floor."},
+        ),
     ],
 )
 def test_a_correction_hits_nobody_elses_memory(

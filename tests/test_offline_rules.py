@@ -211,6 +211,30 @@ async def test_what_is_told_in_a_language_that_is_not_read_is_forgotten_in_it(
     assert word not in await talk.say(asked)
 
 
+@pytest.mark.parametrize("request_to_forget", ["Vergiss das bitte.", "Oublie ça.", "Borra eso, por favor."])
+async def test_what_names_nothing_in_another_language_means_what_was_said_last(
+    talk: Talk, request_to_forget: str
+) -> None:
+    await talk.say("Meine Cousine Silke hat zwei Ponys.")
+    await talk.say("Silke schuldet mir achthundert Euro.")
+    await talk.say(request_to_forget)
+    assert talk.known() == ["Meine Cousine Silke hat zwei Ponys."]
+    talk.conversation = None
+    assert "achthundert" not in await talk.say("Wie viel schuldet mir Silke?")
+    await talk.say(request_to_forget)  # nothing was said before it
+    assert talk.known() == ["Meine Cousine Silke hat zwei Ponys."]
+
+
+async def test_what_a_request_in_another_language_may_mean_is_offered(talk: Talk) -> None:
+    await talk.say("Mi hija Pilar ha abierto una panadería.")
+    await talk.say("Pilar debe tres meses de alquiler.")
+    await talk.say("Borra lo de las deudas de Pilar, que eso es cosa suya.")
+    assert [one.text for one in talk.not_kept] == [
+        "Forget: Pilar debe tres meses de alquiler.",
+        "Forget: Mi hija Pilar ha abierto una panadería.",
+    ]
+
+
 @pytest.mark.parametrize(
     "request_to_forget",
     [
@@ -236,7 +260,8 @@ async def test_what_a_request_to_forget_in_another_language_does_not_surely_mean
     ],
 )
 async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk: Talk, told: str) -> None:
-    assert "neither remember nor forget" in await talk.say(told)
+    assert "what I did not find" not in await talk.say(told)
+    assert talk.known() == [told]
 
 
 @pytest.mark.parametrize(
@@ -408,14 +433,77 @@ async def test_a_number_that_was_forgotten_is_not_answered_by_what_is_none(talk:
     assert (await talk.say("what's mum's number?")).startswith(DECLINED)
 
 
-async def test_what_is_not_english_stays_in_the_conversation_and_is_said_to(talk: Talk) -> None:
-    assert "without a language model" in await talk.say("Meine Cousine Heike wohnt in Bremen.")
-    assert talk.known() == []
+async def test_what_is_not_english_is_kept_as_it_was_typed_and_that_is_said(talk: Talk) -> None:
+    assert "I keep your words as they are" in await talk.say("Meine Cousine Heike wohnt in Bremen.")
+    assert talk.known() == ["Meine Cousine Heike wohnt in Bremen."]
     talk.conversation = None
     assert '"Meine Cousine Heike wohnt in Bremen."' in await talk.say("Wo wohnt meine Cousine Heike?")
     await talk.say("Vergiss das. Forget what I said about my Cousine Heike.")
     talk.conversation = None
     assert "Bremen" not in await talk.say("Wo wohnt meine Cousine Heike?")
+    assert talk.known() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Danke dir, das reicht schon.",
+        "¡Qué calor hace hoy en casa!",
+        "Boa noite até amanhã.",
+        "Où habite mon frère Luc",
+        "Ach so.",
+    ],
+)
+async def test_what_is_not_english_and_tells_nothing_is_not_kept(talk: Talk, text: str) -> None:
+    await talk.say(text)
+    assert talk.known() == []
+
+
+@pytest.mark.parametrize(
+    ("told", "correction", "meant"),
+    [
+        (
+            ("Meine Tante Ilse wohnt in Kassel.", "Meine Tante Irma wohnt in Fulda."),
+            "Ilse ist umgezogen, meine Tante wohnt jetzt in Gera.", 0,
+        ),
+        (
+            ("Mi primo Raúl trabaja en un banco.", "Mi prima Rita trabaja en un hotel."),
+            "Mi prima Rita ya no trabaja en el hotel.", 1,
+        ),
+        (
+            ("Le code du garage est 9053.", "Le code de la cave est 7716."),
+            "Le code de la cave a changé, maintenant c'est 2649.", 1,
+        ),
+        (
+            ("Mia zia Ersilia sta a Rapallo.", "Mia zia Ersilde sta a Cervia."),
+            "Mi sono sbagliato, mia zia Ersilia sta a Bari.", 0,
+        ),
+        (("Мой кот спит на шкафу.", "Мой пёс спит на диване."), "Мой пёс теперь спит на кресле.", 1),
+        (("父の手術は五日です。", "母の手術は八日です。"), "母の手術は十二日に延期になりました。", 1),
+    ],
+)  # fmt: skip
+async def test_a_correction_that_is_not_english_is_tied_to_what_it_shares_its_words_with(
+    talk: Talk, told: tuple[str, ...], correction: str, meant: int
+) -> None:
+    for text in told:
+        await talk.say(text)
+    await talk.say(correction)
+    assert [(one.change, one.previous.text) for one in talk.changes if one.previous] == [("corrected", told[meant])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Meine Tante Irma wohnt auch in Kassel.",  # says of nothing that it changed
+        "Jetzt hat Irma einen Hund und eine Katze.",  # nothing else in common
+        "Meine Tante wohnt jetzt in Gera.",  # either of the two
+    ],
+)
+async def test_what_is_not_english_and_surely_corrects_nothing_stands_beside_it(talk: Talk, text: str) -> None:
+    told = ["Meine Tante Ilse wohnt in Kassel.", "Meine Tante Irma wohnt in Fulda und malt gern Aquarelle."]
+    for one in [*told, text]:
+        await talk.say(one)
+    assert talk.known() == [*told, text] and all(one.change == "added" for one in talk.changes)
 
 
 async def test_a_long_message_is_read_within_a_budget(talk: Talk) -> None:

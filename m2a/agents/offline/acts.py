@@ -12,7 +12,7 @@ from typing import Literal
 
 from m2a.agents.offline.change_words import TAKES_BACK, refuted
 from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, find_subject, sentences
-from m2a.agents.offline.foreign_wishes import asks_to_forget
+from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_names, find_namings
 from m2a.agents.offline.sense import Sense
@@ -293,6 +293,8 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     parts = _with_topics(sentences(typed), sense)
     if asks_to_forget(typed) and not any(map(is_forget, parts)):
         return [Utterance("forget", typed)]
+    if is_courteous(typed):
+        return [Utterance("chat", typed)]
     if not is_english(typed):
         return [Utterance("unread", part) for part in parts]
     sense.wordings([typed[:_READ_AS_ONE], *parts])  # each is asked of below; together they are encoded faster

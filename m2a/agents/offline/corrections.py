@@ -35,6 +35,8 @@ from m2a.agents.offline.claims import (
     value_words,
 )
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
+from m2a.agents.offline.foreign import corrected_by
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.meant import PEOPLE, Candidate, rate
 from m2a.agents.offline.relevance import entries_of, rests_on
 from m2a.agents.offline.sense import Sense
@@ -135,6 +137,9 @@ def find_corrected(
 
     `said` is the sentence or message that it is from, `newest` the ids of the user's messages before it, last first.
     """
+    if not is_english(said):
+        corrected = corrected_by(said, entries_of(hits))
+        return Correction(corrected, whole=False) if corrected is not None else None
     if not _may_correct(observation, said):
         return None
     new = correcting_claim(observation.text, said, concepts)
@@ -196,7 +201,11 @@ def _known(
     observation: Observation, hits: Sequence[Hit], newest: Sequence[int], concepts: Sequence[Concept]
 ) -> tuple[list[MemoryEntry], list[Known]]:
     """The memories that the observation may correct, each with what is read from it."""
-    entries = [entry for entry in entries_of(hits) if not _say_the_same(entry.text, observation.text)]
+    entries = [
+        entry
+        for entry in entries_of(hits)
+        if is_english(entry.text) and not _say_the_same(entry.text, observation.text)
+    ]
     known = [
         Known.of(entry.memory_id, entry.text, bool(newest) and rests_on(entry, newest[:1]), concepts)
         for entry in entries
@@ -397,9 +406,11 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
 
 
 def _of_another_owner(new: Claim, old: Claim) -> bool:
-    """Whether one is the user's own and the other somebody else's: "my room", "Ana's room"."""
+    """Whether one is the user's own and the other somebody else's, or each of somebody else in the family: "Mum's", "Dad's"."""
     owners = {new.owner, old.owner}
-    return "I" in owners and "" not in owners and len(owners) == 2
+    if "" in owners or len(owners) < 2:
+        return False
+    return "I" in owners or (owners <= PEOPLE and not meets(old.owner, new.words))
 
 
 def _of_another_thing(new: Claim, old: Claim) -> bool:

@@ -8,6 +8,7 @@ from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.corrections import leans
 from m2a.agents.offline.forgotten import people_in, rate
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
@@ -41,16 +42,15 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sens
     just_said = [entry for entry in entries if previous and rests_on(entry, previous[:1])]
     if not what_is_meant(what):
         return just_said
-    if wanted and _ALL.search(what):
-        return [entry for entry in entries if _is_of(wanted, entry.text)] or _standing_out(
-            what, entries, just_said, sense
-        )
-    return _standing_out(what, entries, just_said, sense)
+    named = [entry for entry in entries if _is_of(wanted, entry.text)]
+    if named and _ALL.search(what):
+        return named
+    return _standing_out(what, entries, just_said, sense) or [one for one in named if not is_english(one.text)]
 
 
 def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense) -> list[MemoryEntry]:
     """The memories, likeliest first, that "forget …" may mean where none surely is meant; the user is to say which."""
-    rated = rate(what, _of_the_owner(what, entries_of(hits)), sense)
+    rated = rate(what, _read(_of_the_owner(what, entries_of(hits))), sense)
     named = all_words(what)
     near = [
         one
@@ -65,6 +65,11 @@ def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense) -> list[Memor
     ][:_ASKED]
 
 
+def _read(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Those in English: how near another language comes to a request says nothing."""
+    return [entry for entry in entries if is_english(entry.text)]
+
+
 def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     """Without those of somebody else's where the user's own is to be forgotten: "my PIN" is not "Ellie's PIN"."""
     if not _MINE.match(what) or find_subject(re.sub(r"^\W*that\b", "", what)) is not None:
@@ -76,7 +81,7 @@ def _standing_out(
     what: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
 ) -> list[MemoryEntry]:
     """The memory that surely is meant, and what goes with it; of two that are near to one another the one that was just said."""
-    rated = rate(what, entries, sense)
+    rated = rate(what, _read(entries), sense)
     if not rated or rated[0].log_odds < 0:
         return []
     best, likelihood = rated[0].entry, rated[0].log_odds

@@ -45,3 +45,7 @@ FORGET_ELSEWHERE, FORGET_AT_FIRST = (
     frozenset(word.replace("_", " ") for line in _lines("forget_elsewhere") for word in line.split("|")[side].split())
     for side in (0, 1)
 )
+# That something changed or was wrong, thanks and greetings, and how a question begins, as they are said in other languages.
+CHANGE_ELSEWHERE = _words("change_elsewhere")
+COURTESY_ELSEWHERE = _words("courtesy_elsewhere")
+ASK_ELSEWHERE = _words("ask_elsewhere")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest, selected
 from m2a.agents.offline.heard import Heard
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.lookups import NEAREST
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
@@ -116,6 +117,8 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     parts = []
     if reading.observations:
         parts.append(f"Got it. {NOT_KEPT_HERE}" if is_temporary else "Got it.")
+        if not is_temporary and not all(is_english(one.text) for one in reading.observations):
+            parts.append("I can't read that language without a language model: I keep your words as they are.")
     if is_temporary and (reading.forgets or reading.restores):
         parts.append(NOT_CHANGED_HERE)
     elif reading.forgets:

@@ -14,6 +14,7 @@ from m2a.agents.offline.acts import SHOWS, Utterance, utterances
 from m2a.agents.offline.change_words import TAKES_BACK
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
+from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
@@ -107,8 +108,13 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     if all(one.act in ("chat", "unread") for one in whole) and _is_another_value(typed, recent):
         whole = [Utterance("tell", one.text) for one in whole]
     said = [one for one in whole[:SENTENCES] if len(one.text) <= _LONG]
-    unread = tuple(one.text for one in whole[:SENTENCES] if one.act == "unread" or len(one.text) > _LONG)
+    told = [one.text for one in said if one.act == "unread" and tells(one.text)]
+    unread = tuple(
+        one.text for one in whole[:SENTENCES] if (one.act == "unread" and one.text not in told) or len(one.text) > _LONG
+    )
     reading = _reading(message, said, recent, concepts) if said else Reading()
+    as_typed = [Observation(text, said=text) for text in dict.fromkeys(told)]
+    reading = replace(reading, observations=(*reading.observations, *as_typed))
     dropped = len(reading.observations) - OBSERVATIONS
     return replace(
         reading,

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
-from m2a.agents.offline.foreign_wishes import asks_to_forget, meant_by, told_before
+from m2a.agents.offline.foreign import (
+    asks_to_forget,
+    may_be_meant,
+    meant_by,
+    names_anything,
+    says_that_it_changed,
+    told_before,
+)
 from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, may_be_forgotten, what_is_meant, what_stays
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.people import are_several, own_memories, takes_back
@@ -101,8 +108,11 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     doubtful = [
         one
         for what in missing
-        if not asks_to_forget(what)
-        for one in may_be_forgotten(what, found.without(gone), sense)
+        for one in (
+            may_be_meant(what, entries_of(found.without(gone)))
+            if asks_to_forget(what)
+            else may_be_forgotten(what, found.without(gone), sense)
+        )
     ]
     if doubtful:
         missing = []
@@ -143,7 +153,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_FORGETS]
     searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
-    corrections = [one for one in reading.observations if corrects(one.said)]
+    corrections = [one for one in reading.observations if corrects(one.said) or says_that_it_changed(one.said)]
     others = [one for one in reading.observations if one not in corrections]
     queries = [*forgets, *(one.text for one in corrections)]
     if reading.observations or forgets:
@@ -272,7 +282,11 @@ def _forget(
 def _forget_unread(state: TurnState, what: str, found: _Found, gone: set[int]) -> list[Action]:
     """The same in a language that is not read: words of a message, and the memories that were made of them all the same."""
     writes: list[Action] = []
-    for told in meant_by(what, told_before(_told_by_the_user(state, found.messages))):
+    if names_anything(what):
+        meant = meant_by(what, told_before(_told_by_the_user(state, found.messages)))
+    else:
+        meant = told_before([message for message in state.recent if message.role == "user"][-1:])
+    for told in meant:
         words = ForgetWords(message_id=told.message_id, words=told.text)
         for entry in entries_of(found.without(gone)):
             if _tells(entry, words):
