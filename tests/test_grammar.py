@@ -28,7 +28,7 @@ from data_synthesis.group import (
     VisualQuestion,
 )
 from data_synthesis.voices import Voice
-from data_synthesis.wording import answer_given_away, long_sentences
+from data_synthesis.wording import answer_given_away, holds, long_sentences
 from tests.bench.grammar import DREAMBOOTH, LOCOMO, figures, generated, requests_of, words_of
 from tests.requirements import needs
 
@@ -174,6 +174,18 @@ def test_places_in_answers_are_those_of_the_photos_in_the_evidence():
                 assert settings[question.answer] in shown_in(group, question.evidence)
                 asked += 1
     assert asked > 20
+
+
+def test_the_evidence_says_of_whom_something_is_told():
+    told = 0
+    for seed in range(10):
+        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        for question in group.questions:
+            turns = [group.sessions[place.session - 1][place.turn - 1] for place in question.evidence]
+            texts = [turn.text for turn in turns if not turn.photos]
+            assert not texts or any(holds(text, name) for text in texts for name in ("Rosa", "Tick", "Kolo")), question
+            told += bool(texts)
+    assert told > 30
 
 
 def test_a_correction_decides_the_answer():

@@ -25,7 +25,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "11"
+    version = "12"
 
     def __init__(self) -> None:
         self._said: dict[str, set[str]] = {}

@@ -1,7 +1,7 @@
 """Puts a plan into words: lines of talk, and the facts that each line tells or shows."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
 
@@ -196,7 +196,7 @@ class Script(Telling):
         for fact in stage["facts"]:
             line = lines[fact["line"]]
             answer = self.plan.speech[line.speaker].spelled(fill(fact["answer"], slots))
-            self.facts.told.append(Told("arc", member, fact["ask"], answer, (line,)))
+            self.facts.told.append(Told("arc", member, fact["ask"], answer, _telling(lines, line, member)))
         return lines
 
     def _date_correction(self, passage: Passage) -> list[Line]:
@@ -222,7 +222,8 @@ class Script(Telling):
         )
         self._spoken[id(passage)] = (slots, lines)
         if not passage.wrong_giver:
-            self.facts.told.append(Told("origin", member, passage.template["ask"], member.giver.name, (lines[1],)))
+            telling = _telling(lines, lines[1], member)
+            self.facts.told.append(Told("origin", member, passage.template["ask"], member.giver.name, telling))
         return lines
 
     def _giver_correction(self, passage: Passage) -> list[Line]:
@@ -243,7 +244,7 @@ class Script(Telling):
         origin = next(one for one in self.facts.told if one.kind == "origin" and one.member is member)
         told = next(line for line in lines if line.speaker == member.owner)
         ask = "What is the profession of the person to whom {owner} owes {N}?"
-        self.facts.told.append(Told("job", member, ask, member.giver.job, (*origin.lines[:1], told)))
+        self.facts.told.append(Told("job", member, ask, member.giver.job, (*origin.lines, told)))
         return lines
 
     def _nickname(self, passage: Passage) -> list[Line]:
@@ -291,3 +292,8 @@ def lines_of(script: Script, number: int) -> Iterator[tuple[Passage | None, list
     yield None, script.greetings[number]
     yield from script.passages[number]
     yield None, script.closings[number]
+
+
+def _telling(lines: Sequence[Line], line: Line, member: Member) -> tuple[Line, ...]:
+    """The line, after the one that opens its passage where only that says of whom it is: "Lynn carried the heavy things"."""
+    return (line,) if line is lines[0] or holds(line.text, member.name) else (lines[0], line)

@@ -185,7 +185,7 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[Found]:
             yield f"told of a look {told.kind}", member.name, text, told.answer, evidence, told.accepted
         if told.kind == "origin":
             for asked, answer, accepted, places in attributes(script, told.member, drawn, _received(script, told)):
-                evidence = [*(line.at for line in told.lines[:1]), *places]
+                evidence = [*(line.at for line in told.lines), *places]
                 yield "look of what was given", told.member.name, asked, answer, evidence, accepted
     for member in script.plan.members:
         nickname = script.facts.nicknamed.get(member.name)
