@@ -163,6 +163,9 @@ def test_what_means_nothing_alone_is_of_what_was_said_last(sense: Sense, correct
         ("Leo works in Brussels now.", "Leo lives in Ghent."),
         ("I speak Italian as well.", "I speak Polish."),
         ("Nuno is a train driver.", "I live in Porto with my husband Nuno."),
+        ("Oh, the alarm code of the school is 4471!", "I am the secretary of the school in Utrecht."),
+        ("Ah, and the key of the club is with Piet.", "I am the treasurer of the tennis club."),
+        ("Well, the piano in the church is mine.", "I play the organ in the church."),
     ],
 )
 def test_what_corrects_nothing(sense: Sense, text: str, before: str) -> None:

@@ -229,6 +229,8 @@ class MemoryBank(MemoryReader):
             self._writer.undo(unit, stored, who=THE_USER, now=self._clock())
             stored["undone"] = True
             change_log.write_steps(unit, reply_id, steps)
+            if "refusal" in stored:
+                self.review_queue.reopen(unit, reply_id, stored["refusal"])
             return True
 
     def take_back_memories(self, message_id: int) -> None:

@@ -47,7 +47,7 @@ class ReviewQueue:
             stored["done"] = True
             change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
-            change_log.append(unit, reply_id, [change.stored for change in written])
+            change_log.append(unit, reply_id, [{**change.stored, "refusal": number} for change in written])
             self._settle_known(unit)
             return [change.changed for change in written]
 
@@ -81,6 +81,14 @@ class ReviewQueue:
                 change_log.write_steps(unit, reply_id, steps)
             held_memories.settle(unit, reply_id, number)
             self._settle_known(unit)
+
+    def reopen(self, unit: UnitOfWork, reply_id: int, number: int) -> None:
+        """Lets the owner decide again on a held memory that was written and whose writing is undone."""
+        steps = change_log.read_steps(unit, reply_id) or {}
+        stored = change_log.numbered(steps, "refusals", number)
+        stored["done"] = False
+        change_log.write_steps(unit, reply_id, steps)
+        held_memories.reopen(unit, reply_id, number, stored.get("held", "check"))
 
     def places(self) -> list[HeldPlace]:
         """Returns the places of all undecided memories, those that wait for review first."""

@@ -67,7 +67,7 @@ _IMPERSONAL = re.compile(
 _MARKS = re.compile(r"\d+|(?<![\w'])[b-hj-z](?![\w'])")  # of which no stem is made: numbers and letters, "dock b"
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _OPENS_SO = re.compile(
-    r"\W*(?:no|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|oh|hm+|ah|well|turns|change)\b",
+    r"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:no|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|turns|change)\b",
     re.IGNORECASE,
 )
 _PERFECT = re.compile(
