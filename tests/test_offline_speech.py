@@ -7,13 +7,14 @@ import pytest
 from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
+from m2a.agents.offline.heard import hear
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
 from m2a.agents.offline.values import find_values
-from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
+from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
@@ -114,6 +115,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("You do like your long words, machine.", ["chat"]),
         ("does tom have a sister", ["ask"]),
         ("is my sister coming on sunday", ["ask"]),
+        ("Has Tom got a dog", ["ask"]),
+        ("is dad retired", ["ask"]),
         ("can i eat parmesan", ["ask"]),
         ("We want to drive to the coast, where is it", ["ask"]),
         ("did the Scarborough half in 1:58", ["tell"]),
@@ -122,6 +125,13 @@ def message(text: str, message_id: int = 1) -> Message:
 )
 def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
     assert [utterance.act for utterance in utterances(text, sense)] == acts
+
+
+def test_a_known_name_in_small_letters_asks_without_a_mark(sense: Sense) -> None:
+    tom = Concept(1, "owner", "Tom", (), "person", ())
+    asked, told = (hear(message(text), (), (tom,), sense) for text in ("is tom married", "is late again"))
+    assert [question.text for question in asked.questions] == ["is Tom married"]
+    assert not asked.reading and not told.questions
 
 
 @pytest.mark.parametrize(
@@ -214,6 +224,11 @@ def test_nothing_is_kept_of_questions_and_small_talk(text: str, sense: Sense) ->
 )
 def test_what_a_question_asks_for(text: str, asks: str) -> None:
     assert parse(text, NOON.date()).kind.name == asks
+
+
+@pytest.mark.parametrize("text", ["What does Luc do for a living?", "What is Luc's job?", "What does Luc do?"])
+def test_words_that_ask_for_a_job_need_not_be_in_the_memory(text: str) -> None:
+    assert parse(text, NOON.date()).words == ("luc",)
 
 
 @pytest.mark.parametrize(

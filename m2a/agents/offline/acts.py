@@ -251,7 +251,8 @@ _ASKS = (
     # A verb before its subject: "does tom have a sister", "is my sister coming". "Did the dishes" leaves its subject out.
     re.compile(
         rf"^{_OPENER}(?:does (?!it\b)\w+ \w+|(?:is|are|was|were|can|will|do|does|did|has|have) (?:i|we|he|she|they) \w+|"
-        r"(?:is|are|can|will|do) (?:my|our|his|her|their) \w+ \w+|(?:is|can) (?-i:[A-Z])\w+ (?!and\b|but\b|or\b)[a-z])"
+        r"(?:is|are|can|will|do) (?:my|our|his|her|their) \w+ \w+|"
+        r"(?:is|was|has|did|can) (?:(?-i:[A-Z])\w+|mum|mom|dad|grandma|grandpa) (?!and\b|but\b|or\b)[a-z])"
         r"[^.!,;]*$",
         re.IGNORECASE,
     ),

@@ -1,12 +1,15 @@
 """All that the rules read out of one message: what it tells, and what it asks."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from m2a.agents.offline.questions import Question, questions_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Reading, read
 from m2a.types import Concept, Message
+
+_VERB_AND_NAME = re.compile(r"(?P<verb>(?:is|was|has|did|can) )(?P<name>[a-z]\w+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,4 +19,13 @@ class Heard:
 
 
 def hear(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Heard:
+    message = replace(message, text=_with_capital(message.text, concepts))
     return Heard(read(message, recent, concepts, sense), tuple(questions_of(message, recent, concepts, sense)))
+
+
+def _with_capital(text: str, concepts: Sequence[Concept]) -> str:
+    """ "is tom married" with the name as it is known: without a question mark only that shows that it asks."""
+    opening = _VERB_AND_NAME.match(text)
+    names = {concept.name.casefold(): concept.name for concept in concepts}
+    name = names.get(opening["name"].casefold()) if opening else None
+    return f"{opening['verb']}{name}{text[opening.end() :]}" if opening and name else text
