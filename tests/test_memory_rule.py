@@ -176,7 +176,8 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     with pytest.raises(Exception, match="already decided on"):
         assistant.keep(owner, reply, 0)
     assert assistant.undo(owner, reply, 0) and texts(assistant) == ["Anna lives in Ostia."]
-    assert assistant.review(owner).waiting == 2 and assistant.keep(owner, reply, 0) == reply  # it is to be decided again
+    assert assistant.review(owner).waiting == 2  # it is to be decided again
+    assert assistant.keep(owner, reply, 0) == reply
     assert texts(assistant) == ["Anna lives in Ostia.", "Bobo swims."]
 
 
