@@ -265,6 +265,7 @@ def test_what_tells_something_is_kept_however_it_is_put(sense: Sense, text: str)
         "The code of the boathouse? I forgot it again.",
         "Tom's birthday? I still need a present.",
         "who painted the ceiling of that chapel in rome",
+        "Which of the pony's ears is the torn one, left or right?",
         'Turn this into plain English: "we leverage our assets".',
     ],
 )

@@ -168,8 +168,8 @@ _REACTS = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(
-    rf"(?:[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|can you (?:believe|imagine) (?:it|that)|"
-    rf"{_AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
+    rf"(?:(?<! or)(?<! and)[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|"
+    rf"can you (?:believe|imagine) (?:it|that)|{_AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
     rf",\s*{_AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
     re.IGNORECASE,
 )
