@@ -217,6 +217,14 @@ async def test_when_the_memory_was_checked_last_is_known_after_a_restart(tmp_pat
         assert checks.checked_at(owner_named(again.stores.database, "other")) is None
 
 
+async def test_no_check_outlives_the_memory_that_it_was_of(assistant: Assistant, bank: MemoryBank) -> None:
+    owner, checks = assistant.local_owner, assistant.health_checks
+    tell(bank, "Bobo swims.")
+    assert await look(assistant) == [] and checks.health(owner) is not None
+    await assistant.erase(owner, Erasure("everything"))
+    assert checks.health(owner) is None and "Check it again" in health_html(None, checks.checked_at(owner))
+
+
 async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
     assistant: Assistant, bank: MemoryBank
 ) -> None:
