@@ -254,7 +254,8 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
         belongs = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
         if _kind(noun) != "thing" and not belongs and not _is_no_name(match[2].split()[0], False):
             yield _naming(match[2], noun)
-    for match in re.finditer(rf"{NAME}'s? {_NOUN} ({NAME})|({NAME}), {NAME}'s? {_NOUN}", sentence):
+    noun_of_a_pet = r"((?:[\w'-]+ ){0,2}[a-z][\w-]*)"  # in small letters: "That's Tuft, Karim's rabbit" names Tuft
+    for match in re.finditer(rf"{NAME}'s? {noun_of_a_pet},? ({NAME})|({NAME}), {NAME}'s? {_NOUN}", sentence):
         noun, name = match[1] or match[4], _without_opening(match[2] or match[3])
         pet = next((part for part in _prefixes(noun) if _kind(part) == "pet"), None)
         if pet and name and (match[4] or pet == noun):  # who is somebody else's sister is not "my sister"
