@@ -226,11 +226,6 @@ def test_what_a_question_asks_for(text: str, asks: str) -> None:
     assert parse(text, NOON.date()).kind.name == asks
 
 
-@pytest.mark.parametrize("text", ["What does Luc do for a living?", "What is Luc's job?", "What does Luc do?"])
-def test_words_that_ask_for_a_job_need_not_be_in_the_memory(text: str) -> None:
-    assert parse(text, NOON.date()).words == ("luc",)
-
-
 @pytest.mark.parametrize(
     ("question", "memory", "holds"),
     [

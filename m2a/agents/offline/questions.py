@@ -23,11 +23,7 @@ _MAY_NOT_EAT = re.compile(
 _TOLD_THEN = re.compile(
     r"\bwhat (?:all |else )?(?:did|have) (?:i|we)\b.*\b(?:tell|told|say|said|mention|talk)", re.IGNORECASE
 )
-# Words that say no more than the kind of answer that is asked for.
-_ASKED_FOR = {
-    "show": frozenset(stem(word) for word in "show see look photo picture pic image".split()),
-    "job": frozenset(stem(word) for word in "living work job profession occupation".split()),
-}
+_SHOWING = frozenset(stem(word) for word in "show see look photo picture pic image".split())
 # Words that tell nothing of which memory answers.
 _LIGHT = frozenset(
     stem(word)
@@ -143,7 +139,7 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
         tuple(
             word
             for word in content_words(_MAY_NOT_EAT.sub(r"\1 allergic", typed))
-            if stem(word) not in _ASKED_FOR.get(kind.name, ())
+            if kind.answer != "shown" or stem(word) not in _SHOWING
         ),
         names,
         noun=noun.split()[-1].lower() if noun else "",
