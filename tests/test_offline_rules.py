@@ -206,7 +206,9 @@ async def test_what_is_told_in_a_language_that_is_not_read_is_forgotten_in_it(
     for message in told:
         await talk.say(message)
     assert word in await talk.say(asked)
+    talk.changes.clear()
     assert "neither remember nor forget" not in await talk.say(forget)
+    assert [one.change for one in talk.changes] == ["forgotten"]
     talk.conversation = None
     assert word not in await talk.say(asked)
 
@@ -223,6 +225,20 @@ async def test_what_names_nothing_in_another_language_means_what_was_said_last(
     assert "achthundert" not in await talk.say("Wie viel schuldet mir Silke?")
     await talk.say(request_to_forget)  # nothing was said before it
     assert talk.known() == ["Meine Cousine Silke hat zwei Ponys."]
+
+
+async def test_a_request_to_forget_is_no_answer(talk: Talk) -> None:
+    await talk.say("Meine Tante Greta wohnt in Bremen.")
+    await talk.say("Greta wohnt jetzt in Hamburg.")
+    assert talk.ties() == [("Greta wohnt jetzt in Hamburg.", "Meine Tante Greta wohnt in Bremen.")]
+    await talk.say("Vergiss bitte, wo Greta wohnt.")
+    assert len(talk.not_kept) == 2  # which of the two is meant is asked
+    assert "Vergiss" not in await talk.say("Wo wohnt Greta?")
+
+
+async def test_what_is_told_of_somebody_is_not_their_job(talk: Talk) -> None:
+    await talk.say("Finn's wife Orla is expecting in May.")
+    assert (await talk.say("What is Orla's job?")).startswith("I don't have that in memory.")
 
 
 async def test_what_a_request_in_another_language_may_mean_is_offered(talk: Talk) -> None:
@@ -1013,6 +1029,7 @@ async def test_a_day_is_told_rather_than_the_month_in_which_it_lies(talk: Talk) 
     [
         ("It's Biscuit, the dog of Jos.", "Biscuit", "pet", "dog"),
         ("Jos's dog Biscuit.", "Biscuit", "pet", "dog"),
+        ("That's Gran's cat, Pepper.", "Pepper", "pet", "cat"),
         ("That's Tuft, Karim's rabbit.", "Tuft", "pet", "rabbit"),
         ("Here's Otto, the tortoise of Mrs Dalton.", "Otto", "pet", "tortoise"),
         ("This is Lena's horse Comet.", "Comet", "pet", "horse"),

@@ -5,8 +5,11 @@ from dataclasses import replace
 
 from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.claims import exclude_each_other
+from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.foreign import asks_to_forget
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.wishes import is_forget
 from m2a.agents.state import MemoryContext, Revisions, TurnState, superseded_among
 from m2a.memory.quotations import spans_saying
 from m2a.memory.repetitions import spans_of_statement
@@ -24,7 +27,7 @@ OF_A_DAY = 12
 
 
 def find_said(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
-    """The messages of the user that answer, best first: they hold most words of the question, and ask nothing themselves.
+    """The messages of the user that answer, best first: they hold most words of the question, and neither ask nor bid to forget.
 
     What was superseded answers nothing: it is history.
     """
@@ -99,7 +102,15 @@ def superseded_ids(state: TurnState) -> set[int]:
 
 
 def _only_asks(text: str) -> bool:
-    return text.rstrip().endswith(("?", "？", "؟")) or text.strip() == FORGOTTEN
+    return (
+        text.rstrip().endswith(("?", "？", "؟"))
+        or text.strip() == FORGOTTEN
+        or all(map(_bids_to_forget, sentences(text)))
+    )
+
+
+def _bids_to_forget(sentence: str) -> bool:
+    return is_forget(sentence) or asks_to_forget(sentence)
 
 
 def _met(wanted: set[str], held: set[str]) -> float:

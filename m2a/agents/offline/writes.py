@@ -288,11 +288,12 @@ def _forget_unread(state: TurnState, what: str, found: _Found, gone: set[int]) -
         meant = told_before([message for message in state.recent if message.role == "user"][-1:])
     for told in meant:
         words = ForgetWords(message_id=told.message_id, words=told.text)
-        for entry in entries_of(found.without(gone)):
-            if _tells(entry, words):
-                gone.add(entry.memory_id)
-                writes += _forget_memory(state, what, entry)
-        writes.append(words)
+        entries = [entry for entry in entries_of(found.without(gone)) if _tells(entry, words)]
+        for entry in entries:
+            gone.add(entry.memory_id)
+            writes += _forget_memory(state, what, entry)
+        if not entries:  # with a memory its words go
+            writes.append(words)
     return writes
 
 
