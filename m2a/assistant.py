@@ -35,8 +35,10 @@ from m2a.speakers import THE_USER
 from m2a.temporary_chats import TemporaryChats
 from m2a.turn_runner import Agents, TurnRunner
 from m2a.types import (
+    WHOLE,
     ChatConnection,
     ConnectionWish,
+    ConversationPart,
     DateInterval,
     Erasure,
     ErasurePreview,
@@ -238,22 +240,9 @@ class Assistant:
             )
         self.memory(owner).rename_conversation(conversation_id, title)
 
-    def messages(
-        self,
-        owner: str,
-        conversation_id: str,
-        *,
-        newest: int | None = None,
-        oldest: int | None = None,
-        since: int = 0,
-        up_to: int | None = None,
-    ) -> list[Message]:
-        """Returns a conversation as its owner reads it, including what answers may not use.
-
-        Only the messages from `since` to `up_to` inclusive, and if given only the last `newest` or the first `oldest` of them.
-        """
-        bank = self.bank_of(owner, conversation_id)
-        return bank.conversation_to_owner(conversation_id, newest=newest, oldest=oldest, since=since, up_to=up_to)
+    def messages(self, owner: str, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
+        """Returns a part of a conversation as its owner reads it, including what answers may not use."""
+        return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id, part)
 
     def count_messages(self, owner: str, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
         """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""

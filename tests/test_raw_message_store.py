@@ -10,7 +10,7 @@ from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore, UnknownConversationError, merge_ranges
 from m2a.memory.schema import erasure, message
-from m2a.types import EvidenceRange, Message
+from m2a.types import ConversationPart, EvidenceRange, Message
 
 NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
@@ -178,7 +178,7 @@ def test_newest_and_up_to(raw, database, owner):
     conversation_id = start(raw, database, owner)
     said = [say(raw, database, owner, conversation_id, str(n)) for n in range(5)]
     with database.read(owner) as unit:
-        assert raw.in_conversation(unit, conversation_id, newest=2, up_to=4) == said[2:4]
+        assert raw.in_conversation(unit, conversation_id, ConversationPart(newest=2, up_to=4)) == said[2:4]
 
 
 def test_conversations_are_titled_by_the_first_words_and_the_last_used_comes_first(raw, database, owner):
@@ -214,9 +214,11 @@ def test_a_part_of_a_conversation_is_read_from_either_end(raw, database, owner):
     with database.read(owner) as unit:
         part = {"since": mine[1].message_id, "up_to": mine[3].message_id - 1}
         assert raw.count(unit, conversation_id) == 4 and raw.count(unit, conversation_id, **part) == 2
-        assert raw.in_conversation(unit, conversation_id, oldest=1, **part) == [mine[1]]
-        assert raw.in_conversation(unit, conversation_id, newest=1, **part) == [mine[2]]
-        assert raw.in_conversation(unit, conversation_id, oldest=9, since=mine[2].message_id) == mine[2:]
+        assert raw.in_conversation(unit, conversation_id, ConversationPart(oldest=1, **part)) == [mine[1]]
+        assert raw.in_conversation(unit, conversation_id, ConversationPart(newest=1, **part)) == [mine[2]]
+        assert (
+            raw.in_conversation(unit, conversation_id, ConversationPart(oldest=9, since=mine[2].message_id)) == mine[2:]
+        )
 
 
 def test_a_naive_time_is_refused(raw, database, owner):

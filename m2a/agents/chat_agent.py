@@ -32,6 +32,7 @@ from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
 from m2a.types import (
     Action,
+    ConversationPart,
     Emit,
     Failed,
     MemoryChanged,
@@ -217,7 +218,9 @@ class ChatAgent:
 
     def _before(self, message: Message) -> tuple[Message, ...]:
         """Returns the newest messages of the conversation before this one."""
-        newest = self._bank.conversation(message.conversation_id, newest=MESSAGES_BEFORE, up_to=message.message_id)
+        newest = self._bank.conversation(
+            message.conversation_id, ConversationPart(newest=MESSAGES_BEFORE, up_to=message.message_id)
+        )
         return _current(newest, message)
 
     def _of_newest_turns(self, state: TurnState) -> TurnState:

@@ -28,7 +28,7 @@ from m2a.memory.sql import chunks, grouped
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, forgotten_photos, is_readable, photos_left, without_marks
 from m2a.memory.words import finished_words, message_words
-from m2a.types import MemoryEntry, Message, RecordKey
+from m2a.types import ConversationPart, MemoryEntry, Message, RecordKey
 from models.text_encoder import TextEncoder
 
 T = TypeVar("T")
@@ -368,8 +368,10 @@ class Indexer:
                 wanted = {m.message_id for m in some}
                 first, last = min(wanted), max(wanted)
                 position = self._raw.count(unit, conversation_id, up_to=first - 1)
-                before = self._raw.in_conversation(unit, conversation_id, newest=CONTEXT, up_to=first - 1)
-                run = self._raw.in_conversation(unit, conversation_id, since=first, up_to=last)
+                before = self._raw.in_conversation(
+                    unit, conversation_id, ConversationPart(newest=CONTEXT, up_to=first - 1)
+                )
+                run = self._raw.in_conversation(unit, conversation_id, ConversationPart(since=first, up_to=last))
                 everything = [_searchable(m) for m in with_captions(unit, (*before, *run))]
                 for at, item in enumerate(everything[len(before) :], start=len(before)):
                     if item.message_id in wanted:

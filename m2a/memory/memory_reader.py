@@ -18,8 +18,10 @@ from m2a.memory import (
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.stores import Stores
 from m2a.types import (
+    WHOLE,
     Concept,
     Conversation,
+    ConversationPart,
     EvidenceRange,
     HistoryRow,
     Hit,
@@ -72,12 +74,10 @@ class MemoryReader:
         with self._database.read(self.owner) as unit:
             return self._raw.between(unit, start, end, self._clock().tzinfo or UTC)
 
-    def conversation(
-        self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
-    ) -> list[Message]:
-        """Returns a conversation's messages in order, up to the message `up_to`, and only the last `newest` of them if given."""
+    def conversation(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
+        """Returns a part of a conversation, in order."""
         with self._database.read(self.owner) as unit:
-            return self._raw.in_conversation(unit, conversation_id, newest=newest, up_to=up_to)
+            return self._raw.in_conversation(unit, conversation_id, part)
 
     def preceding(self, message_ids: Collection[int]) -> dict[int, Message]:
         """Returns, by message id, the preceding message of the same conversation; first messages are left out."""
@@ -214,23 +214,10 @@ class MemoryReader:
         with self._database.read(self.owner) as unit:
             return past_forgettings.listed(unit, self._raw, start=start, count=count)
 
-    def conversation_to_owner(
-        self,
-        conversation_id: str,
-        *,
-        newest: int | None = None,
-        oldest: int | None = None,
-        since: int = 0,
-        up_to: int | None = None,
-    ) -> list[Message]:
-        """Returns a conversation's messages in order, including text and photos that are kept back.
-
-        Only those from `since` to `up_to` inclusive, and if given only the last `newest` or the first `oldest` of them.
-        """
+    def conversation_to_owner(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
+        """Returns a part of a conversation, in order, including text and photos that are kept back."""
         with self._database.read(self.owner) as unit:
-            return self._raw.in_conversation(
-                unit, conversation_id, newest=newest, oldest=oldest, since=since, up_to=up_to, to_owner=True
-            )
+            return self._raw.in_conversation(unit, conversation_id, part, to_owner=True)
 
     def count_messages(self, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
         """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""

@@ -39,7 +39,7 @@ from m2a.memory.titles import title_of
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words
-from m2a.types import EvidenceRange, Message, Role
+from m2a.types import WHOLE, ConversationPart, EvidenceRange, Message, Role
 
 FIRST_VERSION = 1  # the version of a message until something in it is forgotten
 _NARROW = 50  # ranges of fewer messages are read together by id, since most evidence is a single message
@@ -160,20 +160,14 @@ class RawMessageStore:
         self,
         unit: UnitOfWork,
         conversation_id: str,
+        part: ConversationPart = WHOLE,
         *,
-        newest: int | None = None,
-        oldest: int | None = None,
-        since: int = 0,
-        up_to: int | None = None,
         to_owner: bool = False,
     ) -> list[Message]:
-        """Returns a conversation's messages from `since` to `up_to` inclusive.
-
-        If given, only the last `newest` or the first `oldest` of them.
-        """
-        query = select(*_COLUMNS).where(unit.owns(message), *_in_conversation(conversation_id, since, up_to))
-        query = query.order_by(message.c.message_id if newest is None else message.c.message_id.desc())
-        query = query.limit(oldest if newest is None else newest)
+        """Returns a part of a conversation, in order."""
+        query = select(*_COLUMNS).where(unit.owns(message), *_within(conversation_id, part))
+        query = query.order_by(message.c.message_id if part.newest is None else message.c.message_id.desc())
+        query = query.limit(part.oldest if part.newest is None else part.newest)
         return self._readings(unit, unit.execute(query).all(), to_owner=to_owner)
 
     def versions(self, unit: UnitOfWork, message_ids: Collection[int] | None = None) -> dict[int, int]:
@@ -213,7 +207,7 @@ class RawMessageStore:
 
     def count(self, unit: UnitOfWork, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
         """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
-        return unit.count(message, *_in_conversation(conversation_id, since, up_to))
+        return unit.count(message, *_within(conversation_id, ConversationPart(since=since, up_to=up_to)))
 
     def find(self, unit: UnitOfWork, query: str, limit: int) -> list[Message]:
         """Returns the messages that contain any of the words, best match first (BM25).
@@ -299,9 +293,9 @@ class RawMessageStore:
 _COLUMNS = (message.c.message_id, *(column for column in message.c if column.name != "message_id"))
 
 
-def _in_conversation(conversation_id: str, since: int, up_to: int | None) -> tuple[ColumnElement[bool], ...]:
-    condition = (message.c.conversation_id == conversation_id, message.c.message_id >= since)
-    return condition if up_to is None else (*condition, message.c.message_id <= up_to)
+def _within(conversation_id: str, part: ConversationPart) -> tuple[ColumnElement[bool], ...]:
+    condition = (message.c.conversation_id == conversation_id, message.c.message_id >= part.since)
+    return condition if part.up_to is None else (*condition, message.c.message_id <= part.up_to)
 
 
 @cache

@@ -13,7 +13,7 @@ from m2a.memory.reply_log import ReplyLog
 from m2a.memory.stores import Stores
 from m2a.memory.temporary_album import TemporaryAlbum
 from m2a.memory.words import finished_words
-from m2a.types import Cost, EvidenceRange, Message, Role
+from m2a.types import WHOLE, ConversationPart, Cost, EvidenceRange, Message, Role
 
 FIRST_MESSAGE = 1_000_000_000_001  # greater than every id in the log, so that logged messages come first
 NOBODY = "0" * 32  # an owner key without an owner, whose memory is empty
@@ -91,34 +91,20 @@ class TemporaryBank(MemoryBank):
         self.replies.hold(message.message_id, steps)
         return message
 
-    def conversation(
-        self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
-    ) -> list[Message]:
+    def conversation(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
         if conversation_id != self.conversation_id:
-            return super().conversation(conversation_id, newest=newest, up_to=up_to)
-        messages = self._between(0, up_to)
-        return messages if newest is None else messages[max(0, len(messages) - newest) :]
+            return super().conversation(conversation_id, part)
+        return part.of(self._messages())
 
-    def conversation_to_owner(
-        self,
-        conversation_id: str,
-        *,
-        newest: int | None = None,
-        oldest: int | None = None,
-        since: int = 0,
-        up_to: int | None = None,
-    ) -> list[Message]:
+    def conversation_to_owner(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
         if conversation_id != self.conversation_id:
-            return super().conversation_to_owner(
-                conversation_id, newest=newest, oldest=oldest, since=since, up_to=up_to
-            )
-        messages = self._between(since, up_to)
-        return messages[:oldest] if newest is None else messages[max(0, len(messages) - newest) :]
+            return super().conversation_to_owner(conversation_id, part)
+        return part.of(self._messages())
 
     def count_messages(self, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
         if conversation_id != self.conversation_id:
             return super().count_messages(conversation_id, since=since, up_to=up_to)
-        return len(self._between(since, up_to))
+        return len(ConversationPart(since=since, up_to=up_to).of(self._messages()))
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         held = {message.message_id: message for message in self._messages() if message.message_id in message_ids}
@@ -154,9 +140,6 @@ class TemporaryBank(MemoryBank):
 
     def _messages(self) -> list[Message]:
         return list(self._held.values())
-
-    def _between(self, since: int, up_to: int | None) -> list[Message]:
-        return [m for m in self._messages() if since <= m.message_id and (up_to is None or m.message_id <= up_to)]
 
     def _words_of(self, message: Message) -> set[str]:
         captions = self.photos.held_captions(message.photos)

@@ -9,7 +9,18 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_album import PhotoAlbum
 from m2a.memory.stores import Stores
 from m2a.systems.shared import Search
-from m2a.types import Change, EvidenceRange, Hit, MemoryChanged, Message, Query, RecordKind, Refusal
+from m2a.types import (
+    WHOLE,
+    Change,
+    ConversationPart,
+    EvidenceRange,
+    Hit,
+    MemoryChanged,
+    Message,
+    Query,
+    RecordKind,
+    Refusal,
+)
 
 T = TypeVar("T")
 
@@ -97,9 +108,7 @@ class QuestionBank(EvaluatedBank):
         finally:
             self.search_seconds += time.perf_counter() - began
 
-    def conversation(
-        self, conversation_id: str, *, newest: int | None = None, up_to: int | None = None
-    ) -> list[Message]:
+    def conversation(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
         """Returns no messages, since a question stands alone."""
         return []
 

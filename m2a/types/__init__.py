@@ -80,7 +80,7 @@ from m2a.types.listing import (
     SubjectSummary,
 )
 from m2a.types.memory_rule import Category, MemoryRule
-from m2a.types.message import ERASED, FORGOTTEN, Conversation, Message, Role, standing
+from m2a.types.message import ERASED, FORGOTTEN, WHOLE, Conversation, ConversationPart, Message, Role, standing
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
 from m2a.types.upkeep import ChatConnection, ConnectionWish, DataSize
@@ -89,6 +89,7 @@ __all__ = [
     "ERASED",
     "FORGOTTEN",
     "KEEPING",
+    "WHOLE",
     "Action",
     "AddMemory",
     "Addition",
@@ -101,6 +102,7 @@ __all__ = [
     "ConceptMention",
     "ConnectionWish",
     "Conversation",
+    "ConversationPart",
     "Cost",
     "CostSum",
     "DataSize",

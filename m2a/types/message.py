@@ -54,6 +54,29 @@ def standing(messages: Sequence[Message]) -> list[tuple[Message, tuple[Message, 
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationPart:
+    """Which messages of a conversation to read: those with ids from `since` to `up_to` inclusive.
+
+    If given, only the last `newest` or the first `oldest` of them.
+    """
+
+    newest: int | None = None
+    oldest: int | None = None
+    since: int = 0
+    up_to: int | None = None
+
+    def of(self, messages: Sequence[Message]) -> list[Message]:
+        """Returns this part of a conversation whose messages are all given, in order."""
+        within = [
+            m for m in messages if self.since <= m.message_id and (self.up_to is None or m.message_id <= self.up_to)
+        ]
+        return within[: self.oldest] if self.newest is None else within[max(0, len(within) - self.newest) :]
+
+
+WHOLE = ConversationPart()
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """A conversation. Its title is the user's first words unless renamed; `last_said_at` is None while it is empty."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.types import Conversation, Failed, MemoryEntry, Message
+from m2a.types import Conversation, ConversationPart, Failed, MemoryEntry, Message
 from m2a.ui import temporary_view, welcome
 from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
 from m2a.ui.edit_message import Editing
@@ -130,16 +130,16 @@ class ChatView:
         live = [one.recorded for one in self._assistant.turns.running(owner, conversation_id) if one.recorded]
         up_to = min((one.message_id if one.replaces is None else one.replaces for one in live), default=None)
         up_to = None if up_to is None else up_to - 1
-        messages = self._assistant.messages(owner, conversation_id, newest=shown, up_to=up_to)
+        messages = self._assistant.messages(owner, conversation_id, ConversationPart(newest=shown, up_to=up_to))
         hidden = self._assistant.count_messages(owner, conversation_id, up_to=up_to) - len(messages)
         return self._rendered(owner, conversation_id, messages, turn, hidden=hidden, editing=editing)
 
     def around(self, owner: str, conversation_id: str, message_id: int) -> tuple[str, str] | None:
         """What stands near a message of a conversation: up to it, and after it. None where it is not there."""
-        before = self._assistant.messages(owner, conversation_id, newest=AROUND + 1, up_to=message_id)
+        before = self._assistant.messages(owner, conversation_id, ConversationPart(newest=AROUND + 1, up_to=message_id))
         if not before or before[-1].message_id != message_id:
             return None
-        after = self._assistant.messages(owner, conversation_id, oldest=AROUND, since=message_id + 1)
+        after = self._assistant.messages(owner, conversation_id, ConversationPart(oldest=AROUND, since=message_id + 1))
         day = before[-1].said_at.astimezone().date()
         return (
             self._rendered(owner, conversation_id, before, open_end=False),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import gradio as gr
 
-from m2a.types import ConceptKind, DateInterval, MemoryEntry, MemoryFilter, MemoryKind, RestsOn
+from m2a.types import ConceptKind, ConversationPart, DateInterval, MemoryEntry, MemoryFilter, MemoryKind, RestsOn
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import connect, forwarded
@@ -242,7 +242,7 @@ class MemoryPanel:
     def on_told(self, view: str, current: str, request: gr.Request) -> list[Any]:
         """Tells in the panel what the memory made of what was typed at its foot."""
         owner = owner_of(request)
-        messages = self._assistant.messages(owner, current, newest=1) if current else []
+        messages = self._assistant.messages(owner, current, ConversationPart(newest=1)) if current else []
         reply_id = messages[-1].message_id if messages and messages[-1].role == "assistant" else None
         return self._shown(owner, replace(view_of(view), told=reply_id))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.incoming import IncomingMessage, check_message
-from m2a.types import Message, standing
+from m2a.types import ConversationPart, Message, standing
 from m2a.ui.chat_stream import ChatStream
 from m2a.ui.chat_view import SHOWN, ChatView, Update
 from m2a.ui.edit_message import Editing
@@ -55,7 +55,7 @@ class Resending:
 
     def _following(self, owner: str, asked: Message) -> int:
         """How many messages stand after one of the conversation."""
-        messages = self._assistant.messages(owner, asked.conversation_id, since=asked.message_id + 1)
+        messages = self._assistant.messages(owner, asked.conversation_id, ConversationPart(since=asked.message_id + 1))
         return len(standing(messages))
 
     def _asked(self, owner: str, current: str, event: gr.EventData) -> Message | None:
@@ -68,7 +68,7 @@ class Resending:
         named = getattr(event, "message_id", None)
         if not isinstance(named, int):
             return None
-        messages = self._assistant.messages(owner, current, since=named, up_to=named)
+        messages = self._assistant.messages(owner, current, ConversationPart(since=named, up_to=named))
         return next((one for one in messages if one.role == "user"), None)
 
     async def _resend(
