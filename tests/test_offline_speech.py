@@ -8,6 +8,7 @@ from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.heard import hear
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
@@ -288,3 +289,18 @@ def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, told: st
 )
 def test_a_pronoun_means_nobody_who_it_cannot_be(told: str, kept: str, sense: Sense) -> None:
     assert kept in read(message(told), (), (), sense).observations[-1].text
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("My son Gavin's engaged!", True),
+        ("My blood type is O positive.", True),
+        ("They've come a long way.", True),
+        ("My dad was in Y block.", True),
+        ("Greta wohnt jetzt in Hamburg.", False),
+        ("Die Sommerreifen liegen in der Garage.", False),
+    ],
+)
+def test_a_sentence_is_english_unless_more_words_say_otherwise(text: str, english: bool) -> None:
+    assert is_english(text) is english

@@ -14,9 +14,8 @@ from m2a.memory.words import finished_words
 from m2a.types import Category
 
 TITLE_LENGTH = 60
-_SECRET: frozenset[Category] = frozenset(
-    ("cards", "secrets", "accounts")
-)  # a title stands open in the list beside the chat
+# A title stands open in the list beside the chat.
+_SECRET: frozenset[Category] = frozenset(("cards", "secrets", "accounts"))
 _FIRST = 20  # messages that are tried for a title
 _FEW = 2  # a title with this many revealing words reveals erased content
 
