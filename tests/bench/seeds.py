@@ -29,6 +29,7 @@ from data_synthesis.pipeline import run_settings, synthesize
 from data_synthesis.plan import plan_run
 from data_synthesis.run_folder import RunFolder
 from data_synthesis.validation import validate
+from data_synthesis.wording import content_of
 from m2a.benchmarks.locomo import read_samples, sample_files
 from m2a.benchmarks.progress import Progress
 from tests.bench.grammar import DREAMBOOTH, LOCOMO
@@ -106,16 +107,17 @@ def _copy(name: str, target: Path) -> None:
 
 
 def _two_options(one: Any, subjects: list[Any]) -> list[tuple[str, list[str], str]]:
-    """Question, options and answer of each attribute, the wrong option from another subject."""
+    """Question, options and answer of each attribute that another subject has too, and there looks quite different."""
     found = []
     for number, own in enumerate(one["attributes"]):
-        others = [a["value"] for other in subjects if other is not one for a in other["attributes"]]
-        same_key = [
+        others = (
             a["value"] for other in subjects if other is not one for a in other["attributes"] if a["key"] == own["key"]
-        ]
-        wrong = (same_key or others)[number % len(same_key or others)]
-        options = [own["value"], wrong][:: 1 if number % 2 else -1]
-        found.append((f"What is the {own['key'].replace('_', ' ')} of <sks>?", options, own["value"]))
+        )
+        right = frozenset[str]().union(*map(content_of, (own["value"], *own["accept"])))
+        wrong = [value for value in others if not content_of(value) & right]
+        if wrong:
+            options = [own["value"], wrong[number % len(wrong)]][:: 1 if number % 2 else -1]
+            found.append((f"What is the {own['key'].replace('_', ' ')} of <sks>?", options, own["value"]))
     return found
 
 
