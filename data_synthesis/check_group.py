@@ -28,6 +28,7 @@ from data_synthesis.wording import (
     bracketed_names,
     content_of,
     holds,
+    leftovers,
     notes,
     options_of,
     placeholders,
@@ -163,6 +164,8 @@ def _turn_faults(place: TurnPlace, sight: Sight) -> Found:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
     if not words_of(turn.text):
         yield "schema", "the text is empty."
+    if re.match(rf"\W*(?:{'|'.join(map(re.escape, speakers))}) *:", turn.text):
+        yield "names", f"its text begins with the name of a speaker, {turn.text.split(':')[0]!r}."
     if place.turn > 1 and sight.turns[TurnPlace(place.session, place.turn - 1)].speaker == turn.speaker:
         yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
@@ -195,6 +198,8 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Found:
             yield "names", f"{placeholder!r} is a placeholder that was not filled in."
         for note in notes(text):
             yield "names", f"{note!r} is a note about a file, which nobody who talks or answers can know."
+        for left in leftovers(text):
+            yield "names", f"{left!r} is nothing that people type who talk to each other."
         if half := re.search("[\ud800-\udfff]", text):  # half a surrogate pair: a model's JSON may hold one
             yield "schema", f"there is a character that no file can hold: {half[0]!a}."
 

@@ -53,7 +53,10 @@ _ENDEARING = re.compile(
 _GENDERS = ("he", r"\b(?:he|him|his|himself)\b"), ("she", r"\b(?:she|hers?|herself)\b")
 _DAY_MONTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?)"
 _DATED = rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})"
-_WEEKDAY_DATE = re.compile(rf"\b({'|'.join(WEEKDAYS)}),? (?:the )?({_DAY_MONTH})\b", re.I)
+_WEEKDAY = rf"({'|'.join(WEEKDAYS)})"
+_WEEKDAY_DATE = re.compile(
+    rf"(?:\b{_WEEKDAY},? (?:the )?)?\b({_DAY_MONTH})\b(?:,? (?:which was |it was )?an? {_WEEKDAY})?", re.I
+)
 _NOW = rf"({'|'.join((*WEEKDAYS, *MONTHS))})\b"
 _TODAY = re.compile(
     rf"\b(?:it's|it is|today is|today's) (?:already |just |finally |only |the \w+ \w+ of )?{_NOW}"
@@ -170,10 +173,14 @@ def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
     now = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
     if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in now:
         yield f"it says {match[0]!r} on a {now[0]} in {now[1]}."
-    for weekday, date_told in _WEEKDAY_DATE.findall(turn.text):
-        with suppress(ValueError):
-            if WEEKDAYS[resolve(f"on {date_told}", day).weekday()] != weekday.title():
-                yield f"{date_told} is no {weekday}."
+    for weekday, date_told, weekday_after in _WEEKDAY_DATE.findall(turn.text):
+        try:
+            right = WEEKDAYS[resolve(f"on {date_told}", day).weekday()]
+        except ValueError:
+            yield f"there is no {date_told}."
+            continue
+        if (said := weekday or weekday_after) and said.title() != right:
+            yield f"{date_told} is no {said}."
     for expression, then in sight.dates_told(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"

@@ -14,6 +14,14 @@ _PLACEHOLDER = re.compile(
     r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b"
 )
 _NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[0-9]{1,3}\b", re.IGNORECASE)
+# What a language model leaves in a text that people would have written, and what a wrong encoding makes of one.
+_LEFTOVER = re.compile(
+    r"\bas an AI\b|\blanguage model\b"
+    r"|\bhere(?:'s| is) (?:\w+(?:'s)? ){0,3}(?:message|reply|turn|session|dialogue)\b[^.!?\n]{0,30}:"
+    r"|(?<!\w)\*\w+ [^*\n]+\*(?!\w)|\b[\w-]+\.(?:jpe?g|png|webp)\b|Ã[\x80-\xbf]|â€|\ufffd"
+    r"|\w*(?:[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z])\w*",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 _NAME = re.compile(r"(?<=[a-z,;] )['\"‘“]?([A-Z][a-z]+)\b")
 _CAPITALS = frozenset(
@@ -69,6 +77,11 @@ def placeholders(text: str) -> list[str]:
 def notes(text: str) -> list[str]:
     """Remarks for the writer about files of photos, as "visible in 03": nobody who talks or answers knows their names."""
     return [match[0] for match in _NOTE.finditer(text)]
+
+
+def leftovers(text: str) -> list[str]:
+    """What nobody typed who talks: words of a language model about itself, stage directions, broken or mixed letters."""
+    return [match[0] for match in _LEFTOVER.finditer(text)]
 
 
 def sentences_of(text: str) -> list[str]:

@@ -311,6 +311,18 @@ LATER: dict[str, tuple[Plant, str]] = {
         "no picture of Rosso was shown then",
     ),
     "more pictures than were shown": (say("D6:2", "+That makes four pictures of Rosso."), "it speaks of 'four'"),
+    "the weekday after another date": (say("D3:3", "+We met on May 9, a Monday."), "May 9 is no Monday"),
+    "a date that is not": (say("D3:3", "+We meet on February 30."), "there is no February 30"),
+    "the model's own words": (say("D3:3", "+As an AI I own no cat."), "'As an AI' is nothing that people type"),
+    "the model's announcement": (
+        say("D3:3", "Sure, here is Ben's next message: I like the yellow collar."),
+        "\"here is Ben's next message:\" is nothing that people type",
+    ),
+    "a stage direction": (say("D3:3", "+*laughs and leans back*"), "'*laughs and leans back*' is nothing that people"),
+    "a broken encoding": (say("D3:3", "+I was at the CafÃ© Petrel."), "'Ã©' is nothing that people type"),
+    "letters of two alphabets": (say("D3:3", "+I miss Mосhi."), "'Mосhi' is nothing that people type"),
+    "a file": (say("D3:3", "+Look at b5a307e0.jpg."), "'b5a307e0.jpg' is nothing that people type"),
+    "the speaker's name before the words": (say("D3:3", "Ben: I like the yellow collar."), "begins with the name of a speaker"),
     "the weekday of another date": (say("D3:3", "+We meet on Monday, May 9."), "May 9 is no Monday"),
     "what a concept has not": (say("D3:3", "+Mochi has green fur."), "nothing that is stated of Mochi says 'green fur'"),
     "a picture of elsewhere": (

@@ -2,6 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from m2a.memory.quotations import sentence_spans
 from m2a.memory.words import STOP_WORDS, finished_words
 
 
@@ -59,3 +60,16 @@ def test_threads_get_the_same_words():
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda part: [finished_words(text) for text in part], texts))
     assert found == [[[f"running{part}", f"hobbies{part}", f"flies{part}"] for part in range(200)]] * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("I met Dr. Hale. She is kind.", ["I met Dr. Hale.", "She is kind."]),
+        ("Pepita hat am 19. Mai Geburtstag. Ich auch.", ["Pepita hat am 19. Mai Geburtstag.", "Ich auch."]),
+        ("Festen er den 3. maj. Kom!", ["Festen er den 3. maj.", "Kom!"]),
+        ("I am 34. Sam is 29.", ["I am 34.", "Sam is 29."]),
+    ],
+)
+def test_a_full_stop_within_a_sentence_does_not_end_it(text, sentences):
+    assert [text[first:last] for first, last in sentence_spans(text)] == sentences
