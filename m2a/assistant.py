@@ -36,12 +36,14 @@ from m2a.temporary_chats import TemporaryChats
 from m2a.turn_runner import Agents, TurnRunner
 from m2a.types import (
     WHOLE,
+    Change,
     ChatConnection,
     ConnectionWish,
     ConversationPart,
     DateInterval,
     Erasure,
     ErasurePreview,
+    Forgetting,
     Keeping,
     MemoryChanged,
     Message,
@@ -316,19 +318,25 @@ class Assistant:
         """
         return review.keep(self.memory(owner), reply_id, number, text)
 
-    def supersede(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
-        """Replaces the rival `memory_id` with the memory that a turn added; the rival stays as history.
+    def choose(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
+        """Does what a turn offered to do with `memory_id`.
 
-        Returns the changes, none if that memory is no longer a rival. Raises like `undo`.
+        A rival is replaced with the memory that the turn added, and stays as history. A memory that the turn asked about is
+        forgotten, and the others that it asked about are used again. Returns the changes, none if that memory is no longer
+        offered. Raises like `undo`.
         """
         changes = self.explanation(owner, reply_id).changes
         change = next((change for change in changes if change.number == number), None)
-        if change is None or change.changed.entry is None:
+        if change is None:
             raise LookupError("This change no longer exists.")
-        if change.undone or memory_id not in {rival.memory_id for rival in change.changed.rivals}:
+        changed, chosen = change.changed, list[Change]()
+        if changed.change == "asked" and changed.previous is not None and changed.previous.memory_id == memory_id:
+            chosen.append(Forgetting((memory_id,), "the user asked to forget it"))
+        elif changed.entry is not None and memory_id in {rival.memory_id for rival in changed.rivals}:
+            chosen.append(Supersession(memory_id, changed.entry.memory_id, "the user chose the newer one"))
+        if change.undone or not chosen:
             return []
-        replacing = Supersession(memory_id, change.changed.entry.memory_id, "the user chose the newer one")
-        return self.memory(owner).write([replacing], who=THE_USER, trace_of=reply_id)
+        return self.memory(owner).write(chosen, who=THE_USER, trace_of=reply_id)
 
     def waiting_updates(self, owner: str) -> dict[int, bool]:
         """Returns the ids of the replies whose memory update is outstanding, each with whether it was set aside."""

@@ -15,7 +15,7 @@ _RESTS_ON = {
 }
 
 
-_KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expired": "expired"}
+_KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expired": "expired", "asked": "asked about"}
 
 
 def notices(turn: Mapping[str, Any]) -> Iterator[str]:
@@ -53,6 +53,9 @@ def change_line(change: Mapping[str, Any]) -> str:
             return f"Last day noted: {_quoted(entry)}"
         case "withheld":
             return f"No longer mentioned: {_quoted(previous) if previous else 'a memory'}"
+        case "asked":
+            what = _quoted(previous) if previous else "a memory"
+            return f"Forget this? {what} Until you choose, no answer uses it: m2a memory delete, or undo to keep it."
         case "returned":
             return f"Used again: {_quoted(entry)}"
         case _:

@@ -185,3 +185,36 @@ def test_it_stays_kept_back_where_its_conversation_goes_and_its_memories_are_kep
     assert memory.bank.undo(reply, 0)
     assert [one.text for one in memory.bank.entries()] == [SECRET] and len(reaches(memory)) >= 5
     assert memory.indexer.differences(memory.bank.owner) == []
+
+
+def test_what_is_asked_about_reaches_nothing_until_the_user_chooses(memory: Memory) -> None:
+    bank = memory.bank
+    first, second = memory.tell(SECRET), memory.tell(f"My other safe word is {MARKER} too.")
+    other = memory.tell("The boiler is in the cellar.")
+    asked = [KeepingBack(one.memory_id, "the user asked to forget it", asks=True) for one in (first, second)]
+
+    def ask() -> int:
+        return bank.record_change("Please.", "Done.", lambda _: asked).message_id
+
+    reply = ask()
+    assert reaches(memory) == [] and set(bank.asked()) == {1, 2} and bank.kept_back_counts() == {"asked": 2}
+    [changed, *_] = bank.write([Forgetting((1,), "the user asked to forget it")], who="the user", trace_of=reply)
+    assert changed.previous and changed.previous.text == SECRET
+    assert [one.memory_id for one in bank.entries()] == [2, 3] and bank.asked() == {}, "what is not chosen comes back"
+    assert not bank.undo(reply, 0) and bank.undo(reply, 2)
+    assert [one.memory_id for one in bank.entries()] == [1, 2, 3]
+
+    reply = ask()
+    assert reaches(memory) == []
+    keep(memory, Return(1, "chosen"))
+    assert [one.memory_id for one in bank.entries()] == [1, 3] and bank.undo(reply, 1)
+    assert len(bank.entries()) == 3 and memory.indexer.differences(bank.owner) == []
+    assert other.memory_id == 3
+
+
+def test_what_is_asked_about_and_erased_takes_nothing_else_along(memory: Memory) -> None:
+    first, second = memory.tell(SECRET), memory.tell("My dentist is Dr Weber.")
+    asked = [KeepingBack(one.memory_id, "the user asked to forget it", asks=True) for one in (first, second)]
+    memory.bank.record_change("Please.", "Done.", lambda _: asked)
+    memory.bank.erase(Erasure("memory", first.memory_id))
+    assert set(memory.bank.asked()) == {second.memory_id}

@@ -82,8 +82,15 @@ def test_what_comes_back_together_is_told_once_and_all_else_has_its_own_undo() -
 def test_a_rival_is_offered_to_be_replaced() -> None:
     notice = memory_html([RecordedChange(0, MemoryChanged("added", NEW, rivals=(OLD,)))], reply_id=12)
     assert "I also keep" in notice and "(3 May 2026)" in notice
-    assert 'data-act="supersede" data-reply="12" data-number="0" data-memory="1"' in notice
+    assert 'data-act="choose" data-reply="12" data-number="0" data-memory="1"' in notice
     assert 'aria-label="Replace it: My PIN is &lt;4711&gt;."' in notice
+
+
+def test_what_may_be_meant_by_a_request_to_forget_is_asked_with_two_buttons() -> None:
+    notice = memory_html([RecordedChange(0, MemoryChanged("asked", None, OLD))], reply_id=12)
+    assert "<strong>Forget this?</strong>" in notice and "Until you choose, no answer uses" in notice
+    assert 'data-act="choose" data-reply="12" data-number="0" data-memory="1"' in notice
+    assert 'data-act="undo" data-reply="12" data-number="0"' in notice and ">Keep it<" in notice
 
 
 def test_what_was_undone_has_no_button() -> None:

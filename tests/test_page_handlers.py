@@ -174,14 +174,14 @@ async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: 
     told, tab = Told(assistant), request(assistant)
     [opened] = await all_of(panel.on_open(click(conversation=told.conversation_id), tab))
     assert opened.history is not None
-    for act in ("undo", "insist", "supersede"):
+    for act in ("undo", "insist", "choose"):
         assert f'data-act="{act}" data-reply="{told.reply_id}" data-number="0"' in opened.history
     assert "2 changes that you did not ask for were not made." in opened.history and "<b>2" not in opened.history
 
     here = (told.conversation_id, 80)
     first = click(reply_id=told.reply_id, number=0, memory_id=told.rival_id)
     for _twice in range(2):
-        [shown] = [one for one in panel.on_supersede(*here, first, tab) if isinstance(one, str)]
+        [shown] = [one for one in panel.on_choose(*here, first, tab) if isinstance(one, str)]
         assert told.texts == ["Ivo is 34."] and "Changed" in shown and "I also keep" not in shown
     for _twice in range(2):
         [shown] = [one for one in panel.on_insist(*here, first, tab) if isinstance(one, str)]
@@ -208,7 +208,7 @@ async def test_a_click_that_names_nothing_changes_nothing(
 ) -> None:
     told = Told(assistant)
     before = told.texts
-    for handler in (panel.on_undo, panel.on_insist, panel.on_supersede):
+    for handler in (panel.on_undo, panel.on_insist, panel.on_choose):
         handler(told.conversation_id, 80, click(**numbers), request(assistant))
     assert told.texts == before
 
@@ -220,7 +220,7 @@ async def test_another_owner_undoes_nothing_here(assistant: Assistant, panel: Ch
         username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
     )
     named = click(reply_id=told.reply_id, number=0, memory_id=told.rival_id)
-    for handler in (panel.on_undo, panel.on_insist, panel.on_supersede):
+    for handler in (panel.on_undo, panel.on_insist, panel.on_choose):
         outputs = handler(told.conversation_id, 80, named, stranger)
         assert "Ivo" not in str(outputs)
     assert told.texts == before

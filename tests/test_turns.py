@@ -456,13 +456,30 @@ async def test_the_user_may_put_the_new_in_the_place_of_a_rival(assistant, polic
     remember(policy, of_this_turn(AddMemory, text="Bobo loves the red ball.", rivals=(1,)))
     [added] = only(MemoryChanged, await turn(assistant, "Bobo loves the red ball"))
     assert [rival.memory_id for rival in added.rivals] == [1]
-    assert [one.change for one in assistant.supersede(owner, 4, 0, 1)] == ["replaced"]
-    assert assistant.supersede(owner, 4, 0, 1) == []
+    assert [one.change for one in assistant.choose(owner, 4, 0, 1)] == ["replaced"]
+    assert assistant.choose(owner, 4, 0, 1) == []
     assert [entry.text for entry in bank.entries()] == ["Bobo loves the red ball."]
     kept, replaced = assistant.explanation(owner, 4).changes
     assert kept.changed.rivals == () and replaced.changed.previous.text == "Bobo loves the blue ball."
     assert assistant.undo(owner, 4, replaced.number)
     assert len(bank.entries()) == 2
+
+
+async def test_the_user_forgets_one_of_those_that_a_turn_asked_about(assistant, policy):
+    owner, bank = assistant.local_owner, assistant.memory(assistant.local_owner)
+    await told_about_bobo(assistant, policy)
+    remember(policy, of_this_turn(AddMemory, text="Bobo loves the red ball."))
+    await turn(assistant, "Bobo loves the red ball")
+    asking = [of_this_turn(DeleteMemory, memory_id=one, reason="the user asked", asks=True) for one in (1, 2)]
+    remember(policy, *asking)
+    changed = only(MemoryChanged, await turn(assistant, "I never told you about Bobo"))
+    assert [(one.change, one.previous.memory_id) for one in changed] == [("asked", 1), ("asked", 2)]
+    assert bank.entries() == [] and set(bank.asked()) == {1, 2}
+    assert [one.change for one in assistant.choose(owner, 6, 1, 2)] == ["forgotten"]
+    assert assistant.choose(owner, 6, 0, 1) == [] and [entry.memory_id for entry in bank.entries()] == [1]
+    back, forgotten = assistant.explanation(owner, 6).changes
+    assert (back.changed.change, back.undone, forgotten.changed.change) == ("asked", True, "forgotten")
+    assert await asyncio.to_thread(verify, assistant.stores) == []
 
 
 async def test_a_policy_may_be_spared_what_is_far(assistant, policy):

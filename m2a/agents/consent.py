@@ -30,7 +30,6 @@ from m2a.types import (
     Refusal,
     Replacement,
     Restoration,
-    Supersession,
 )
 from models.chat_model import MalformedReplyError
 
@@ -325,7 +324,7 @@ def _decide(item: _Open, verdict: Verdict | str, material: _Material) -> None:
         return
     proposal = item.proposal
     change = proposal.change
-    if isinstance(change, Forgetting | Restoration | Supersession):
+    if not isinstance(change, Addition | Replacement):
         if verdict.rests_on != "stated" or not verdict.user_says_so:
             item.reason = _NOT_SAID
         elif proposal.memory is not None and not verdict.nothing_lost:

@@ -97,6 +97,7 @@ class MemoryManager:
         records = [record for context in state.context for record in records_of(context)]
         photos = await in_thread(self._photos.named, records, state)
         state = replace(state, stage="manage update", request=request, steps=(), recalled=(*state.recalled, *photos))
+        state = replace(state, asked=tuple((await in_thread(self._bank.asked)).values()))
         proposed, state = await self._proposer.propose(state, meter)
         if not proposed.proposals:
             return Update(refusals=proposed.refusals)

@@ -24,8 +24,6 @@ from models.captioner import Captioner
 WRITES_AT_MOST = 10
 MISSING_CHARACTERS = 200
 NOTHING_LIKE_IT = "I found nothing like it, in my memory or in what you told me."
-MAY_BE_MEANT = "You may want this forgotten; I was not sure."
-OFFERED_AT_MOST = 3
 _WORDED = ("text", "words", "rest", "reason", "request")  # fields of writes
 _ASKS_OR_ANNOUNCES = ("?", ":", "]")  # "]" ends the mark of a pasted text
 _TELLING_WORDS = 2  # a sentence with fewer, such as "Good morning." or "All is well.", hardly tells anything
@@ -84,7 +82,9 @@ class Proposer:
             if asks_policy:
                 answer_start = len(state.steps)  # malformed attempts before it do not belong to this answer
             if isinstance(action, Finish):
-                for refusal in await in_thread(self._refusals_at_end, state, action):
+                if action.missing:
+                    missing = shorten(one_line(action.missing), MISSING_CHARACTERS)
+                    refusal = Refusal(f"Forget “{missing}”", NOTHING_LIKE_IT, None)
                     refusals[refusal.text] = refusal
                 break
             if isinstance(action, Write):
@@ -135,29 +135,16 @@ class Proposer:
         observation = Staged(change) if len(staged) < WRITES_AT_MOST else Rejected(TOO_MANY)
         return Step(action, observation), self._proposal(action, change)
 
-    def _refusals_at_end(self, state: TurnState, action: Finish) -> list[Refusal]:
-        """Returns what could not be found to forget, and offers to forget the memories that may be meant."""
-        refusals = []
-        if action.missing:
-            missing = shorten(one_line(action.missing), MISSING_CHARACTERS)
-            refusals.append(Refusal(f"Forget “{missing}”", NOTHING_LIKE_IT, None))
-        own = (state.message.message_id, state.message.message_id)
-        for memory_id in action.doubtful_ids[:OFFERED_AT_MOST]:
-            deletion = DeleteMemory(memory_id=memory_id, reason="The user asked to forget it.", evidence_ids=(own,))
-            _step, proposal = self._stage(state, deletion, ())
-            if proposal is not None:
-                refusals.append(refusal_of(proposal, MAY_BE_MEANT))
-        return refusals
-
     def _proposal(self, action: Write, change: Change) -> Proposal:
         """Returns the change with what the consent check sees of it."""
         memory_id = action.corrects if type(action) is AddMemory else getattr(action, "memory_id", None)
         memory = None
         if memory_id is not None:
-            memory = self._bank.entry(memory_id) or self._bank.replaced_entries([memory_id])[memory_id]
+            known = (self._bank.entry(memory_id), self._bank.asked().get(memory_id))
+            memory = next(filter(None, known), None) or self._bank.replaced_entries([memory_id])[memory_id]
         words = getattr(action, "words", "")
         sentences: tuple[str, ...] = ()
-        if isinstance(action, DeleteMemory) and not words and memory is not None:
+        if isinstance(action, DeleteMemory) and not words and memory is not None and self._policy.consent is not None:
             memory_words = set(finished_words(memory.text))
             going = words_going(self._bank, action)
             sentences = tuple(sentence for sentence in going if set(finished_words(sentence)) - memory_words)

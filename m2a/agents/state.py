@@ -194,6 +194,7 @@ class TurnState:
     - `request` is the ChatAgent's request to the MemoryManager, and `context` the results of queries.
     - `steps` are those of the current stage, and `planned` actions count only in their own stage.
     - `changes` are, in the update stages, those that the previous turn made to the memory.
+    - `asked` are the memories of which the user has yet to say whether to forget them; no prompt may hold them.
     - `untouched` are sentences of `message` that an update asks of once more, since what it would write says nothing of them.
     - `people` are the names of several speakers who all count as the user, and `parts` their texts in `message`.
     - `is_temporary` is whether the turn belongs to a temporary chat, of which nothing is kept.
@@ -218,6 +219,7 @@ class TurnState:
     changes: tuple[MemoryChanged, ...] = ()
     revisions: Revisions = field(default_factory=dict)
     planned: Planned | None = None
+    asked: tuple[MemoryEntry, ...] = ()
     untouched: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()

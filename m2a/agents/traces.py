@@ -129,7 +129,11 @@ class _Records:
     def change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
         """Returns the change, or None if its entry was forgotten or kept back meanwhile."""
         entry = self._entries.get(stored["memory_id"])
-        subject = self._entries.get(stored["previous_id"]) if stored["change"] == "withheld" else entry
+        is_kept_back = stored["change"] in ("withheld", "asked")
+        subject = self._entries.get(stored["previous_id"]) if is_kept_back else entry
+        is_answered = stored["change"] == "asked" and stored.get("undone")
+        if is_answered and stored["previous_id"] not in self._live:
+            return None
         if stored["change"] != "forgotten" and subject is None and not stored.get("undone"):
             return None
         rivals: tuple[MemoryEntry, ...] = ()

@@ -24,6 +24,7 @@ from m2a.types import (
     EvidenceRange,
     Forgetting,
     ForgetWords,
+    KeepingBack,
     MemoryEntry,
     Message,
     MessageSpan,
@@ -34,6 +35,7 @@ from m2a.types import (
     Restoration,
     RestoreMemory,
     RestsOn,
+    Return,
 )
 from models.captioner import together
 
@@ -49,6 +51,8 @@ _WHY_ADDED: Mapping[RestsOn, Reason] = {
 def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
     """Returns the change that the action asks for. Raises `RejectedWriteError` with a sentence for the writer."""
     if isinstance(action, RestoreMemory):
+        if action.memory_id in bank.asked():
+            return Return(action.memory_id, "the user chose it in the memory")
         if action.memory_id not in bank.replaced_entries([action.memory_id]):
             raise RejectedWriteError(f"No memory {action.memory_id} was replaced by another one.")
         return Restoration(action.memory_id, "the user said that both are true")
@@ -59,7 +63,7 @@ def draft_change(bank: MemoryBank, state: TurnState, action: Write) -> Change:
     if not any(first <= new <= last for first, last in evidence):
         raise RejectedWriteError(f"The evidence must include the message in which the user said it: [{new}, {new}].")
     if isinstance(action, DeleteMemory):
-        return _forgetting_of_memory(bank, state, action)
+        return _keeping_back(bank, state, action) if action.asks else _forgetting_of_memory(bank, state, action)
     previous = _live_entry(bank, action.memory_id) if isinstance(action, ReplaceMemory) else None
     for memory_id in (action.corrects, *action.rivals):
         if memory_id is not None:
@@ -84,8 +88,14 @@ def words_going(bank: MemoryBank, action: DeleteMemory) -> list[str]:
     return words
 
 
-def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> Forgetting:
+def _keeping_back(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> KeepingBack:
     entry = _live_entry(bank, action.memory_id)
+    spans = _request(entry.text, action.request, state.message)
+    return KeepingBack(entry.memory_id, "the user asked to forget it", asks=True, spans=tuple(spans))
+
+
+def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemory) -> Forgetting:
+    entry = bank.asked().get(action.memory_id) or _live_entry(bank, action.memory_id)
     rest = _rest(bank, entry, action)
     forgotten = action.words.strip() or entry.text
     spans: list[MessageSpan] = []

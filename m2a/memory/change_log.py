@@ -1,7 +1,7 @@
 """Records in a reply's trace what its update changed and refused, so that it can be reported, undone or made after all."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
@@ -140,6 +140,22 @@ def append(
     }
     write_steps(unit, reply_id, steps | extended)
     held_memories.note(unit, reply_id, len(steps.get("refusals", ())), refusals)
+
+
+def settle_asked(unit: UnitOfWork, forgetting_ids: Collection[int]) -> None:
+    """Marks as undone what these forgettings kept back until the user would choose: the user has chosen."""
+    asking = select(trace.c.message_id).where(unit.owns(trace), trace.c.changes > 0, trace.c.steps.contains('"asked"'))
+    for reply_id in unit.scalars(asking).all() if forgetting_ids else ():
+        steps = read_steps(unit, reply_id) or {}
+        settled = [
+            stored
+            for stored in steps.get("changes", ())
+            if stored["change"] == "asked" and stored["forgetting_id"] in forgetting_ids
+        ]
+        for stored in settled:
+            stored["undone"] = True
+        if settled:
+            write_steps(unit, reply_id, steps)
 
 
 def numbered(steps: Mapping[str, Any], what: Literal["changes", "refusals"], number: int) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, TypeVar
 
+from m2a.memory import kept_back
 from m2a.memory.attribution import Attribution
-from m2a.memory.change_log import dump_changed
+from m2a.memory.change_log import dump_changed, settle_asked
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.keeper import KEPT, Keeper
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
@@ -19,6 +20,7 @@ from m2a.types import (
     EvidenceRange,
     Forgetting,
     Keeping,
+    KeepingBack,
     MemoryChanged,
     MemoryEntry,
     Replacement,
@@ -55,7 +57,7 @@ class ChangeWriter:
 
     def in_log(self, unit: UnitOfWork, change: AnyChange) -> AnyChange:
         """Returns the change with its spans converted from messages as they read now to messages as logged."""
-        if isinstance(change, Forgetting):
+        if isinstance(change, Forgetting | KeepingBack):
             return replace(change, spans=tuple(sorted(self._forgetter.in_log(unit, change.spans))))
         return change
 
@@ -65,6 +67,7 @@ class ChangeWriter:
         """Like `apply`, for changes whose spans refer to messages as logged."""
         by = Attribution(who, "", now)
         written: list[WrittenChange] = []
+        asked = [change.memory_id for change in changes if isinstance(change, KeepingBack) and change.asks]
         for change in changes:
             match change:
                 case Addition():
@@ -77,8 +80,10 @@ class ChangeWriter:
                     written += self._forget(unit, change, by)
                 case Restoration():
                     written += self._restore(unit, change, by)
+                case KeepingBack(asks=True) if change.memory_id in kept_back.asked_with(unit, [change.memory_id]):
+                    pass  # it corrects another that is asked about, and went with it
                 case _:
-                    written.append(_written(*self.keeper.apply(unit, change, who=who, now=now)))
+                    written.append(_written(*self.keeper.apply(unit, change, who=who, now=now, leaving=asked)))
         return written
 
     def undo(self, unit: UnitOfWork, stored: Mapping[str, Any], *, who: str, now: datetime) -> None:
@@ -157,8 +162,16 @@ class ChangeWriter:
     def _forget(self, unit: UnitOfWork, change: Forgetting, by: Attribution) -> list[WrittenChange]:
         """Forgets each named entry as a change of its own, which can be undone by itself; all of them withhold the spans.
 
-        The rest that stays is added first, because words and photos that a live entry rests on are not withheld.
+        The rest that stays is added first, because words and photos that a live entry rests on are not withheld. If the user
+        was asked about an entry, this is the answer: what was asked about with it is used again.
         """
+        spans = set(change.spans)
+        asked = kept_back.asked_with(unit, change.memory_ids)
+        for asked_id in asked.keys() & set(change.memory_ids):
+            spans |= self._forgetter.request_of(unit, asked[asked_id])
+        for question_id in set(asked.values()):
+            self._forgetter.undo(unit, question_id, by.because("taken back"))
+        settle_asked(unit, asked.values())
         named = self._semantic.get(unit, change.memory_ids)
         if unknown := set(change.memory_ids) - named.keys():
             raise RejectedWriteError(f"There is no memory {min(unknown)}.")
@@ -176,7 +189,7 @@ class ChangeWriter:
                 # It was forgotten together with an earlier one.
                 undo = {"forgetting_id": written[-1].stored["forgetting_id"]}
             else:
-                forgetting_id = self._forgetter.forget(unit, memory_id, change.spans, by.because(change.why))
+                forgetting_id = self._forgetter.forget(unit, memory_id, spans, by.because(change.why))
                 along = self._forgetter.taken_along(unit, forgetting_id)
                 undo = {"forgetting_id": forgetting_id, "taken_along": along}
             previous = None if memory_id is None else named[memory_id]

@@ -24,6 +24,7 @@ _CHANGES: Mapping[KeptBackReason | None, EntryChange] = {
     None: "deleted",
     "unmentioned": "withheld",
     "expired": "expired",
+    "asked": "withheld",
 }
 
 
@@ -89,6 +90,17 @@ class Forgetter:
             forgotten_entry, forgotten_entry.c.forgetting_id == forgetting_id, forgotten_entry.c.was_alive
         )
         return max(0, were_live - 1)
+
+    def request_of(self, unit: UnitOfWork, forgetting_id: int) -> set[MessageSpan]:
+        """Returns the words that a forgetting withholds in messages after all evidence of its entries, as logged."""
+        ids = unit.scalars(
+            select(forgotten_entry.c.memory_id).where(
+                unit.owns(forgotten_entry), forgotten_entry.c.forgetting_id == forgetting_id
+            )
+        ).all()
+        newest = max((n for gone in self._semantic.gone(unit, ids) for n in gone.evidence_message_ids()), default=0)
+        spans = withheld_spans(unit, withheld_by(unit, forgetting_id))
+        return {MessageSpan(number, *span) for number, found in spans.items() if number > newest for span in found}
 
     def undo(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Undoes a forgetting: revives its entries and gives back the words and photos. Raises `RejectedWriteError`."""

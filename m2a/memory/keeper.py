@@ -1,11 +1,12 @@
 """Pins memories, sets their last day, keeps them back from answers and allows them again, and undoes these changes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, datetime
 from typing import Any
 
 from m2a.memory import kept_back
 from m2a.memory.attribution import Attribution
+from m2a.memory.change_log import settle_asked
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import entry
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
@@ -14,7 +15,7 @@ from m2a.types import Dating, EntryChange, Keeping, KeepingBack, MemoryChanged, 
 
 PINS = 10  # at most, since every prompt includes them
 LONGEST_PIN = 1_000  # characters
-KEPT = ("pinned", "unpinned", "dated", "withheld", "returned")  # the kinds of changes made here
+KEPT = ("pinned", "unpinned", "dated", "withheld", "asked", "returned")  # the kinds of changes made here
 
 
 class Keeper:
@@ -25,9 +26,9 @@ class Keeper:
         self._forgetter = forgetter
 
     def apply(
-        self, unit: UnitOfWork, change: Keeping, *, who: str, now: datetime
+        self, unit: UnitOfWork, change: Keeping, *, who: str, now: datetime, leaving: Collection[int] = ()
     ) -> tuple[MemoryChanged, dict[str, Any]]:
-        """Makes the change. Returns it with the data needed to undo it."""
+        """Makes the change. Returns it with the data needed to undo it. `leaving` are entries that are kept back with it."""
         by = Attribution(who, change.why, now)
         match change:
             case Pinning():
@@ -36,16 +37,23 @@ class Keeper:
                 return self._date(unit, change, by)
             case KeepingBack():
                 memory = self._live_entry(unit, change.memory_id)
-                forgetting_id = self._forgetter.forget(unit, memory.memory_id, (), by, keeping="unmentioned")
+                forgetting_id = self._forgetter.forget(
+                    unit,
+                    memory.memory_id,
+                    change.spans,
+                    by,
+                    keeping="asked" if change.asks else "unmentioned",
+                    leaving=leaving,
+                )
                 undo = {"forgetting_id": forgetting_id, "taken_along": self._forgetter.taken_along(unit, forgetting_id)}
-                return MemoryChanged("withheld", None, memory), undo
+                return MemoryChanged("asked" if change.asks else "withheld", None, memory), undo
             case Return():
                 return self._return(unit, change, by)
 
     def undo(self, unit: UnitOfWork, stored: Mapping[str, Any], by: Attribution) -> None:
         """Undoes a change, given its form in the trace."""
         match stored["change"]:
-            case "withheld":
+            case "withheld" | "asked":
                 current = kept_back.forgetting_of(unit, stored["previous_id"])
                 if current is None or current[0] != stored["forgetting_id"]:
                     raise RejectedWriteError("This memory is already used again.")
@@ -107,6 +115,7 @@ class Keeper:
             raise RejectedWriteError("This memory is no longer kept back.")
         forgetting_id, reason = current
         self._forgetter.undo(unit, forgetting_id, by)
+        settle_asked(unit, [forgetting_id])
         memory = self._semantic.get(unit, [change.memory_id]).get(change.memory_id)
         if memory is None:
             raise RejectedWriteError("Another memory now says the same and is used; this one stays unused.")

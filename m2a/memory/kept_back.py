@@ -1,4 +1,5 @@
-"""Memories that are kept but used in no answer: those that the owner asked not to mention, and those that have expired.
+"""Memories that are kept but used in no answer: those that the owner asked not to mention, those that have expired, and those of
+which the owner has yet to say whether to forget them.
 
 Only the owner's own page may show them.
 """
@@ -68,6 +69,16 @@ def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason
     this = unit.owns(kept_back) & (kept_back.c.memory_id == memory_id)
     row = unit.execute(select(kept_back.c.forgetting_id, kept_back.c.reason).where(this)).first()
     return None if row is None else (row.forgetting_id, row.reason)
+
+
+def asked_with(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, int]:
+    """Returns, by memory id, the forgettings that keep back what was asked about together with the entries among the ids."""
+    of_questions = unit.owns(kept_back) & (kept_back.c.reason == "asked")
+    times = select(kept_back.c.kept_at).where(of_questions, kept_back.c.memory_id.in_(sorted(memory_ids)))
+    rows = unit.execute(
+        select(kept_back.c.memory_id, kept_back.c.forgetting_id).where(of_questions, kept_back.c.kept_at.in_(times))
+    )
+    return {row.memory_id: row.forgetting_id for row in rows}
 
 
 def forgettings_of(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, int]:

@@ -38,6 +38,7 @@ from m2a.types import (
 )
 
 STANDING_PREFERENCES = 10
+ASKED_AT_MOST = 20  # newest first
 
 
 class MemoryReader:
@@ -198,6 +199,12 @@ class MemoryReader:
         """Returns the kept-back memories among the ids, by id."""
         with self._database.read(self.owner) as unit:
             return kept_back.among_ids(unit, self._semantic, memory_ids)
+
+    def asked(self) -> dict[int, MemoryEntry]:
+        """Returns, by id, the memories of which the user has yet to say whether to forget them."""
+        with self._database.read(self.owner) as unit:
+            asked = kept_back.listed(unit, self._semantic, reason="asked", count=ASKED_AT_MOST)
+            return {kept.entry.memory_id: kept.entry for kept in asked}
 
     def kept_back_counts(self) -> dict[KeptBackReason, int]:
         """Returns the number of kept-back memories for each reason."""

@@ -160,6 +160,8 @@ class DeleteMemory(_Write):
         "it.",
     )
     request: str = Field(default="", description=_REQUEST)
+    # It may not be what is meant: it is kept back until the user says so. Only the offline rules ask.
+    asks: SkipJsonSchema[bool] = False
 
 
 class ForgetWords(_Write):
@@ -184,8 +186,6 @@ class Finish(_Action):
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
     missing: str = Field(default="", description="What the user wants forgotten and nothing holds.")
-    # Only the offline rules use this, so the model's schema leaves it out.
-    doubtful_ids: SkipJsonSchema[tuple[Id, ...]] = ()
 
 
 Action = (

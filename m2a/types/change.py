@@ -89,9 +89,6 @@ class Restoration:
     why: Reason
 
 
-Change = Addition | Replacement | Supersession | Forgetting | Restoration
-
-
 # Why a memory was not written: the check refused it, it waits for review, or its category is never remembered.
 Held = Literal["check", "review", "category"]
 
@@ -116,10 +113,16 @@ class Dating:
 
 @dataclass(frozen=True, slots=True)
 class KeepingBack:
-    """Keeps a live entry but no longer uses it: only its owner's page still shows it and its words."""
+    """Keeps a live entry but no longer uses it: only its owner's page still shows it and its words.
+
+    With `asks`, the user may have asked to forget it: those kept back at the same time stay so until the user forgets one of
+    them or lets them be used again. `spans` are the words of the request.
+    """
 
     memory_id: int
     why: Reason
+    asks: bool = False
+    spans: tuple[MessageSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +133,9 @@ class Return:
     why: Reason
 
 
-# Changes that only the user makes, by hand.
+# How an entry is kept, which the user changes by hand.
 Keeping = Pinning | Dating | KeepingBack | Return
+Change = Addition | Replacement | Supersession | Forgetting | Restoration | KeepingBack | Return
 
 
 @dataclass(frozen=True, slots=True)

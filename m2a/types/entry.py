@@ -12,8 +12,9 @@ MemoryKind = Literal["event", "fact", "preference", "procedure"]
 # shows. Entries that a language model wrote before its changes were checked are "unchecked".
 RestsOn = Literal["stated", "agreed", "shown", "unchecked"]
 
-# Why an entry is kept but not used: the user asked not to mention it, or its last day has passed.
-KeptBackReason = Literal["unmentioned", "expired"]
+# Why an entry is kept but not used: the user asked not to mention it, its last day has passed, or the user may have asked to
+# forget it and has not yet said which of several they mean.
+KeptBackReason = Literal["unmentioned", "expired", "asked"]
 
 
 class EvidenceRange(NamedTuple):

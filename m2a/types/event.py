@@ -67,11 +67,21 @@ class MemoryChanged:
     - `forgotten`: `previous` was forgotten, or, if it is None, words that only a message contained.
     - `restored`: `entry` is live again.
     - `pinned`, `unpinned`, `dated` (it has another last day) and `returned` (it is used again) concern `entry`.
-    - `withheld` (it is kept but not used) concerns `previous`.
+    - `withheld` (it is kept but not used) and `asked` (the same, until the user says whether to forget it) concern `previous`.
     """
 
     change: Literal[
-        "added", "corrected", "replaced", "forgotten", "restored", "pinned", "unpinned", "dated", "withheld", "returned"
+        "added",
+        "corrected",
+        "replaced",
+        "forgotten",
+        "restored",
+        "pinned",
+        "unpinned",
+        "dated",
+        "withheld",
+        "asked",
+        "returned",
     ]
     entry: MemoryEntry | None
     previous: MemoryEntry | None = None

@@ -40,7 +40,7 @@ element.addEventListener('click', (click) => {
   const button = click.target.closest('[data-example], [data-earlier], [data-retry], [data-act], [data-edit-message]');
   if (!button) return;
   const {act, reply, number, memory} = button.dataset;
-  if (['undo', 'insist', 'supersede'].includes(act)) {
+  if (['undo', 'insist', 'choose'].includes(act)) {
     trigger(act, {reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0)});
   }
   if ('example' in button.dataset) trigger('example', {index: Number(button.dataset.example)});
@@ -147,7 +147,7 @@ class ChatPanel:
             connect(self.history.resend, streamed(self.resending.on_resend), self.current, self.parts),
             connect(self.history.undo, self.on_undo, [self.current, self.shown], self.parts),
             connect(self.history.insist, self.on_insist, [self.current, self.shown], self.parts),
-            connect(self.history.supersede, self.on_supersede, [self.current, self.shown], self.parts),
+            connect(self.history.choose, self.on_choose, [self.current, self.shown], self.parts),
         ]
 
     def connect_memory(self, tell: Callable[..., Any], acts: Sequence[Any]) -> Any:
@@ -281,9 +281,9 @@ class ChatPanel:
         """Does what was asked for and was not done."""
         return self._acted(current, shown, event, request, self._assistant.insist)
 
-    def on_supersede(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+    def on_choose(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Puts a memory in the place of another that it was kept beside."""
-        return self._acted(current, shown, event, request, self._assistant.supersede, "memory_id")
+        return self._acted(current, shown, event, request, self._assistant.choose, "memory_id")
 
     def _acted(
         self,

@@ -12,13 +12,18 @@ from m2a.ui.evidence import memory_link
 from m2a.ui.forgotten_list import FORGOTTEN
 from m2a.ui.request import number_of
 
-_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired"}
-_SINCE: dict[KeptBackReason, str] = {"unmentioned": "not mentioned since", "expired": "expired; not used since"}
+_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Asked about"}
+_SINCE: dict[KeptBackReason, str] = {
+    "unmentioned": "not mentioned since",
+    "expired": "expired; not used since",
+    "asked": "not used since",
+}
 _WHY: dict[KeptBackReason, str] = {
     "unmentioned": "You asked me not to mention this. I keep it and show it here, but no answer uses it.",
     "expired": "Its last day has passed. I keep it and show it here, but no answer uses it.",
+    "asked": "You may have asked to forget this; I was not sure. I keep it and show it here, but no answer uses it.",
 }
-_BACK: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again"}
+_BACK: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again", "asked": "Keep it"}
 _LENGTHS = ((1, "Tomorrow"), (7, "In a week"), (30, "In a month"), (365, "In a year"))
 _LONGEST = 3_653  # days
 _WHY_CHOSEN: Reason = "the user chose it in the memory"

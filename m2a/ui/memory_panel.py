@@ -30,7 +30,7 @@ LONGEST_SEARCH = 400
 
 # The page's script hands every click and form of the panel in here, as an event with the name of what it asks for.
 _EVENTS = ["show", "find", "about", "leaf", "memory", "back", "keep"]
-_EVENTS += ["edit", "restore", "forget", "undo", "insist", "supersede", "tell"]
+_EVENTS += ["edit", "restore", "forget", "undo", "insist", "choose", "tell"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class MemoryPanel:
                 (self.listed.keep, self.on_keep),
                 (self.listed.undo, self.on_undo),
                 (self.listed.insist, self.on_insist),
-                (self.listed.supersede, self.on_supersede),
+                (self.listed.choose, self.on_choose),
             )
         ]
         kept = self.review.connect(page, [*chat.changes, *acts])
@@ -252,8 +252,8 @@ class MemoryPanel:
     def on_insist(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         return self._acted(view, event, request, self._assistant.insist)
 
-    def on_supersede(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.supersede, "memory_id")
+    def on_choose(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        return self._acted(view, event, request, self._assistant.choose, "memory_id")
 
     def _acted(
         self, view: str, event: gr.EventData, request: gr.Request, act: Callable[..., object], *further: str

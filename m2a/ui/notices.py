@@ -12,6 +12,8 @@ from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
     "forgotten": "I no longer find, show or use it, not even in our conversations. It is not erased from the disk.",
+    "asked": "You may want this forgotten; I was not sure. Until you choose, no answer uses what I ask about, or the words it "
+    "came from. If you forget one, I use the others again.",
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
     "pinned": "It stands first in the list of Memory, and goes along with every message to a language model.",
 }
@@ -92,7 +94,11 @@ def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, note:
     title, words = _told(changed)
     said = (_NOTES.get(changed.change) if note else "") or _basis(changed.entry)
     small = _along(recorded.taken_along) + (f" <small>{said}</small>" if said else "")
-    undo = _button("Undo", "undo", reply_id, recorded.number, about=changed.entry or changed.previous)
+    about = changed.entry or changed.previous
+    undo = _button("Keep it" if changed.change == "asked" else "Undo", "undo", reply_id, recorded.number, about=about)
+    if changed.change == "asked" and about is not None:
+        forget = _button("Forget it", "choose", reply_id, recorded.number, about=about, memory_id=about.memory_id)
+        undo = f'<span class="m-pair">{forget}{undo}</span>'
     if changed.change == "forgotten" and (erase := _erase(recorded, reply_id)):
         undo = f'<span class="m-pair">{undo}{erase}</span>'
     rivals = "".join(_rival(rival, reply_id, recorded.number) for rival in changed.rivals)
@@ -147,6 +153,8 @@ def _told(changed: MemoryChanged) -> tuple[str, str]:
             return (f"Used until {markup.day(last_day)}" if last_day else "Used without a last day"), entry
         case "withheld":
             return "No longer mentioned", previous or "a memory"
+        case "asked":
+            return "Forget this?", previous or "a memory"
         case "returned":
             return "Used again", entry
 
@@ -160,7 +168,7 @@ def _undone(changed: MemoryChanged) -> str:
             return f"{entry or 'This'} is an earlier version again."
         case "pinned" | "unpinned" | "dated":
             return f"{entry or 'This memory'} is as it was before."
-        case "withheld":
+        case "withheld" | "asked":
             return f"I use {previous or 'this memory'} again."
         case "returned":
             return f"I have stopped using {entry or 'this memory'} again."
@@ -170,7 +178,7 @@ def _undone(changed: MemoryChanged) -> str:
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
     kept = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
-    replace = _button("Replace it", "supersede", reply_id, number, about=rival, memory_id=rival.memory_id)
+    replace = _button("Replace it", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
     return f"<div>{kept}</div>{replace}"
 
 

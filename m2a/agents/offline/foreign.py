@@ -98,9 +98,9 @@ def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | Non
 
 
 def may_be_meant(request: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-    """The memories in another language that share a word with a request to forget, the newest first."""
+    """The memories that share a word with a request to forget, the newest first."""
     wanted = _words(request)
-    meant = [entry for entry in entries if not is_english(entry.text) and _shared(wanted, _words(entry.text))]
+    meant = [entry for entry in entries if _shared(wanted, _words(entry.text))]
     return sorted(meant, key=lambda entry: entry.memory_id, reverse=True)
 
 

@@ -8,13 +8,19 @@ from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
 from m2a.agents.offline.foreign import (
     asks_to_forget,
-    may_be_meant,
     meant_by,
     names_anything,
     says_that_it_changed,
     told_before,
 )
-from m2a.agents.offline.forgetting import find_forgotten, forgotten_words, may_be_forgotten, what_is_meant, what_stays
+from m2a.agents.offline.forgetting import (
+    find_forgotten,
+    forgets_none,
+    forgotten_words,
+    may_be_forgotten,
+    what_is_meant,
+    what_stays,
+)
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.people import are_several, own_memories, takes_back
 from m2a.agents.offline.pictured import is_pictured
@@ -49,11 +55,10 @@ _DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # computed, and in
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is written once all is searched. `missing` was to be forgotten and is not there, `doubtful` may be what was meant."""
+    """What is written once all is searched. `missing` was to be forgotten and is not there."""
 
     writes: tuple[Action, ...]
     missing: tuple[str, ...]
-    doubtful_ids: tuple[int, ...]
 
 
 class Writes:
@@ -81,7 +86,7 @@ class Writes:
                         return further
                     if not isinstance(done[further], Rejected):
                         break
-        return Finish(missing=", ".join(plan.missing), doubtful_ids=plan.doubtful_ids)
+        return Finish(missing=", ".join(plan.missing))
 
     def _plan(self, state: TurnState, reading: Reading) -> _Plan:
         searched = replace(
@@ -99,26 +104,20 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     gone: set[int] = set()
     missing: list[str] = []
     writes: list[Action] = list(_restored(state)) if reading.restores else []
+    doubtful: dict[int, str] = {}
     for what in reading.forgets[:_FORGETS]:
-        forgotten = _forget(state, what, found, newest, gone, sense)
-        writes += forgotten
-        if not forgotten:
+        if state.asked and forgets_none(what):
+            writes += _kept_after_all(state)
+        elif forgotten := _forget(state, what, found, newest, gone, sense):
+            writes += forgotten
+        elif maybe := may_be_forgotten(what, found.without(gone), sense, surely_asks=not reading.otherwise):
+            doubtful |= {entry.memory_id: what for entry in maybe}
+        elif not state.asked:
             missing.append(what.strip(" ."))
     observations = reading.observations
-    doubtful = [
-        one
-        for what in missing
-        for one in (
-            may_be_meant(what, entries_of(found.without(gone)))
-            if asks_to_forget(what)
-            else may_be_forgotten(what, found.without(gone), sense)
-        )
-    ]
-    if doubtful:
-        missing = []
-    elif reading.otherwise and not writes:  # what is kept as told asks for nothing else
+    if reading.otherwise and not (writes or doubtful):  # what is kept as told asks for nothing else
         observations, missing = reading.otherwise, []
-    hits = found.without(gone)
+    hits = found.without(gone | doubtful.keys())
     if are_several(state):
         hits = own_memories(state, hits)
     corrections = without_strays(
@@ -132,9 +131,15 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     for observation, corrected in zip(observations, corrections, strict=True):
         told = each_time(observation, corrected.entry.text) if corrected else observation
         writes.append(_keep(state, reading, told, corrected, hits, newest, sense))
-    touched = {one.entry.memory_id for one in corrections if one is not None}
-    doubtful_ids = tuple(dict.fromkeys(one.memory_id for one in doubtful if one.memory_id not in touched))
-    return _Plan(tuple(writes), tuple(missing), doubtful_ids)
+    writes += [
+        _delete(state, what, memory_id, asks=True) for memory_id, what in doubtful.items() if memory_id not in gone
+    ]
+    return _Plan(tuple(writes), tuple(missing))
+
+
+def _kept_after_all(state: TurnState) -> Iterator[RestoreMemory]:
+    for entry in state.asked:
+        yield RestoreMemory(memory_id=entry.memory_id, reason="The user does not want it forgotten.")
 
 
 def _restored(state: TurnState) -> Iterator[RestoreMemory]:
@@ -264,7 +269,10 @@ def _forget(
     """What "forget …" asks for: memories, and words that only a message holds. `gone` are the memories that go already."""
     if asks_to_forget(what):
         return _forget_unread(state, what, found, gone)
-    entries = [one for one in find_forgotten(what, found.hits, newest, sense) if one.memory_id not in gone]
+    asked = [Hit(entry, 0.0, {}) for entry in state.asked]
+    entries = [one for one in find_forgotten(what, [*found.hits, *asked], newest, sense) if one.memory_id not in gone]
+    if not entries and not what_is_meant(what):
+        entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
     for entry in entries:
         gone.add(entry.memory_id)
@@ -309,16 +317,18 @@ def _is_held(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
 
 def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
     """The memory goes; where it holds more than is to be forgotten, the rest is kept anew."""
-    reason, own = "The user asked to forget it.", (state.message.message_id, state.message.message_id)
-    rest, words = ("", "") if entry.photo_ids else what_stays(what, entry.text)
+    if entry.photo_ids or entry in state.asked:
+        return [_delete(state, what, entry.memory_id)]
+    rest, words = what_stays(what, entry.text)
+    whole = _delete(state, what, entry.memory_id)
+    return [whole.model_copy(update={"rest": rest, "words": words}) if rest else whole]
+
+
+def _delete(state: TurnState, what: str, memory_id: int, *, asks: bool = False) -> DeleteMemory:
+    own = (state.message.message_id, state.message.message_id)
     request = _request(what, state.message.text)
-    if not rest:
-        return [DeleteMemory(memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), request=request)]
-    return [
-        DeleteMemory(
-            memory_id=entry.memory_id, reason=reason, evidence_ids=(own,), words=words, rest=rest, request=request
-        )
-    ]
+    reason = "The user asked to forget it."
+    return DeleteMemory(memory_id=memory_id, reason=reason, evidence_ids=(own,), request=request, asks=asks)
 
 
 def _request(what: str, text: str) -> str:
