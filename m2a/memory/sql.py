@@ -26,7 +26,8 @@ def to_microseconds(moment: datetime) -> int:
 
 def from_microseconds(value: int, utc_offset: int = 0) -> datetime:
     """Returns the datetime of `to_microseconds`, with a `utc_offset` in seconds."""
-    return (_EPOCH + timedelta(microseconds=value)).astimezone(timezone(timedelta(seconds=utc_offset)))
+    moment = _EPOCH + timedelta(microseconds=value)
+    return moment.astimezone(timezone(timedelta(seconds=utc_offset))) if utc_offset else moment
 
 
 def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:

@@ -125,7 +125,7 @@ def start_up(folder: Path) -> dict[str, float]:
         assert holder is not None
         request = urllib.request.Request(
             f"{holder.address}/local/ask",
-            json.dumps({"text": "What do you know about my sister?", "photos": []}).encode(),
+            json.dumps({"text": "What do you know about my sister?", "photos": [], "conversation_id": None}).encode(),
             {"Authorization": f"Bearer {holder.token}", "Content-Type": "application/json"},
         )
         answer = urllib.request.urlopen(request, timeout=60).read()

@@ -165,7 +165,7 @@ class RankedRecordStore:
         read: dict[RecordKey, RankedRecord] = {}
         for condition in conditions:
             for row in unit.execute(select(*_COLUMNS).where(condition)).all():
-                key, ranked = _decoded(*row.tuple())
+                key, ranked = _decoded(*row)
                 read[key] = ranked
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
