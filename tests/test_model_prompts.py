@@ -442,6 +442,35 @@ async def test_the_words_that_ask_to_forget_are_forgotten_with_it(tmp_path: Path
         assert "wipe" not in reply.text and "fired" not in reply.text
 
 
+async def test_who_forgets_a_memory_is_shown_what_else_rests_on_the_same_message(tmp_path: Path) -> None:
+    beside = "Stairs are hard at present."
+
+    def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
+        if "forget" not in prompt.said:
+            return "finish", {}
+        wanted = beside if beside in prompt.text else "The knee is seen by Dr. Vesterholm."
+        [memory_id] = [id_ for id_, memory in prompt.memories.items() if memory["text"] == wanted]
+        evidence = [[prompt.message_id, prompt.message_id]]
+        return "delete_memory", {"memory_id": memory_id, "reason": "asked", "evidence_ids": evidence}
+
+    async with talk(tmp_path, ScriptedModel(write, lambda prompt: "All right.")) as chat:
+        await chat.say("Dr. Vesterholm sees my knee, and stairs are hard at present.")
+        bank = chat.assistant.memory(chat.assistant.local_owner)
+        [said, *_] = bank.conversation(chat.conversation or "")
+        evidence = (EvidenceRange(said.message_id, said.message_id),)
+        for text in ("The knee is seen by Dr. Vesterholm.", beside):
+            bank.add(EntryDraft(text, evidence), who="test", why="the user said so")
+        for number in range(2 * SEARCH_HITS):  # they fit the request better than what stands beside
+            chat.conversation = None
+            message = (await chat.say(f"Doctor {number} has seen the knee of patient {number}."))[0].message  # type: ignore[union-attr]
+            other = EntryDraft(message.text, (EvidenceRange(message.message_id, message.message_id),))
+            bank.add(other, who="test", why="the user said so")
+        chat.conversation = None
+        events = await chat.say("Please forget the doctor of my knee, Dr. Vesterholm.")
+        assert [event.change for event in events if isinstance(event, MemoryChanged)].count("forgotten") >= 2
+        assert not {beside, "The knee is seen by Dr. Vesterholm."} & {entry.text for entry in bank.entries()}
+
+
 TOLD = "The garage code is 4711 and Olga moved to Riga."
 
 

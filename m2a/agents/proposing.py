@@ -18,7 +18,7 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.quotations import sentence_spans
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.words import finished_words
-from m2a.types import AddMemory, Change, DeleteMemory, Finish, Forgetting, Refusal, Update
+from m2a.types import AddMemory, Change, DeleteMemory, Finish, Forgetting, MemoryEntry, Refusal, Update
 from models.captioner import Captioner
 
 WRITES_AT_MOST = 10
@@ -132,8 +132,25 @@ class Proposer:
             self._bank.check((*(proposal.change for proposal in staged), change))
         except RejectedWriteError as error:
             return Step(action, Rejected(str(error))), None
-        observation = Staged(change) if len(staged) < WRITES_AT_MOST else Rejected(TOO_MANY)
-        return Step(action, observation), self._proposal(action, change)
+        if len(staged) >= WRITES_AT_MOST:
+            return Step(action, Rejected(TOO_MANY)), self._proposal(action, change)
+        alongside = self._alongside(state, action) if isinstance(change, Forgetting) else ()
+        return Step(action, Staged(change, alongside)), self._proposal(action, change)
+
+    def _alongside(self, state: TurnState, action: Write) -> tuple[MemoryEntry, ...]:
+        """Returns the memories that rest on the same messages as the one to be forgotten, and that the policy has not seen."""
+        entry = self._bank.entry(action.memory_id) if isinstance(action, DeleteMemory) else None
+        if entry is None or self._policy.consent is None:
+            return ()
+        observations = (*state.context, *(step.observation for step in state.steps))
+        seen = {
+            record.memory_id for one in observations for record in records_of(one) if isinstance(record, MemoryEntry)
+        }
+        seen |= {step.action.memory_id for step in state.steps if isinstance(step.action, DeleteMemory)}
+        messages = self._bank.messages_in_ranges(entry.evidence_ids)
+        resting = (one for message in messages for one in self._bank.resting_on(message.message_id))
+        found = {one.memory_id: one for one in resting if one.memory_id not in seen | {entry.memory_id}}
+        return tuple(found.values())
 
     def _proposal(self, action: Write, change: Change) -> Proposal:
         """Returns the change with what the consent check sees of it."""
@@ -212,8 +229,11 @@ def without_repeated(refusals: Sequence[Refusal], again: Sequence[Proposal]) -> 
 
 
 def _is_complete(answer: Sequence[Step]) -> bool:
-    """Returns whether an answer ends the update: it consists of writes, all could be staged, and it announced no more."""
+    """Returns whether an answer ends the update: it consists of writes, all could be staged, and nothing remains to be said."""
     return bool(answer) and all(
-        isinstance(step.action, Write) and not step.action.more and isinstance(step.observation, Staged)
+        isinstance(step.action, Write)
+        and not step.action.more
+        and isinstance(step.observation, Staged)
+        and not step.observation.alongside
         for step in answer
     )

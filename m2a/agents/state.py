@@ -138,9 +138,13 @@ class MemoryContext:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The observation of a write: it was checked, and is written with the others when the update ends."""
+    """The observation of a write: it was checked, and is written with the others when the update ends.
+
+    `alongside` are the memories that rest on the same messages as one to be forgotten, and that its author has not seen.
+    """
 
     change: Change
+    alongside: tuple[MemoryEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

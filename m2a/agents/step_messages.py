@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from m2a.agents.action_tools import tool_name
 from m2a.agents.budget import Budget, fitted, spread, tokens_of
 from m2a.agents.found_lines import NOTHING_FOUND, context_lines, hit_lines, message_lines
-from m2a.agents.material import Boundary, one_line
+from m2a.agents.material import Boundary, entry_line, one_line
 from m2a.agents.state import MemoryContext, Opened, PhotoNumbers, Rejected, Searched, Staged, Step
 from models.chat_model import CallPart, ChatMessage, ResultPart
 
@@ -50,7 +50,13 @@ def _result(step: Step, boundary: Boundary, room: int, numbers: PhotoNumbers) ->
     if isinstance(observation, Rejected):
         return f"Rejected: {one_line(observation.reason)}"
     if isinstance(observation, Staged):
-        return "Accepted; it is written when the update ends."
+        accepted = "Accepted; it is written when the update ends."
+        if not observation.alongside:
+            return accepted
+        alongside = boundary.enclose(
+            "Resting on the same message", [entry_line(one, numbers) for one in observation.alongside]
+        )
+        return f"{accepted} Forget of these too what the user wants forgotten, and finish.\n{alongside}"
     return boundary.enclose("Result", fitted(_lines(step, numbers), room))
 
 
