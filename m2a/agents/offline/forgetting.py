@@ -182,8 +182,6 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
     if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
         return "", ""  # the words lie across the clauses
     gone = [clause for clause in clauses if clause not in kept]
-    if any(meets(word, frozenset(stems(clause.text))) for word in wanted - of_subject for clause in kept):
-        return "", ""  # "his name or his birthday": each is in a clause of its own
     kept = [clause.of(subject) for clause in kept if not _LEANS.match(clause.text)]
     if not kept or len(gone) != 1 or not all(_stands_alone(clause, gone[0]) for clause in kept):
         return "", ""
