@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         mquake, known = given.train, Wordings.read(RESTATED, given.train)
         context = compose_fact_consolidation(mquake, ["all"])[0]["context"]
         facts = [fact for line in context.splitlines() if (fact := known.parsed(line)) is not None]
-        train(facts, Sense(encoder, {}, remembered=200_000), encoder.encoder_id.partition("@")[0])
+        train(facts, mquake, Sense(encoder, {}, remembered=200_000), encoder.encoder_id.partition("@")[0])
         return
     sense = Sense(encoder, learned(encoder))
     wordings = Wordings.read(given.restated, given.templates) if given.restated else None

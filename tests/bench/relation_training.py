@@ -7,6 +7,7 @@ Which words are the value is learned first, from contexts of many sentences and 
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,12 +28,15 @@ from tests.bench.corpus import RESTATED
 from tests.bench.learning import Example, fit
 
 _PENALTY = 3.0
-_SUBJECTS = 300
+# Of each context the subjects that are asked of, how much is told beside them, and in how many wordings a relation is told.
+_IN_CONTEXTS = ((120, 0, 3), (120, 100, 4), (120, 2000, 3), (60, 4000, 4), (60, 0, 100), (30, 0, 4))
 _OF_OTHERS = 3  # statements of others that have the subject for their value
 _IN_ONE_WORDING = 0.5  # of the subjects, whose relations are told in the same words each time
 _CONTEXTS = (400, 400, *[30] * 4, *[8] * 8, *[2] * 16)  # facts of each, from which values are learned
 _AROUND = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
-_WRITERS = ("abc", "defg", "hijk")  # their styles
+_WRITERS = ("abc", "defg", "hijk", "l")  # their styles
+_PUBLISHED = 0.5  # of the questions, where PokeMQA has some of the relation
+_ROLE = re.compile(r"(?:Who|What|Which \w+) (?:is|was) (?P<role>the [^\[]+ of \[X\])\?$")
 _NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 Facts = Sequence[tuple[str, str, str]]  # relation, subject and value
@@ -55,6 +59,24 @@ def read_restated(path: Path = RESTATED, styles: Collection[str] = ()) -> dict[s
     return restated
 
 
+def with_published(restated: Restated, mquake: Path) -> Restated:
+    """With PokeMQA's questions of each relation beside the restated ones, but for those that MQuAKE itself asks."""
+    templates, own = (json.loads((mquake / f"{kind}_templates.json").read_text()) for kind in ("cloze", "question"))
+    patterns = {
+        relation: re.compile(re.escape(template).replace(r"\[X\]", "(.+?)").replace("__", ".+"))
+        for relation, template in templates.items()
+    }
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for row in json.loads((mquake / "PokeMQA-edit-questions.json").read_text(encoding="utf-8")):
+        for relation, pattern in patterns.items():
+            if (match := pattern.fullmatch(row["edit"])) is not None:
+                asked = [question.replace(match[1], "[X]") for question in row["questions"] if match[1] in question]
+                found[relation] |= dict.fromkeys(one for one in asked if one != own[relation])
+    return {
+        relation: {**wordings, "published": list(found.get(relation, ()))} for relation, wordings in restated.items()
+    }
+
+
 @dataclass(frozen=True)
 class Situation:
     """Statements of one subject with the relation of each, and a question of a relation that may be among them."""
@@ -65,12 +87,12 @@ class Situation:
     relations: tuple[str, ...]
 
 
-def train(facts: Facts, sense: Sense, encoder: str) -> None:
+def train(facts: Facts, mquake: Path, sense: Sense, encoder: str) -> None:
     """Write the weights, and print how well weights from other writers and from other relations do on those left out."""
     for left_out in _WRITERS:
         others = read_restated(styles=set("".join(_WRITERS)) - set(left_out))
         _print_values(left_out, _values(facts, others), facts, read_restated(styles=left_out))
-    weights = learn(facts, read_restated(), sense, prints=True)
+    weights = learn(facts, with_published(read_restated(), mquake), sense, prints=True)
     OF_RELATIONS.write_text(json.dumps({"encoder": encoder, **weights}, indent=1) + "\n", encoding="utf-8")
 
 
@@ -114,19 +136,34 @@ def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int
         if restated.get(fact[0], {}).get("statements"):
             by_subject[fact[1]].append(fact)
     subjects = [subject for subject in sorted(by_subject) if len(by_subject[subject]) > 1]
-    draw.shuffle(subjects)
+    others = [fact for subject in sorted(by_subject) if len(by_subject[subject]) == 1 for fact in by_subject[subject]]
+    found = []
+    for asked_of_many, beside, most in _IN_CONTEXTS:
+        told_in = {
+            relation: {**one, "statements": draw.sample(one["statements"], min(most, len(one["statements"])))}
+            for relation, one in restated.items()
+        }
+        chosen = draw.sample(subjects, min(asked_of_many, len(subjects)))
+        filler = draw.sample(others, min(beside, len(others)))
+        found += _in_context({subject: by_subject[subject] for subject in chosen}, filler, told_in, chooses, draw)
+    return found
+
+
+def _in_context(
+    by_subject: Mapping[str, Facts], filler: Facts, restated: Restated, chooses: Logistic, draw: random.Random
+) -> list[Situation]:
     told: list[tuple[str, str, str]] = []
     messages = []
-    for subject in subjects[:_SUBJECTS]:
-        own = {relation: draw.choice(restated[relation]["statements"]) for relation, _, _ in by_subject[subject]}
-        is_in_one_wording = draw.random() < _IN_ONE_WORDING
-        for fact in by_subject[subject]:
+    for facts in (*by_subject.values(), filler):
+        own = {relation: draw.choice(restated[relation]["statements"]) for relation, _, _ in facts}
+        is_in_one_wording = facts is not filler and draw.random() < _IN_ONE_WORDING
+        for fact in facts:
             wording = own[fact[0]] if is_in_one_wording else draw.choice(restated[fact[0]]["statements"])
             told.append(fact)
             messages.append(_message(len(told), wording, fact))
     statements = _statements(messages, chooses)
     found = []
-    for subject in subjects[:_SUBJECTS]:
+    for subject in by_subject:
         about = [(told[one.place[0] - 1], one) for one in statements.about(keys_of(subject.split())) if one.relation]
         of_it = [(fact[0], one) for fact, one in about if fact[1] == subject]
         others = [(f"{fact[0]} of another", one) for fact, one in about if fact[1] != subject]
@@ -134,12 +171,28 @@ def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int
         relations = list(dict.fromkeys(relation for relation, _ in of_it))
         if not relations:
             continue
-        for relation in (*relations, draw.choice(sorted(set(restated) - set(relations)))):
-            question = draw.choice(restated[relation]["questions"]).replace("[X]", subject)
-            asked = asked_of(question, keys_of(subject.split()))
+        not_told = draw.choice(sorted(set(restated) - set(relations)))
+        questions = [(relation, _question(restated[relation], draw)) for relation in (*relations, not_told)]
+        questions += _of_two_steps(relations, restated, draw)
+        for relation, question in questions:
+            asked = asked_of(question.replace("[X]", subject), keys_of(subject.split()))
             if asked is not None:
                 found.append(Situation(asked, relation, tuple(one for _, one in rows), tuple(name for name, _ in rows)))
     return found
+
+
+def _question(wordings: Mapping[str, Sequence[str]], draw: random.Random) -> str:
+    published = wordings.get("published", ())
+    return draw.choice(published if published and draw.random() < _PUBLISHED else wordings["questions"])
+
+
+def _of_two_steps(relations: Sequence[str], restated: Restated, draw: random.Random) -> Iterator[tuple[str, str]]:
+    """A question that none of these relations answers alone: "who founded the employer of X"."""
+    own = [_ROLE.match(question) for relation in relations for question in restated[relation]["questions"]]
+    roles = [match["role"] for match in own if match is not None]
+    if roles:
+        last = draw.choice(sorted(restated))
+        yield f"{last} of another", _question(restated[last], draw).replace("[X]", draw.choice(roles))
 
 
 def _print_values(name: str, weights: Mapping[str, Any], facts: Facts, restated: Restated) -> None:

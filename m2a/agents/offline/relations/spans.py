@@ -7,7 +7,7 @@ for Y", "Z was praised for W"), so that a wording which grammar cannot read is l
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS
 from m2a.agents.offline.relations.words import GLUE, Words, is_name, is_verbal, name_runs
@@ -27,27 +27,36 @@ FEATURES = frozenset(
             "before a mark",
         ),
         *("behind a noun", "opens the sentence", "ends the sentence", "holds a mark", "holds a small word"),
-        *("holds a verb", "small and behind the subject", "ends as a verb does"),
+        *("holds a verb", "small and behind the subject", "ends as a verb does", "met elsewhere"),
+        "holds what is met elsewhere",
     }
 )
 _LONGEST = 8  # words of a subject or a value
+_OPENING = "(–—"
 _MARKS = ",;:()–—?"
 
 Span = tuple[int, int]
+Neighbours = Collection[tuple[Words, Words]]  # the word before and the one behind, where there are any
 
 
-def value_span(
-    words: Words, keys: Words, subject: Span, grammatical: Span | None, beside: Iterable[Words], decision: Logistic
-) -> Span | None:
+def value_span(rows: Mapping[Span, Mapping[str, float]], decision: Logistic) -> Span | None:
     """The likeliest of all candidates; None where there is none."""
-    rows = candidates(words, keys, subject, grammatical, beside)
     return max(rows, key=lambda span: (decision.score(rows[span]), span), default=None)
 
 
 def candidates(
-    words: Words, keys: Words, subject: Span, grammatical: Span | None, beside: Iterable[Words]
+    words: Words,
+    keys: Words,
+    subject: Span,
+    grammatical: Span | None,
+    beside: Iterable[Words],
+    neighbours: Callable[[Words], Neighbours],
 ) -> dict[Span, dict[str, float]]:
-    """The features of each span that may be the value. `beside` are other sentences, as compared, that may share a frame."""
+    """The features of each span that may be the value.
+
+    `beside` are other sentences, as compared, that may share a frame; `neighbours` tells between which words some are met
+    anywhere.
+    """
     frames = _frames(keys, subject, beside)
     names = [run for run in name_runs(words) if not _overlap(run, subject)]
     names = [run for run in names if run != (0, 1) or keys[0] not in GLUE]
@@ -61,6 +70,7 @@ def candidates(
         found.add(grammatical)
     longest = max((frame[1] for frame in frames.values()), default=0)
     total = sum(frame[0] for frame in frames.values())
+    met = {span: _met(keys, span, neighbours(keys[slice(*span)])) for span in found}
     rows = {}
     for first, last in found:
         sentences, framed, nouns = frames.get((first, last), (0, 0, 0))
@@ -74,10 +84,20 @@ def candidates(
             "read by grammar": float((first, last) == grammatical),
             "grammar reads another": float(grammatical is not None and (first, last) != grammatical),
             "only name": float(len(names) == 1 and names[0] == (first, last)),
+            "met elsewhere": met[first, last],
+            "holds what is met elsewhere": max(
+                (met[one] - met[first, last] for one in found if first <= one[0] and one[1] <= last), default=0.0
+            ),
             "cuts a name": float(any(_cuts((first, last), name) for name in names)),
             **_shape(words, keys, subject, first, last),
         }
     return rows
+
+
+def _met(keys: Words, span: Span, neighbours: Neighbours) -> float:
+    """In how many places, as a logarithm, it is met between other words on both sides."""
+    before, after = keys[span[0] - 1 : span[0]] if span[0] else (), keys[span[1] : span[1] + 1]
+    return math.log1p(sum(one != before and other != after for one, other in neighbours))
 
 
 def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> dict[str, float]:
@@ -182,7 +202,12 @@ def _nouns(words: Words, keys: Words, subject: Span) -> set[Span]:
 
 
 def _continues(words: Words, keys: Words, place: int) -> bool:
-    return words[place - 1][-1] not in _MARKS and not is_name(words[place]) and keys[place] not in GLUE
+    return (
+        words[place - 1][-1] not in _MARKS
+        and words[place][0] not in _OPENING
+        and not is_name(words[place])
+        and keys[place] not in GLUE
+    )
 
 
 def _cuts(span: Span, name: Span) -> bool:

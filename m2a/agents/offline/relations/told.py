@@ -13,8 +13,10 @@ from functools import lru_cache
 from itertools import takewhile
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
-from m2a.agents.offline.relations.spans import Span, candidates, value_span
+from m2a.agents.offline.relations.frames import Frame, alike
+from m2a.agents.offline.relations.spans import Neighbours, Span, candidates, value_span
 from m2a.agents.offline.relations.words import (
+    ENDS,
     GLUE,
     MARKS,
     RELATIVE,
@@ -53,6 +55,8 @@ _LONG = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am", "s": 
 _OWNER = re.compile(r"(?P<name>[A-Z\d].*?)(?:['’]s|(?<=s)['’]) (?P<thing>[a-z][a-z -]*)$")
 _HAVING = frozenset("has have had hold holds held got".split())
 _BESIDE = 300  # sentences in which a frame is looked for
+_ALIKE = 24  # sentences that are put alike, of which their values are taken
+_SEARCHED = 200  # sentences in which words are looked for
 _ELSEWHERE = 6  # other sentences that are looked at for a value
 _LOOKAHEAD = 4  # words of a noun before its preposition: "the head office of"
 
@@ -66,7 +70,8 @@ class Told:
     `belongs` says that it is told of the subject, and not of the value: "X was written by Y" is of X, and so are "Y wrote X"
     and "Y is the author of X"; of "X is a citizen of Y" Y has another fact, of its citizens. `among` so many statements of
     its message it stands. `elsewhere` are other sentences that hold the value, with "that" in its place and "it" for names: what
-    is a language or a position is told of others, too.
+    is a language or a position is told of others, too. `alike` are subject and value, as compared, of other sentences that are
+    put alike.
     """
 
     subject: str
@@ -78,6 +83,7 @@ class Told:
     belongs: bool
     among: int
     elsewhere: Words = ()
+    alike: tuple[tuple[Words, Words], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +103,16 @@ class Statements:
         self._find = find
         self._chooses = chooses
         self._about: dict[Words, list[Told]] = {}
+        self._near: dict[Words, set[tuple[Words, Words]]] = {}
+        self._alike: dict[Frame, tuple[tuple[Words, Words], ...]] = {}
         self._sentences: list[_Sentence] = []
         self._holding: dict[str, list[int]] = defaultdict(list)
         self._messages: set[int] = set()
         self._looked_for: set[str] = set()
+        self._small: set[str] = (
+            set()
+        )  # words that are written small somewhere, and those that are capital within a sentence
+        self._capital: set[str] = set()
 
     def look_for(self, text: str) -> None:
         """Read the messages that hold words of the text, those that were not read before."""
@@ -110,6 +122,8 @@ class Statements:
         for message in self._find(text):
             if message.message_id not in self._messages:
                 self._about.clear()
+                self._alike.clear()
+                self._near.clear()
                 self._messages.add(message.message_id)
                 self._add(message)
 
@@ -130,15 +144,18 @@ class Statements:
         found = []
         for sentence, span in self._mentions(subject):
             if not _is_in_a_name(sentence, *span):
-                grammatical = _span_of(_read(sentence, *span), sentence, span)
-                rows = candidates(sentence.words, sentence.keys, span, grammatical, self._beside(sentence, span))
+                rows = self._candidates(sentence, span, _span_of(_read(sentence, *span), sentence, span))
                 found.append((sentence.place, sentence.keys, rows))
         return found
+
+    def _candidates(self, sentence: _Sentence, span: Span, grammatical: Span | None) -> dict[Span, dict[str, float]]:
+        beside = self._beside(sentence, span)
+        return candidates(sentence.words, sentence.keys, span, grammatical, beside, self._neighbours)
 
     def _mentions(self, subject: Words) -> Iterator[tuple[_Sentence, Span]]:
         postings = [self._holding.get(key, []) for key in subject]
         for number in min(postings, key=len, default=[]):
-            sentence = self._sentences[number]
+            sentence = self._sentence(number)
             for start in range(len(sentence.keys) - len(subject) + 1):
                 if sentence.keys[start : start + len(subject)] == subject:
                     yield sentence, (start, start + len(subject))
@@ -151,14 +168,33 @@ class Statements:
         if self._chooses is None:
             return None if read is None else _told(sentence, span, *read)
         grammatical = _span_of(read, sentence, span)
-        chosen = value_span(
-            sentence.words, sentence.keys, span, grammatical, self._beside(sentence, span), self._chooses
-        )
+        chosen = value_span(self._candidates(sentence, span, grammatical), self._chooses)
         if chosen is None:
             return None
-        if read is not None and chosen == grammatical:
-            return _told(sentence, span, *read)
-        return _told(sentence, span, *_apart(sentence.words, span, chosen))
+        as_read = read if read is not None and chosen == grammatical else _apart(sentence.words, span, chosen)
+        frame = Frame.of(sentence.keys, span, chosen)
+        return replace(_told(sentence, span, *as_read), alike=self._put_alike(frame) if frame else ())
+
+    def _neighbours(self, phrase: Words) -> Neighbours:
+        known = self._near.get(phrase)
+        if known is None:
+            rarest = min((self._holding.get(key, []) for key in phrase), key=len)
+            known = self._near[phrase] = set()
+            for number in rarest[:_SEARCHED]:
+                keys = self._sentences[number].keys
+                for at in range(len(keys) - len(phrase) + 1):
+                    if keys[at : at + len(phrase)] == phrase:
+                        known.add((keys[at - 1 : at] if at else (), keys[at + len(phrase) : at + len(phrase) + 1]))
+        return known
+
+    def _put_alike(self, frame: Frame) -> tuple[tuple[Words, Words], ...]:
+        known = self._alike.get(frame)
+        if known is None:
+            numbers = min((self._holding[key] for key in frame.words), key=len)[:_SEARCHED]
+            known = self._alike[frame] = tuple(
+                alike(frame, (self._sentences[number].keys for number in numbers), _ALIKE)
+            )
+        return known
 
     def _elsewhere(self, value: Words, subject: Words) -> Words:
         found: dict[str, None] = {}
@@ -192,6 +228,17 @@ class Statements:
             for key in set(keys):
                 self._holding[key].append(len(self._sentences))
             self._sentences.append(_Sentence(text, quotation, words, keys, (message.message_id, place), len(parsed)))
+            for word, key in zip(words[1:], keys[1:], strict=True):
+                (self._capital if is_name(word) else self._small).add(key)
+
+    def _sentence(self, number: int) -> _Sentence:
+        """With its first word small, where it is capital at the beginning of sentences alone."""
+        one = self._sentences[number]
+        first, key = one.words[0], one.keys[0]
+        is_noun = key in self._small and key not in self._capital and first[:1].isupper()
+        if not is_noun or (len(one.words) > 1 and is_name(one.words[1])):
+            return one
+        return replace(one, words=(first.lower(), *one.words[1:]))
 
 
 @lru_cache(maxsize=4096)
@@ -238,11 +285,13 @@ def _is_in_a_name(sentence: _Sentence, start: int, end: int) -> bool:
     words = sentence.words
     owns = _owns(sentence, end)
     before, after = words[:start], words[end:]
-    if after and not owns and is_name(after[0]) and words[end - 1][-1] not in ",;:":
+    if after and not owns and is_name(after[0]) and words[end - 1][-1] not in ENDS:
         return True
     if len(after) > 1 and not owns and after[0] == "of" and is_name(after[1]):  # "United Kingdom" of Great Britain
         return True
-    if before and is_name(before[-1]) and (start > 1 or key_of(before[0]) not in GLUE):
+    if not before or before[-1][-1] in ENDS:
+        return False
+    if is_name(before[-1]) and (start > 1 or key_of(before[0]) not in GLUE):
         return True
     within = start > 2 and key_of(before[-1]) in ("of", "the", "and") and is_name(before[-2])
     return within and not before[-2].isupper()  # "the University of X", unlike "the CEO of X"
@@ -462,7 +511,7 @@ def _last_noun(words: Words, start: int) -> int:
 
 def _value(words: Words) -> str:
     text = " ".join(words)
-    text = re.split(r"[;:]|,(?= (?:[a-z]|I\b))", text)[0].strip(' ,"“”')
+    text = re.split(r"[;:]|,(?= (?:[a-z]|I\b))", text)[0].strip(' ,"“”()')
     first, _, rest = text.partition(" ")
     text = rest if first.lower() in ("a", "an") and rest else text
     if any(map(is_name, text.split())):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from m2a.agents.offline.relations.frames import many
 from m2a.agents.offline.relations.likeness import (
     LIGHT,
     SMALL,
@@ -19,10 +20,12 @@ from m2a.agents.offline.relations.likeness import (
     Asked,
     answering_features,
     frame_of,
+    of_kind,
     same_relation,
+    values_of,
 )
 from m2a.agents.offline.relations.told import Statements, Told
-from m2a.agents.offline.relations.words import Words, is_name, keys_of
+from m2a.agents.offline.relations.words import Words, is_name, is_verbal, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
@@ -36,10 +39,14 @@ _ENOUGH = (
 )
 _AFTER_KIND = 0.8  # what the part after the kind of what is asked is worth
 _SAME_WORD = 0.85  # what a part is worth that shares its telling word with a step
+_OF_ANOTHER_KIND = 0.05  # what a way loses that ends at another kind than what is asked for
+_SURE_ALONE = (0.9, 0.3)  # the chance of one fact, and how far it is of the kind asked for, from which no way beats it
+_MANY = 3  # values of one subject in the same words
 _SAME_RELATION = 0.6  # the chance from which two facts are taken for old and new
 
 _EITHER = re.compile(r"(?<=[a-z])/(?=[a-z])")  # "the director/manager"
 _DOING = frozenset("do does did has have had is are was were will would can could".split())
+_STANDS_FOR = {**dict.fromkeys(("who", "whom", "whose"), "name of a person"), "where": "where", "when": "date"}
 _ASKING = frozenset("what which who whom whose where when how".split())
 
 
@@ -87,6 +94,7 @@ def _subjects(words: Words, statements: Statements) -> list[tuple[int, int]]:
                     names.append((start, end))
                 continue
             is_noun = not any(map(is_name, words[start:end])) and not {keys[start], keys[end - 1]} & SMALL
+            is_noun = is_noun and not (size == 1 and is_verbal(words[start]))
             is_kind = keys[start - 1 : start] in (("which",), ("what",))  # "which country"
             if is_noun and not is_kind and any(map(_opens, statements.about(keys[start:end]))):
                 others.append((start, end))
@@ -124,13 +132,15 @@ class _Parts:
         if left and right and keys_of(words[start - 1 : start])[0] in _DOING:  # "which position does X play"
             left, right = (*left[:-1], f"{left[-1]} {right[0]}"), right[1:]
         parts = (*left, *right) or (" ".join((*words[:start], *words[end:])).strip("?").lower(),)
+        names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in SMALL
         whole = Asked(
             " ".join(words),
             " ".join((*words[:start], "it", *words[end:])),
             " ".join(key for key in keys if key),
             frozenset(keys[asking : asking + 3]),
+            _kind(keys[asking:]),
+            names_kind,
         )
-        names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in SMALL
         last = min(before, len(parts) - 1)
         return cls(parts, last, whole, names_kind)
 
@@ -157,16 +167,34 @@ def _parts(words: Sequence[str]) -> Words:
     return tuple(" ".join(part) for part in parts if part)
 
 
+def _kind(keys: Words) -> str:
+    """The noun that names what is asked for, or what the word that asks stands for."""
+    if keys and keys[0] in ("where", "when"):
+        return _STANDS_FOR[keys[0]]
+    noun: list[str] = []
+    for key in keys[1:]:
+        if key in SMALL or not re.search(r"\w", key):
+            if noun:
+                break
+        elif noun and is_verbal(key):
+            break
+        elif not is_verbal(key):
+            noun.append(key)
+    return " ".join(noun) or _STANDS_FOR.get(keys[0] if keys else "", "thing")
+
+
 @dataclass(frozen=True, slots=True)
 class _Way:
     facts: tuple[Told, ...]
     said: tuple[np.ndarray, ...]  # how far each fact says each part
+    is_of_kind: float = 0.0  # how far the last is of the kind that is asked for
 
     def score(self, asked: _Parts) -> float:
         """How far its facts say all parts, how far a part of its own stands behind each fact, and whether the last says what is
         asked last."""
         said = np.array(self.said)
-        return (float(said.max(axis=0).mean()) + _supported(said) + asked.said_last(said[-1])) / 3
+        told = (float(said.max(axis=0).mean()) + _supported(said) + asked.said_last(said[-1])) / 3
+        return told - _OF_ANOTHER_KIND * (1 - self.is_of_kind)
 
     @property
     def promise(self) -> float:
@@ -186,7 +214,9 @@ def _supported(said: np.ndarray) -> float:
 
 
 def _ways(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -> Followed | None:
-    best = _alone(statements.about(subject), asked, sense)
+    best, is_sure = _alone(statements.about(subject), asked, sense)
+    if is_sure:
+        return best
     ways = [_Way((), ())]
     for _ in range(_STEPS if len(asked.parts) > 1 else 0):
         longer = []
@@ -196,8 +226,8 @@ def _ways(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -
                 continue
             if way.facts:
                 statements.look_for(way.facts[-1].value)
-            for fact, said in _current(here, asked, statements, sense):
-                more = _Way((*way.facts, fact), (*way.said, said))
+            for fact, said, is_of_kind in _current(here, asked, statements, sense):
+                more = _Way((*way.facts, fact), (*way.said, said), is_of_kind)
                 longer.append(more)
                 score = more.score(asked)
                 if score >= _SURE and (best is None or score > best.score):
@@ -206,30 +236,37 @@ def _ways(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -
     return best
 
 
-def _alone(told: Sequence[Told], asked: _Parts, sense: Sense) -> Followed | None:
-    """The newest of the facts that tell what the whole question asks, in whatever words; None where none does."""
+def _alone(told: Sequence[Told], asked: _Parts, sense: Sense) -> tuple[Followed | None, bool]:
+    """The newest of the facts that tell what the whole question asks, in whatever words, and whether it surely does; None where
+    none does."""
     told = [one for one in told if one.relation]
     if not told:
-        return None
+        return None, False
     features = answering_features(asked.whole, told, sense)
     likely = [sense.models["tells what is asked"].probability(one) for one in features]
     if max(likely) < _SURE_OF_ONE:
-        return None
+        return None, False
     best = likely.index(max(likely))
     same = same_relation(told, sense)[best]
     answers = [n for n, chance in enumerate(likely) if n == best or (chance + same[n]) / 2 >= _ENOUGH]
     newest = max((told[number] for number in answers), key=_when)
-    return Followed((newest,), max(_nearness(features[number]) for number in answers))
+    found = Followed((newest,), max(_nearness(features[number]) for number in answers))
+    chance, kind = _SURE_ALONE
+    return found, likely[best] >= chance and features[told.index(newest)]["of the kind"] >= kind
 
 
 def _nearness(features: Mapping[str, float]) -> float:
     """How near a fact is to the whole question, to be compared with how near a way is."""
-    return (features["relation"] + features["relation and value"]) / 4 + features["sentence"] / 2
+    near = (features["relation"] + features["relation and value"]) / 4 + features["sentence"] / 2
+    return near - _OF_ANOTHER_KIND * (1 - features["of the kind"])
 
 
-def _current(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -> list[tuple[Told, np.ndarray]]:
-    """Of each relation that is told of the subject the newest fact, and how far it says each part of the question."""
-    told = [one for one in statements.about(subject) if one.belongs and one.relation]
+def _current(
+    subject: Words, asked: _Parts, statements: Statements, sense: Sense
+) -> list[tuple[Told, np.ndarray, float]]:
+    """Of each relation that is told of the subject the newest fact, how far it says each part of the question, and how far it
+    is of the kind that is asked for."""
+    told = [one for one in statements.about(subject) if one.belongs and one.relation and not _is_of_many(one)]
     told = [one for one in told if keys_of(one.value.split()) != subject]
     if not told:
         return []
@@ -247,7 +284,14 @@ def _current(subject: Words, asked: _Parts, statements: Statements, sense: Sense
     for row in range(len(told)):
         newest = max((told[other] for other in range(len(told)) if same[row, other]), key=_when)
         found[newest] = np.maximum(found.get(newest, said[row]), said[row])
-    return list(found.items())
+    is_of_kind = of_kind(asked.whole.kind, values_of(list(found), sense), sense)
+    return [(*one, float(chance)) for one, chance in zip(found.items(), is_of_kind, strict=True)]
+
+
+def _is_of_many(told: Told) -> bool:
+    """Whether what is told so is told of the value: a country has many citizens, of whom each has one."""
+    values, subjects = many(told.alike)
+    return values >= _MANY and values > subjects
 
 
 def _when(told: Told) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, P
 Words = tuple[str, ...]
 
 MARKS = "\"'“”‘’«»().,;:!?…"
+ENDS = ",;:?!)"  # behind a word, so that no name goes on
 RELATIVE = frozenset("who that which where whom whose what".split())
 GLUE = (
     AUXILIARIES
@@ -47,11 +48,11 @@ def name_runs(words: Words) -> list[tuple[int, int]]:
     """From where to where there are names; "of" and the like join their parts."""
     runs: list[tuple[int, int]] = []
     for index, word in enumerate(words):
-        follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ",;:"
+        follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ENDS
         if not is_name(word) or (key_of(word) in GLUE and not follows):  # "Paul I", "Alice In Chains"
             continue
         joined = runs and (runs[-1][1] == index or (runs[-1][1] == index - 1 and key_of(words[index - 1]) in _JOINING))
-        if joined and words[runs[-1][1] - 1][-1] not in ",;:":
+        if joined and words[runs[-1][1] - 1][-1] not in ENDS:
             runs[-1] = (runs[-1][0], index + 1)
         else:
             runs.append((index, index + 1))

@@ -1,0 +1,72 @@
+"""Sentences that are put alike: the same words around another subject and another value.
+
+One statement says little of what its relation leads to; those that are put alike say it together: whoever "is praised as" a
+goalkeeper, a pitcher and a wing is praised as what he plays.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from m2a.agents.offline.relations.words import GLUE, Words
+
+Span = tuple[int, int]
+
+_LONGEST = 8  # words of a subject or a value
+_LEAST = 2  # words of a frame
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The words of a statement before, between and behind its subject and its value, as compared."""
+
+    before: Words
+    between: Words
+    after: Words
+    begins_with_subject: bool
+
+    @classmethod
+    def of(cls, keys: Words, subject: Span, value: Span) -> "Frame | None":
+        """None where they say too little to be met again."""
+        first, second = sorted((subject, value))
+        frame = cls(keys[: first[0]], keys[first[1] : second[0]], keys[second[1] :], first == subject)
+        words = frame.words
+        return frame if len(words) >= _LEAST and not (GLUE >= set(words) and len(words) == _LEAST) else None
+
+    @property
+    def words(self) -> Words:
+        return (*self.before, *self.between, *self.after)
+
+    def split(self, keys: Words) -> tuple[Words, Words] | None:
+        """Subject and value of a sentence that is put like this one."""
+        start, end = len(self.before), len(keys) - len(self.after)
+        if end - start < len(self.between) + 2 or keys[:start] != self.before or keys[end:] != self.after:
+            return None
+        size = len(self.between)
+        if not size:
+            return None
+        for at in range(start + 1, min(start + _LONGEST + 1, end - size)):
+            if keys[at : at + size] == self.between:
+                first, second = keys[start:at], keys[at + size : end]
+                if len(second) > _LONGEST:
+                    return None
+                return (first, second) if self.begins_with_subject else (second, first)
+        return None
+
+
+def many(pairs: Collection[tuple[Words, Words]]) -> tuple[int, int]:
+    """To how many values a subject is led at most, and how many subjects lead to one value."""
+    values, subjects = Counter(subject for subject, _ in pairs), Counter(value for _, value in pairs)
+    return max(values.values(), default=0), max(subjects.values(), default=0)
+
+
+def alike(frame: Frame, sentences: Iterable[Words], limit: int) -> list[tuple[Words, Words]]:
+    """Subject and value of the sentences that are put so, no more than `limit`."""
+    found: dict[tuple[Words, Words], None] = {}
+    for keys in sentences:
+        parts = frame.split(keys)
+        if parts is not None:
+            found[parts] = None
+            if len(found) == limit:
+                break
+    return list(found)
