@@ -31,7 +31,7 @@ class Frame:
         first, second = sorted((subject, value))
         frame = cls(keys[: first[0]], keys[first[1] : second[0]], keys[second[1] :], first == subject)
         words = frame.words
-        return frame if len(words) >= _LEAST and not (GLUE >= set(words) and len(words) == _LEAST) else None
+        return frame if len(words) >= _LEAST and not (set(words) <= GLUE and len(words) == _LEAST) else None
 
     @property
     def words(self) -> Words:
