@@ -78,6 +78,12 @@ def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Se
     assert [one.entry.text[:12] for one in without_strays(found) if one] == ["Vera's allot"]
 
 
+def test_what_shares_only_whom_a_correction_is_of_is_not_offered(sense: Sense) -> None:
+    known = told(["My husband Tomasz works nights from Thursday to Saturday.", "Tomasz doesn't eat pork."], sense)
+    (observation,) = read(message(3, "Tomasz works days now."), (), (), sense).observations
+    assert set(rivals_of(observation, observation.said, known, [], (), sense)) <= {1}
+
+
 def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:
     before = ["The red kayak hangs in the barn.", "The green kayak hangs in the barn."]
     said = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")

@@ -238,7 +238,7 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     best = max(able, key=lambda one: one.score)
     is_clear = best.lead >= _CLEAR_LEAD and named[best.position] and different_kinds(new, known[best.position].claim)
     if not leaning or is_clear or named[best.position] >= _NAMED_BY_ITSELF:
-        is_only = len(able) == 1
+        is_only = not _rivals(new, best, able, known)
         others = [words for place, words in enumerate(named) if place != best.position]
         named_best = named[best.position] > max(others, default=-1) - is_only
         stands_out = best.lead >= (_LEAD_OF_ONE if is_only else _LEAD) and named_best
@@ -269,9 +269,10 @@ def doubted(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sen
         and _may_be_meant(new, known[one.position])
         and _tells_as_much(new, known[one.position].claim)
         and _words_naming(new, known[one.position].claim)
-    ][:_OFFERED]
+    ]
     if not near or rated[0].lead >= _LEAD:
         return []
+    near = [near[0], *_rivals(new, near[0], near, known)][:_OFFERED]
     is_sure = _chosen(new, said, known, near[0], False, sense).probability >= _ENOUGH
     return [one.position for one in near] if is_sure else []
 
@@ -390,6 +391,20 @@ def _words_naming(new: Claim, old: Claim) -> int:
     """How many words, other than of its value, the correction shares with the memory; a name counts twice."""
     shared = (new.words & old.words) - value_words(new, different_kinds(new, old))
     return len(shared) + bool(shared & old.names)
+
+
+def _rivals(new: Claim, best: Candidate, able: Sequence[Candidate], known: Sequence[Known]) -> list[Candidate]:
+    """Those that could be meant instead of the best: where that shares a word of what is told, the others that share one, too.
+
+    "Tomasz works days now" is not said of "Tomasz doesn't eat pork" where it is told that he works nights.
+    """
+
+    def shared(one: Candidate) -> frozenset[str]:
+        old = known[one.position].claim
+        return (new.words & old.words) - value_words(new, different_kinds(new, old)) - new.subject - new.subject_names
+
+    others = [one for one in able if one is not best]
+    return [one for one in others if shared(one)] if shared(best) else others
 
 
 def _says_the_same_of_oneself(new: Claim, old: Claim) -> bool:
