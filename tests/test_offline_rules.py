@@ -268,6 +268,22 @@ async def test_what_may_be_meant_by_a_request_to_forget_is_kept_back_until_the_u
     assert "bass" in await talk.say("What does Tom sing?")
 
 
+async def test_what_a_request_to_forget_does_not_name_is_not_forgotten(talk: Talk) -> None:
+    await talk.say("My brother-in-law Marek lives in Gdynia and repairs boats.")
+    await talk.say("Marek lives in Sopot now.")
+    await talk.say("Forget what I said about Marek's job.")
+    assert {*asked(talk)} == {"My brother-in-law Marek lives in Gdynia and repairs boats.", "Marek lives in Sopot now."}
+    assert not [change for change in talk.changes if change.change == "forgotten"]
+
+
+async def test_the_words_of_a_question_are_not_what_a_request_to_forget_means(talk: Talk) -> None:
+    await talk.say("I owe Ola 60 pounds.")
+    await talk.say("I paid Ola back.")
+    await talk.say("Do I owe anyone money?")
+    await talk.say("Forget the thing about money.")
+    assert "I owe Ola 60 pounds." in asked(talk)
+
+
 async def test_none_of_what_is_asked_about_may_be_forgotten(talk: Talk) -> None:
     for said in ("Tom sings bass in the choir.", "Tom keeps a red canoe in the shed."):
         await talk.say(said)

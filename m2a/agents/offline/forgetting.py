@@ -30,11 +30,9 @@ _ENOUGH, _APART, _NEAR, _ASKED = 2.0, 0.7, 3.0, 5
 _LEAST = -3.0
 _UNREAD = 3  # that are asked about where a request in another language shares no word with any
 _ALONE = 1.0  # the lead of a memory beside which there is no other
-_BY_THE_PERSON = 2.7  # the least where no word is shared but whose it is: "Tom's salary" is not that Tom has a canoe
-_ASKS_OF = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
-
-
+_IN_OTHER_WORDS = 2.7  # the least where no word is shared
 _NONE = re.compile(r"\W*(?:about )?(?:none|neither|nothing|not (?:any|either|one))\b", re.IGNORECASE)
+_ASKS_OF = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
 def forgets_none(what: str) -> bool:
@@ -80,7 +78,10 @@ def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense, *, surely_ask
     least = max((one.log_odds for one in rated), default=0.0) - _NEAR
     if not surely_asks and least + _NEAR < 0:
         return []
-    return [one.entry for one in rated if one.log_odds >= max(least, _LEAST)][:_ASKED]
+    near = [one.entry for one in rated if one.log_odds >= max(least, _LEAST)]
+    groups = together(entries)  # what corrects another is one statement with it
+    with_it = (one for entry in near for group in groups if entry in group for one in (entry, *group))
+    return list(dict.fromkeys(with_it))[:_ASKED]
 
 
 def _read(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -107,10 +108,14 @@ def _standing_out(
     same = [one.entry for one in rated if one.log_odds >= 0 and _gives_another_value(best.text, one.entry.text)]
     rivals = [one for one in rated if one.entry not in (best, *group, *same)]
     lead = likelihood - rivals[0].log_odds if rivals else _ALONE
-    # Of a person of whom more is told, a request that names nothing else of the memory may mean any of it.
+    # Of a person of whom more is told, a request that names nothing else of the memory may mean any of it; and one that names
+    # something else may mean what was never told: "Tom's salary" is not that Tom has a canoe.
+    subject, people = find_subject(best.text), people_in(what)
+    of_them = people & content(subject.text) if subject is not None else people
     is_any = rated[0].of_a_person_alone and any(one.of_a_person_alone for one in rivals)
-    names_more = rated[0].of_a_person_alone and bool(all_words(what) - people_in(what))
-    if is_any or (names_more and likelihood < _BY_THE_PERSON) or lead < _APART or likelihood + lead < _ENOUGH:
+    names_more = rated[0].of_a_person_alone and bool(all_words(what) - people)
+    is_unnamed = names_more and (bool(of_them) or likelihood < _IN_OTHER_WORDS)
+    if is_any or is_unnamed or lead < _APART or likelihood + lead < _ENOUGH:
         near = [best, *(one.entry for one in rivals if likelihood - one.log_odds < _APART)]
         # "That gossip about the Harrisons" says more of it than that it is of them.
         of_these = [entry for entry in near if entry in just_said and _is_of(all_words(what), entry.text)]

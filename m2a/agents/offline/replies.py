@@ -122,7 +122,7 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     if is_temporary and (reading.forgets or reading.restores):
         parts.append(NOT_CHANGED_HERE)
     elif reading.forgets:
-        parts.append("All right. What I forget is listed below, and so is what I did not find.")
+        parts.append("All right. What I forget is listed below, and so is what I did not find or am not sure of.")
     if reading.restores and not is_temporary:
         parts.append("All right, both.")
     if any(sentence not in answered for sentence in reading.unread):

@@ -108,11 +108,16 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     for what in reading.forgets[:_FORGETS]:
         if state.asked and forgets_none(what):
             writes += _kept_after_all(state)
-        elif forgotten := _forget(state, what, found, newest, gone, sense):
-            writes += forgotten
-        elif maybe := may_be_forgotten(what, found.without(gone), sense, surely_asks=not reading.otherwise):
-            doubtful |= {entry.memory_id: what for entry in maybe}
-        elif not state.asked:
+            continue
+        forgotten = _forget(state, what, found, newest, gone, sense)
+        writes += forgotten
+        if any(isinstance(one, DeleteMemory) for one in forgotten):
+            continue
+        asked_alone = all(isinstance(one, ForgetWords) and one.words.rstrip().endswith("?") for one in forgotten)
+        surely_asks = asked_alone and not reading.otherwise  # the words of a question are not what was told
+        maybe = may_be_forgotten(what, found.without(gone), sense, surely_asks=surely_asks)
+        doubtful |= {entry.memory_id: what for entry in maybe}
+        if not (forgotten or maybe or state.asked):
             missing.append(what.strip(" ."))
     observations = reading.observations
     if reading.otherwise and not (writes or doubtful):  # what is kept as told asks for nothing else

@@ -109,9 +109,8 @@ class Statements:
         self._holding: dict[str, list[int]] = defaultdict(list)
         self._messages: set[int] = set()
         self._looked_for: set[str] = set()
-        self._small: set[str] = (
-            set()
-        )  # words that are written small somewhere, and those that are capital within a sentence
+        # Words that are written small somewhere, and words that are written with a capital within a sentence.
+        self._small: set[str] = set()
         self._capital: set[str] = set()
 
     def look_for(self, text: str) -> None:
