@@ -59,6 +59,7 @@ def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
     [
         ("My mum is in room 208 at Brookdale.", "They switched her to 131 so that she is closer to the dining room."),
         ("My dosage on the pump is 0.85 units an hour overnight.", "The diabetes nurse dropped it to 0.7 overnight."),
+        ("The conference is in Lisbon.", "They've moved the whole thing to Ghent, something about funding."),
         ("We are 5 for dinner on New Year's Eve.", "Numbers up, it's 8 for dinner."),
     ],
 )
@@ -342,7 +343,7 @@ def test_who_moves_lives_elsewhere_and_speaks_what_they_spoke(sense: Sense) -> N
         "Katrien speaks French and Italian.",
         "Mats has swimming on Tuesdays.",
     ]
-    assert corrected_by("Katrien moved to Nice.", before[:1] + before[2:], sense) == before[0]
+    assert corrected_by("Katrien moved to Nice.", before, sense) == before[0]
     assert corrected_by("Mats has swimming on Fridays now", before, sense) == before[2]
     assert corrected_by("Katrien speaks Spanish", before, sense) is None
 

@@ -89,7 +89,8 @@ _CLEAR_LEAD = 4.0  # the same where the correction names the memory by one word,
 # Of the logarithm of the odds, over the next memory. Among look-alikes, each set judged by what the others teach, 13 of 1344
 # hit another from 0 on, 9 from 1, 2 from 2, none from 2.5 on, and 1018, 1000, 958 and 915 the right one.
 _LEAD = 2.5
-_LEAD_OF_ONE = 1.0  # the same where the others speak of something or somebody else
+# The same where the others speak of something or somebody else. None is needed where it alone tells such a value.
+_LEAD_OF_ONE = 1.0
 _OFFERED = 2
 # Words that a correction such as "Scratch that about the boiler key, …" shares with the memory that it names itself.
 _NAMED_BY_ITSELF = 2
@@ -238,12 +239,15 @@ def choose(new: Claim, text: str, said: str, known: Sequence[Known], sense: Sens
     best = max(able, key=lambda one: one.score)
     is_clear = best.lead >= _CLEAR_LEAD and named[best.position] and different_kinds(new, known[best.position].claim)
     if not leaning or is_clear or named[best.position] >= _NAMED_BY_ITSELF:
-        is_only = not _rivals(new, best, able, known)
+        needed = _lead_needed(new, best, able, known)
         others = [words for place, words in enumerate(named) if place != best.position]
-        named_best = named[best.position] > max(others, default=-1) - is_only
-        stands_out = best.lead >= (_LEAD_OF_ONE if is_only else _LEAD) and named_best
+        named_best = named[best.position] > max(others, default=-1) - (needed < _LEAD)
+        stands_out = best.lead >= needed and named_best
         meant = best if stands_out else _newer_of_two(rated, known)
-        return _chosen(new, said, known, meant, leaning, sense) if meant in able else None
+        if meant in able:
+            return _chosen(new, said, known, meant, leaning, sense)
+        if leaning or any(named):
+            return None  # it names a memory, though not clearly which
     last = [one for one in able if known[one.position].is_last]
     if not last:
         return None
@@ -393,18 +397,27 @@ def _words_naming(new: Claim, old: Claim) -> int:
     return len(shared) + bool(shared & old.names)
 
 
+def _lead_needed(new: Claim, best: Candidate, able: Sequence[Candidate], known: Sequence[Known]) -> float:
+    """How far the best must lead: not at all where it alone tells another such value, little where it has no rival."""
+    if [one for one in able if different_kinds(new, known[one.position].claim)] == [best]:
+        return 0.0
+    return _LEAD if _rivals(new, best, able, known) else _LEAD_OF_ONE
+
+
 def _rivals(new: Claim, best: Candidate, able: Sequence[Candidate], known: Sequence[Known]) -> list[Candidate]:
     """Those that could be meant instead of the best: where that shares a word of what is told, the others that share one, too.
 
     "Tomasz works days now" is not said of "Tomasz doesn't eat pork" where it is told that he works nights.
     """
-
-    def shared(one: Candidate) -> frozenset[str]:
-        old = known[one.position].claim
-        return (new.words & old.words) - value_words(new, different_kinds(new, old)) - new.subject - new.subject_names
-
     others = [one for one in able if one is not best]
-    return [one for one in others if shared(one)] if shared(best) else others
+    if _words_told(new, known[best.position].claim):
+        return [one for one in others if _words_told(new, known[one.position].claim)]
+    return others
+
+
+def _words_told(new: Claim, old: Claim) -> frozenset[str]:
+    """The words, other than of its value, that the correction shares with the memory beside what both are about."""
+    return (new.words & old.words) - value_words(new, different_kinds(new, old)) - new.subject - new.subject_names
 
 
 def _says_the_same_of_oneself(new: Claim, old: Claim) -> bool:

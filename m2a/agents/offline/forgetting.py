@@ -10,7 +10,7 @@ from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.corrections import leans
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
-from m2a.agents.offline.forgotten import people_in, rate
+from m2a.agents.offline.forgotten import Rated, people_in, rate
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
@@ -25,9 +25,8 @@ _MET = 0.75  # of the words wanted
 # A memory is meant that more likely is than not, and the less sure that is, the more it must stand out: what the logarithms of
 # its odds and of its lead over the next one come to. In doubt the user is asked which of those that are `_NEAR` the likeliest.
 _ENOUGH, _APART, _NEAR, _ASKED = 2.0, 0.7, 3.0, 5
-# Of 202 memories that requests meant and not surely, 196 are among those asked about, two of them on average; 172 before all
-# that are near were asked about, and not only those that share a word.
-_LEAST = -3.0
+# The least of what shares a word or is near in meaning. Whoever never told it is not asked about their other memories.
+_LEAST, _NEAR_IN_MEANING = -3.0, 0.22
 _UNREAD = 3  # that are asked about where a request in another language shares no word with any
 _ALONE = 1.0  # the lead of a memory beside which there is no other
 _IN_OTHER_WORDS = 2.7  # the least where no word is shared
@@ -64,8 +63,8 @@ def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sens
 def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool = True) -> list[MemoryEntry]:
     """The memories, likeliest first, that "forget …" may mean where none surely is meant; the user is to say which.
 
-    What `surely_asks` means something: where nothing of it is likely, what is nearest. In another language that is what shares
-    a word with it, or else sounds alike.
+    Where it is not sure that the user asks to forget (`surely_asks`), only where something is likely. In another language that
+    is what shares a word with it, or else sounds alike.
     """
     entries, unread = entries_of(hits), asks_to_forget(what)
     if not (names_anything(what) if unread else what_is_meant(what)):
@@ -78,10 +77,17 @@ def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense, *, surely_ask
     least = max((one.log_odds for one in rated), default=0.0) - _NEAR
     if not surely_asks and least + _NEAR < 0:
         return []
-    near = [one.entry for one in rated if one.log_odds >= max(least, _LEAST)]
+    near = [
+        one.entry for one in rated if one.log_odds >= max(least, _LEAST) and (one.log_odds >= 0 or _is_near(what, one))
+    ]
     groups = together(entries)  # what corrects another is one statement with it
     with_it = (one for entry in near for group in groups if entry in group for one in (entry, *group))
     return list(dict.fromkeys(with_it))[:_ASKED]
+
+
+def _is_near(what: str, rated: Rated) -> bool:
+    words = frozenset(stems(rated.entry.text))
+    return rated.cosine >= _NEAR_IN_MEANING or any(meets(word, words) for word in all_words(what))
 
 
 def _read(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:

@@ -35,11 +35,13 @@ class Rated:
     """A memory and the logarithm of the odds that a request to forget means it.
 
     `of_a_person_alone`: they share no word but whose thing it is, and no number is named that the memory holds.
+    `cosine`: between the words that name what is to be forgotten and the memory.
     """
 
     entry: MemoryEntry
     log_odds: float
     of_a_person_alone: bool
+    cosine: float
 
 
 def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
@@ -47,7 +49,12 @@ def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]
     decision = sense.models["forgotten"]
     found = forgotten_features(what, [entry.text for entry in entries], sense)
     rated = [
-        Rated(entry, decision.score(features), bool(features["met and no word"]) and not features["a number named"])
+        Rated(
+            entry,
+            decision.score(features),
+            bool(features["met and no word"]) and not features["a number named"],
+            features["cosine of the words"],
+        )
         for entry, features in zip(entries, found, strict=True)
     ]
     return sorted(rated, key=lambda one: (one.log_odds, one.entry.memory_id), reverse=True)
