@@ -43,6 +43,12 @@ TAKES_BACK = re.compile(
     r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
     re.IGNORECASE,
 )
+# That what was told is wrong, and not what is right.
+IS_WRONG = re.compile(
+    r"\b(?:wrong|mistake|error|mixed\b.{0,12} up|muddled|mistaken|typo|mis(?:read|heard|remembered|spoke|typed|counted)|"
+    r"ignore (?:the|what|that)|i(?:'d| had)? (?:told|gave) you)\b",
+    re.IGNORECASE,
+)
 
 # What is named as no longer so, and what is put against it.
 _OPPOSITIONS = (

@@ -417,7 +417,13 @@ def _rivals(new: Claim, best: Candidate, able: Sequence[Candidate], known: Seque
 
 def _words_told(new: Claim, old: Claim) -> frozenset[str]:
     """The words, other than of its value, that the correction shares with the memory beside what both are about."""
-    return (new.words & old.words) - value_words(new, different_kinds(new, old)) - new.subject - new.subject_names
+    return (
+        (new.words & old.words)
+        - value_words(new, different_kinds(new, old))
+        - new.subject
+        - new.subject_names
+        - new.names
+    )
 
 
 def _says_the_same_of_oneself(new: Claim, old: Claim) -> bool:
@@ -442,6 +448,8 @@ def _may_be_meant(new: Claim, old: Known) -> bool:
         return True
     if new.subject_names <= PEOPLE and PEOPLE & new.subject & old.claim.subject:
         return True  # "granddad's operation" of "granddad Wim's operation"
+    if not new.subject_names and _words_told(new, old.claim) and different_kinds(new, old.claim):
+        return True  # "They put the metoprolol up to 50 mg" of "Dr Amundson has started me on metoprolol, 25 mg"
     return old.is_last and not (new.subject_names and not new.subject_names & held)
 
 

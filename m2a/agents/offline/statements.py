@@ -11,7 +11,7 @@ from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import SHOWS, Utterance, utterances
-from m2a.agents.offline.change_words import TAKES_BACK
+from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
@@ -94,6 +94,7 @@ class Reading:
 
 _MORE_TO_FORGET = 0.1  # from which probability a message that follows a request to forget is another
 SENTENCES = 60  # of one message that are read; more would keep the user waiting
+_FEW_WORDS_WRONG = 12  # of a sentence that only says that something was wrong
 _FEW = 7  # words of a message that may be no more than another value
 OBSERVATIONS = 10  # of one message that are kept
 _LONG = 600  # characters of a sentence that is no memory any more: nobody would know it again
@@ -223,7 +224,42 @@ def _observations(
             texts.append(
                 (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
             )
+    texts = _with_openings(texts)
     return [_observation(text, utterance, today) for text, utterance in texts if _is_something(text, utterance.text)]
+
+
+def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Utterance]]:
+    """The texts, where one that only opens the next is joined to it, or to the one before it if it is the last.
+
+    "I had the city wrong. The residency is in Canberra." is one correction, "New letter for Mum. The clinic is on Friday." one
+    statement.
+    """
+    joined: list[tuple[str, Utterance]] = []
+    opening: tuple[str, Utterance] | None = None
+    for text, utterance in texts:
+        if opening is not None:
+            text, utterance = _joined(opening, text, utterance)
+            opening = None
+        elif _only_takes_back(text) or (not joined and len(texts) > 1 and _is_headline(text)):
+            opening = (text, utterance)
+            continue
+        joined.append((text, utterance))
+    if opening is not None:
+        joined = [*joined[:-1], _joined(joined[-1], *opening)] if joined else [opening]
+    return joined
+
+
+def _only_takes_back(text: str) -> bool:
+    """Whether the sentence ends with saying that something was wrong, and does not say what is right."""
+    first, last = segments(text)[-1]
+    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _FEW_WORDS_WRONG and not refuted(text)
+
+
+def _is_headline(text: str) -> bool:
+    """Whether the words are no sentence, name nothing and tell no value: "New letter for Mum."."""
+    if has_verb(text) or _OWN.match(text) or find_namings(text):
+        return False
+    return len(tokens(text)) <= _FEW and not find_values(text) and not has_day(text)
 
 
 def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
