@@ -61,6 +61,9 @@ def find_spoken_of(question: Question, messages: Sequence[Message], state: TurnS
     return told_then(sorted(spoken, key=lambda message: message.message_id), state, sense)[-1:]
 
 
+_SHORT = 100  # characters of a message whose sentences explain one another
+
+
 def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
     """Of the messages of a day those in which the user told something, the newest of them, in order."""
     told = [
@@ -75,8 +78,8 @@ def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> li
 
 
 def quoted(question: str, message: Message) -> str:
-    """The sentences of the message that the question asks of, word for word; all of it where none stands out."""
-    spans = spans_saying(question, message.text)
+    """The sentences of the message that the question asks of, word for word; all of it where it is short or none stands out."""
+    spans = spans_saying(question, message.text) if len(message.text) > _SHORT else []
     return message.text[spans[0][0] : spans[-1][1]] if spans else message.text.strip()
 
 
