@@ -53,7 +53,7 @@ _ACTS_ON = {
 _GONE = "This memory no longer exists; it was changed or forgotten meanwhile."
 
 
-def told(text: str) -> str:
+def act_sentence(text: str) -> str:
     """Returns what the user did, in M2A's words, from the message that records it; what they typed stays as it is."""
     for recorded, on in _ACTS_ON.items():
         if text.startswith(recorded):
