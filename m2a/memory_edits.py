@@ -1,6 +1,6 @@
 """Changes that the user makes to the memory by hand.
 
-Each is recorded as a message and a reply. So everything that the memory quotes is in the log, and the change is reported and
+Each is recorded as a message and a reply, so that everything the memory quotes is in the log, and the change is reported and
 undone like any other. The functions return the id of the reply that reports the change.
 """
 
@@ -31,7 +31,7 @@ from m2a.types import (
     Supersession,
 )
 
-# How an act is recorded, as the user's wish that a later answer may read, and how the page tells of it: the user typed nothing.
+# A click is recorded as a request by the user, which later answers may read. The page describes it instead, as nobody typed it.
 _FORGET, _PIN, _UNPIN = "Forget a memory of mine.", "Pin a memory of mine.", "Unpin a memory of mine."
 _HIDE, _USE = "Do not mention a memory of mine.", "Use a memory of mine again."
 _DATE = "Use a memory of mine for some time."
@@ -44,7 +44,7 @@ _ACTS = {
     _DATE: "You set the last day of a memory.",
 }
 _BROUGHT_BACK, _HOLDS = "This holds again: ", "This one holds: "
-_ACTS_ON = {
+_ACTS_WITH_TEXT = {
     _BROUGHT_BACK: "You brought back: ",
     _HOLDS: "You kept, of several: ",
     KEPT: "You kept this, and erased the words that it came from: ",
@@ -54,10 +54,10 @@ _GONE = "This memory no longer exists; it was changed or forgotten meanwhile."
 
 
 def act_sentence(text: str) -> str:
-    """Returns what the user did, in M2A's words, from the message that records it; what they typed stays as it is."""
-    for recorded, on in _ACTS_ON.items():
-        if text.startswith(recorded):
-            return on + text.removeprefix(recorded)
+    """Returns a description of the user's change from the message that records it; words that they typed stay as they are."""
+    for prefix, description in _ACTS_WITH_TEXT.items():
+        if text.startswith(prefix):
+            return description + text.removeprefix(prefix)
     return _ACTS.get(text, f"You wrote: {text}")
 
 
@@ -138,9 +138,9 @@ def forget(bank: MemoryBank, memory_id: int) -> int:
 
 
 def keep(bank: MemoryBank, change: Keeping) -> int:
-    """Pins a memory, sets its last day, or bans it from answers or allows it again.
+    """Pins a memory, sets its last day, or bans it from answers, or reverts that.
 
-    The recorded message repeats nothing of the memory, so it is no evidence and reveals nothing. Raises
+    The recorded message repeats nothing from the memory, so it is no evidence and reveals nothing. Raises
     `RejectedWriteError`.
     """
     match change:
@@ -179,7 +179,7 @@ def _live_entry(bank: MemoryBank, memory_id: int) -> MemoryEntry:
 
 
 def _draft(bank: MemoryBank, older: MemoryEntry, text: str, happened: DateInterval | None) -> EntryDraft:
-    """Returns a draft of the text without evidence, with the older entry's photos and those of its names in the text."""
+    """Returns a draft of the text without evidence, with the older entry's photos and its names that the text contains."""
     concepts = [concept for concept in bank.concepts() if concept.concept_id in older.concept_ids]
     mentions = [mention for concept in concepts for mention in _mentions(concept, older, text)]
     return EntryDraft(text, (), older.kind, older.caption, older.photo_ids, tuple(mentions), happened, "stated")

@@ -18,6 +18,7 @@ from m2a.types import DateInterval
 # Closes the `details` that contains the form, and clears the form.
 CANCEL = '<button type="button" class="m-button" data-fold>Cancel</button>'
 DOTS = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
+_MAX_QUOTE = 240
 _LINKS = re.compile(r"(https?|mailto):", re.IGNORECASE)
 
 
@@ -67,8 +68,8 @@ def photos(photo_ids: Sequence[str], *, caption: str = "") -> str:
     return f'<div class="m-photos">{"".join(photo(photo_id, caption=caption) for photo_id in photo_ids)}</div>'
 
 
-def shortened(value: str, length: int = 240) -> str:
-    return value if len(value) <= length else value[: length - 1].rstrip() + "…"
+def shortened(value: str) -> str:
+    return value if len(value) <= _MAX_QUOTE else value[: _MAX_QUOTE - 1].rstrip() + "…"
 
 
 def day(value: date) -> str:
