@@ -218,7 +218,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert bank.entries() == [] and "Forgot" in forgotten.notice and forgotten.opened == ""
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
-    assert "no longer there" in gone.opened and "Bobo" not in gone.opened
+    assert "no longer exists" in gone.opened and "Bobo" not in gone.opened
     assert 'data-memory-act="about" data-kept="forgotten"' in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))

@@ -22,6 +22,7 @@ from m2a.ui.chat_view import MESSAGES_SHOWN, OPENING, ChatView, Update
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.events import connect, forwarded
 from m2a.ui.notices import refusal_html
+from m2a.ui.plain_words import page_error
 from m2a.ui.request import numbers_of, owner_of, record_id_in
 from m2a.ui.resending import Resending
 from m2a.ui.tabs import Submission, Tab, Tabs
@@ -253,7 +254,7 @@ class ChatPanel:
         """Sends what was typed at the foot of the memory panel as a message of the open conversation."""
         owner, text = owner_of(request), str(getattr(event, "text", "")).strip()
         if names_temporary(current):
-            raise gr.Error(CHANGES_NO_MEMORY, title="M2A", print_exception=False)
+            raise page_error(CHANGES_NO_MEMORY)
         conversation_id = current if current in self._view.conversations(owner) else None
         message = IncomingMessage(text, (), conversation_id)
         turn = self._begin_turn(self._tabs.of(request), owner, message) if text else None
@@ -299,7 +300,7 @@ class ChatPanel:
         try:
             act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
         except LookupError:
-            gr.Warning("This is no longer there; please reopen the conversation.", title="M2A")
+            gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
         return Update(history=self._view.history(owner, current or None, shown or MESSAGES_SHOWN)).outputs()
 
     def on_change(self, current: str, shown: int, request: gr.Request) -> list[Any]:

@@ -53,8 +53,7 @@ class ChatView:
 
     def conversations(self, owner: str) -> dict[str, Conversation]:
         """Returns the owner's conversations by their ids."""
-        conversations = self._assistant.memory(owner).conversations()
-        return {conversation.conversation_id: conversation for conversation in conversations}
+        return {chat.conversation_id: chat for chat in self._assistant.memory(owner).conversations()}
 
     def requested_or_last(self, owner: str, requested_id: str | None) -> str | None:
         """Returns the conversation id that the address names, or else that of the conversation continued last."""
@@ -252,13 +251,9 @@ def _heading(conversation: Conversation | None) -> str:
 
 def _with_forgotten_words(stored: AnswerDetails, live: AnswerDetails) -> AnswerDetails:
     """Returns the stored details with the words of what was just forgotten, which are shown this once only."""
-    forgotten = {
-        change.number: change.changed.previous for change in live.changes if change.changed.change == "forgotten"
-    }
+    words = {change.number: change.changed.previous for change in live.changes if change.changed.change == "forgotten"}
     changes = [
-        replace(change, changed=replace(change.changed, previous=forgotten[change.number]))
-        if change.number in forgotten
-        else change
+        replace(change, changed=replace(change.changed, previous=words.get(change.number, change.changed.previous)))
         for change in stored.changes
     ]
     return replace(stored, changes=changes)

@@ -92,5 +92,5 @@ def erasure_of(event: gr.EventData) -> Erasure:
     if kind in _NUMBERED:
         return Erasure(kind, number_of(event, "id"), keep_memories)
     if kind is None or type(erased_id) is not str or not 0 < len(erased_id) <= _MAX_ID_LENGTH:
-        raise NoSuchThingError("This is no longer there; please reload the page.")
+        raise NoSuchThingError("This no longer exists; please reload the page.")
     return Erasure(kind, erased_id, keep_memories)

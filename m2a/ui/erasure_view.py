@@ -101,7 +101,7 @@ def purged_html(*, dialog_id: str) -> str:
 
 
 def receipts_html(receipts: Sequence[Receipt], *, dialog_id: str) -> str:
-    """Returns the newest receipts, the newest first."""
+    """Returns the latest receipts, newest first."""
     if not receipts:
         return _dialog(
             dialog_id,

@@ -10,6 +10,7 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_memory_button
 from m2a.ui.evidence import memory_link
 from m2a.ui.forgotten_list import FORGOTTEN
+from m2a.ui.plain_words import page_error
 from m2a.ui.request import number_of
 
 _TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Asked about"}
@@ -50,7 +51,7 @@ def _last_day(event: gr.EventData, today: date) -> date | None:
     try:
         return date.fromisoformat(until) if until else None
     except ValueError:
-        raise gr.Error(f"{until!r} is not a date; please choose one.", title="M2A", print_exception=False) from None
+        raise page_error(f"{until!r} is not a date; please choose one.") from None
 
 
 def reason_of(text: str) -> KeptBackReason | None:

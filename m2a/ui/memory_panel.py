@@ -20,6 +20,7 @@ from m2a.ui.events import connect, forwarded
 from m2a.ui.forgotten_list import FORGOTTEN, forgotten_html
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
+from m2a.ui.plain_words import page_error
 from m2a.ui.request import number_of, numbers_of, owner_of, record_id_in
 from m2a.ui.review_panel import ReviewPanel
 
@@ -219,9 +220,7 @@ class MemoryPanel:
         first, last = (_day(str(getattr(event, name, ""))) for name in ("first", "last"))
         first, last = first or last, last or first
         if first and last and first > last:
-            raise gr.Error(
-                "The first day is later than the last; please change one of them.", title="M2A", print_exception=False
-            )
+            raise page_error("The first day is later than the last; please change one of them.")
         happened = DateInterval(first, last) if first and last else None
         reply_id = self._assistant.edit_memory(owner, memory_id, str(getattr(event, "text", "")), happened)
         return self._done(owner, view, reply_id)

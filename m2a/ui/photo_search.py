@@ -9,6 +9,7 @@ import gradio as gr
 from m2a.types import MemoryEntry
 from m2a.ui import markup
 from m2a.ui.memory_list import CLEAR, row_html
+from m2a.ui.plain_words import page_error
 
 _MAX_LENGTH = 2_000_000  # characters; the page's script reduces a picture before it sends it
 
@@ -23,9 +24,7 @@ def photo_of(event: gr.EventData) -> str | bytes | None:
     try:
         return base64.b64decode(str(picture)[:_MAX_LENGTH], validate=True)
     except binascii.Error:
-        raise gr.Error(
-            "This picture cannot be read. Choose a JPEG, PNG or WebP.", title="M2A", print_exception=False
-        ) from None
+        raise page_error("This picture cannot be read. Choose a JPEG, PNG or WebP.") from None
 
 
 def near_html(entries: Sequence[MemoryEntry]) -> str:

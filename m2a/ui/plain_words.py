@@ -46,6 +46,11 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def page_error(sentence: str) -> gr.Error:
+    """Returns the error that the page shows as a notice."""
+    return gr.Error(escaped(sentence), title="M2A", print_exception=False)
+
+
 def sentence_for(error: Exception) -> str:
     """Returns the sentence that the user reads. An unexpected error is logged."""
     sentence = sentence_of(error)
@@ -61,4 +66,4 @@ def _errors_in_plain_words() -> Iterator[None]:
     except gr.Error:
         raise
     except Exception as error:  # Gradio would show the error's message, and log its traceback
-        raise gr.Error(escaped(sentence_for(error)), title="M2A", print_exception=False) from None
+        raise page_error(sentence_for(error)) from None

@@ -21,7 +21,7 @@ def numbers_of(event: gr.EventData, *names: str) -> list[int]:
     values = [getattr(event, name, None) for name in names]
     numbers = [number for number in values if type(number) is int and 0 <= number < 2**53]
     if len(numbers) < len(names):
-        raise NoSuchThingError("This is no longer there; please reload the page.")
+        raise NoSuchThingError("This no longer exists; please reload the page.")
     return numbers
 
 

@@ -11,6 +11,7 @@ from m2a.ui.chat_stream import ChatStream
 from m2a.ui.chat_view import MESSAGES_SHOWN, ChatView, Update
 from m2a.ui.edit_message import Editing
 from m2a.ui.notices import refusal_html
+from m2a.ui.plain_words import page_error
 from m2a.ui.request import owner_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Resending:
             return
         check_message(text)
         if not text and not question.photos:
-            raise gr.Error("The message is empty; write something, or erase it.", title="M2A", print_exception=False)
+            raise page_error("The message is empty; write something, or erase it.")
         takes_memories = getattr(event, "keep", None) is not True
         async for update in self._resend(request, question, text, takes_memories=takes_memories):
             yield update

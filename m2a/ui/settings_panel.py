@@ -19,7 +19,7 @@ from m2a.ui.health_view import health_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.memory_rule_form import memory_rule_html, rule_of
 from m2a.ui.notices import memory_html
-from m2a.ui.plain_words import sentence_for
+from m2a.ui.plain_words import page_error, sentence_for
 from m2a.ui.request import numbers_of, owner_of
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class SettingsPanel:
     def _local_owner(self, request: gr.Request) -> str:
         owner = owner_of(request)
         if owner != self._assistant.local_owner:
-            raise gr.Error("Only the user of this computer can do this.", title="M2A", print_exception=False)
+            raise page_error("Only the user of this computer can do this.")
         return owner
 
     def _shown(self, owner: str) -> list[Any]:
