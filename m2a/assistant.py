@@ -356,7 +356,7 @@ class Assistant:
         """
         bank = self.memory(owner)
         self.turns.stop_answering(owner, erasure)
-        async with self.turns.held(owner):
+        async with self.turns.paused(owner):
             receipt = await in_thread(bank.erase, erasure)
             if erasure.kind == "everything":
                 self.health_checks.discard(owner)

@@ -19,7 +19,8 @@ from models.chat_model import ChatModel, ChatModelError, MalformedReplyError
 from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_connection import is_on_this_machine, public_address
 
-_SETTINGS = ("chat_model", "chat_base_url", "chat_api_key")
+# The settings that can be changed here, as messages name them.
+_SETTINGS = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and with it the server,"}
 
 
 async def try_chat_model(model: ChatModel) -> tuple[str, Abilities]:
@@ -71,7 +72,7 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
         except ChatModelError as error:
             raise SettingsError(f"{naming(str(error), IN_THE_PAGE)} Nothing was changed.") from error
         saved = f"Saved. {new_settings.chat_model} {outcome}, and is used from your next message on."
-        sentences = [saved, *_destination_sentences(sent_to(new_settings)), *ability_sentences(abilities, new_settings)]
+        sentences = [saved, *_privacy_sentences(new_settings), *ability_sentences(abilities, new_settings)]
     key = new_settings.chat_api_key
     values = {
         "chat_model": new_settings.chat_model,
@@ -93,10 +94,9 @@ def sent_to(settings: Settings) -> str:
     return public_address(address) if address else provider
 
 
-def _destination_sentences(destination: str) -> list[str]:
-    if not destination:
-        return []
-    return [f"Your messages and photos, and what I remember for an answer, are sent to {destination}."]
+def _privacy_sentences(settings: Settings) -> list[str]:
+    place = sent_to(settings)
+    return [f"Your messages and photos, and what I remember for an answer, are sent to {place}."] if place else []
 
 
 def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
@@ -131,10 +131,9 @@ def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
 def _check_fixed(settings: Settings, new_settings: Settings) -> None:
     for name, variable in _fixed(settings).items():
         if getattr(settings, name) != getattr(new_settings, name):
-            what = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and with it the server,"}[
-                name
-            ]
-            raise SettingsError(f"The {what} is set by {variable}; to change it here, restart M2A without {variable}.")
+            raise SettingsError(
+                f"The {_SETTINGS[name]} is set by {variable}; to change it here, restart M2A without {variable}."
+            )
 
 
 def _fixed(settings: Settings) -> dict[str, str]:

@@ -68,15 +68,15 @@ class HealthChecks:
         check = self._checks.get(owner)
         if check is None:
             return None
-        shown: list[OpenFinding] = []
+        open_findings: list[OpenFinding] = []
         left_out: list[tuple[FindingKind, int]] = []
         ordered = sorted(check.findings, key=lambda finding: _ORDER.index(finding.kind))
         for kind, group in groupby(ordered, key=lambda finding: finding.kind):
             findings = list(group)
-            shown += self._open_findings(owner, findings[:MAX_SHOWN])
+            open_findings += self._open_findings(owner, findings[:MAX_SHOWN])
             if len(findings) > MAX_SHOWN:
                 left_out.append((kind, len(findings) - MAX_SHOWN))
-        return Health(check.memories, check.unused, tuple(shown), tuple(left_out))
+        return Health(check.memories, check.unused, tuple(open_findings), tuple(left_out))
 
     async def mend(self, owner: str, kind: str, subject: str, mending: Mending) -> int | None:
         """Repairs a finding in the chosen way.
@@ -90,9 +90,9 @@ class HealthChecks:
         if finding.kind == "photo" and mending == "look":
             await self._look_at_photo(bank, finding.photo_id or "")
         elif finding.kind in ("duplicate", "contradiction", "corrected") and mending in ("newer", "older"):
-            kept = ids[-1] if mending == "newer" else ids[0]
-            others = [memory_id for memory_id in ids if memory_id != kept]
-            reply_id = await in_thread(memory_edits.keep_one, bank, kept, others)
+            kept_id = ids[-1] if mending == "newer" else ids[0]
+            other_ids = [memory_id for memory_id in ids if memory_id != kept_id]
+            reply_id = await in_thread(memory_edits.keep_one, bank, kept_id, other_ids)
         elif finding.kind in ("injection", "unsupported") and mending == "forget":
             reply_id = await in_thread(memory_edits.forget, bank, ids[0])
         else:

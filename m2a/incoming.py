@@ -49,9 +49,9 @@ def check_message(text: str, photos: Sequence[object] = ()) -> None:
     if match := _UNSTORABLE.search(text):
         before = text[: match.start()][-_QUOTE_LENGTH:].strip()
         where = f"After “{before}”" if before else "At its beginning"
-        what = "a NUL character" if match[0] == "\0" else "half a character, such as half an emoji"
+        fault = "a NUL character" if match[0] == "\0" else "half a character, such as half an emoji"
         raise MessageRefusedError(
-            f"{where}, the message contains {what}, which cannot be stored; delete it and send the message again."
+            f"{where}, the message contains {fault}, which cannot be stored; delete it and send the message again."
         )
 
 

@@ -100,7 +100,7 @@ def restore(bank: MemoryBank, memory_id: int) -> int:
     return _recorded(bank, f"{_BROUGHT_BACK}{older.text}", "I brought it back.", changes)
 
 
-def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
+def keep_edited(bank: MemoryBank, held_memory: HeldMemory, text: str) -> int:
     """Writes a memory that was held for review, with the user's text in place of its own.
 
     It rests on its original evidence and on the user's new words. Raises `RejectedWriteError` and `MessageRefusedError`.
@@ -109,7 +109,7 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
     if not text:
         raise RejectedWriteError("A memory needs text; to remove the memory, reject it.")
     check_message(text)
-    change = held.change
+    change = held_memory.change
     concepts = tuple(
         concept
         for concept in change.draft.concepts
@@ -121,12 +121,12 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
         draft = replace(
             change.draft, text=text, evidence_ids=(*evidence, message), concepts=concepts, rests_on="stated"
         )
-        if isinstance(change, Replacement) and held.previous is not None:
+        if isinstance(change, Replacement) and held_memory.previous is not None:
             return [replace(change, draft=draft)]
         return [Addition(draft, "the user edited it in the review")]
 
     reply_id = _recorded(bank, text, "I keep it as you put it.", changes)
-    bank.review_queue.settle(held.place.reply_id, held.place.number)
+    bank.review_queue.settle(held_memory.place.reply_id, held_memory.place.number)
     return reply_id
 
 
@@ -157,12 +157,12 @@ def keep(bank: MemoryBank, change: Keeping) -> int:
     return _recorded(bank, message, reply, lambda _message: [change])
 
 
-def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int]) -> int:
+def keep_one(bank: MemoryBank, kept_id: int, other_ids: Sequence[int]) -> int:
     """Replaces the other memories with one of them; the others stay as history. Raises `RejectedWriteError`."""
-    kept = _live_entry(bank, kept_id)
-    replaced = [_live_entry(bank, memory_id).memory_id for memory_id in others]
+    entry = _live_entry(bank, kept_id)
+    replaced = [_live_entry(bank, memory_id).memory_id for memory_id in other_ids]
     changes: list[Change] = [Supersession(memory_id, kept_id, "the user keeps one of them") for memory_id in replaced]
-    return _recorded(bank, f"{_HOLDS}{kept.text}", "I keep this one.", lambda _message: changes)
+    return _recorded(bank, f"{_HOLDS}{entry.text}", "I keep this one.", lambda _message: changes)
 
 
 def _recorded(
@@ -189,11 +189,11 @@ def _mentions(concept: Concept, older: MemoryEntry, text: str) -> list[ConceptMe
     aliases = tuple(alias for alias in concept.aliases if _contains_name(text, alias))
     if not aliases and not _contains_name(text, concept.name):
         return []
-    shown = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.photo_ids)
-    denied = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.denied_photo_ids)
-    mentions = [ConceptMention(concept.name, concept.kind, aliases, photo_ids=shown)]
-    if denied:
-        mentions.append(ConceptMention(concept.name, concept.kind, denied=True, photo_ids=denied))
+    shown_ids = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.photo_ids)
+    denied_ids = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.denied_photo_ids)
+    mentions = [ConceptMention(concept.name, concept.kind, aliases, photo_ids=shown_ids)]
+    if denied_ids:
+        mentions.append(ConceptMention(concept.name, concept.kind, denied=True, photo_ids=denied_ids))
     return mentions
 
 

@@ -67,10 +67,10 @@ def failure_sentence(error: BaseException) -> str:
     )
 
 
-def log_unforeseen(logger: Logger, what: str, error: BaseException) -> None:
+def log_unforeseen(logger: Logger, activity: str, error: BaseException) -> None:
     """Logs the place of a failure for which there is no sentence that tells the user what to do."""
     if sentence_of(error) is None:
-        logger.error("%s failed: %s", what, place_of(error))
+        logger.error("%s failed: %s", activity, place_of(error))
 
 
 def _database_sentence(driver_message: str) -> str:

@@ -85,9 +85,7 @@ class Settings(BaseSettings):
     context_turns: int = Field(default=5, ge=0, description="Latest turns included in each memory request.")
     max_queries: int = Field(default=5, ge=0, description="Maximum memory requests in one turn.")
     max_rounds: int = Field(default=5, ge=1, description="Maximum rounds of the memory manager per request.")
-    history_tokens: int = Field(
-        default=4000, ge=0, description="Maximum tokens of earlier turns in the reply's prompt."
-    )
+    history_tokens: int = Field(default=4000, ge=0, description="Maximum tokens of earlier turns in a reply's prompt.")
 
     @classmethod
     def settings_customise_sources(

@@ -29,7 +29,7 @@ class TemporaryChats:
 
     def begin(self, owner: str, *, reads_memory: bool) -> str:
         """Begins a chat. Returns its conversation id."""
-        chats = self._of(owner)
+        chats = self._chats_of(owner)
         while len(chats) >= MAX_OPEN:
             chats.popitem(last=False)
         bank = TemporaryBank(owner, self._stores(), self._clock, reads_memory=reads_memory)
@@ -38,15 +38,15 @@ class TemporaryChats:
 
     def end(self, owner: str, conversation_id: str) -> None:
         """Ends a chat; does nothing if it has already ended."""
-        self._of(owner).pop(conversation_id, None)
+        self._chats_of(owner).pop(conversation_id, None)
 
     def find(self, owner: str, conversation_id: str | None) -> TemporaryBank | None:
         """Returns the chat, or None if it is not open."""
-        return self._of(owner).get(conversation_id or "")
+        return self._chats_of(owner).get(conversation_id or "")
 
     def holding(self, owner: str, photo_id: str) -> TemporaryBank | None:
         """Returns an open chat that contains the photo, if there is one."""
-        return next((bank for bank in self._of(owner).values() if bank.photos.holds(photo_id)), None)
+        return next((bank for bank in self._chats_of(owner).values() if bank.photos.holds(photo_id)), None)
 
     def attach(self, owner: str, conversation_id: str, data: bytes) -> str:
         """Attaches a photo to the next message of a chat. Returns its id.
@@ -60,5 +60,5 @@ class TemporaryChats:
             raise MessageRefusedError(f"M2A accepts up to {MAX_PHOTOS} photos at once; send these first.")
         return bank.photos.attach(data)
 
-    def _of(self, owner: str) -> OrderedDict[str, TemporaryBank]:
+    def _chats_of(self, owner: str) -> OrderedDict[str, TemporaryBank]:
         return self._open.setdefault(owner, OrderedDict())

@@ -84,7 +84,7 @@ class TurnRunner:
                 turn.stop()
 
     @asynccontextmanager
-    async def held(self, owner: str) -> AsyncIterator[None]:
+    async def paused(self, owner: str) -> AsyncIterator[None]:
         """Blocks the owner's replies and memory updates for the duration of the `with` block."""
         async with _lock_of(self._reply_locks, owner), _lock_of(self._update_locks, owner):
             yield

@@ -33,17 +33,17 @@ def list_memories(as_json: AsJson = False) -> None:
     from m2a.printed import memory_line
 
     bank = sql_bank()
-    kept_back = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
-    entries = sorted([*bank.entries(), *(kept.entry for kept in kept_back.values())], key=lambda entry: entry.memory_id)
+    unused = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
+    entries = sorted([*bank.entries(), *(kept.entry for kept in unused.values())], key=lambda entry: entry.memory_id)
     if not entries:
         print(f"The memory in {load_settings().data_dir} is still empty.", file=sys.stderr)
     for entry in entries:
-        kept = kept_back.get(entry.memory_id)
+        kept_back = unused.get(entry.memory_id)
         if as_json:
-            piece = entry_piece(entry) | {"kept_back": kept.reason if kept else None}
+            piece = entry_piece(entry) | {"kept_back": kept_back.reason if kept_back else None}
             print(json.dumps(piece, ensure_ascii=False))
         else:
-            print(memory_line(entry, kept))
+            print(memory_line(entry, kept_back))
 
 
 @memory_app.command("search")

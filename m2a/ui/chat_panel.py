@@ -18,7 +18,7 @@ from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.ui import welcome
 from m2a.ui.chat_stream import ChatStream, busy, emptied, ready, streamed
-from m2a.ui.chat_view import MESSAGES_SHOWN, OPENING, ChatView, Update
+from m2a.ui.chat_view import OPENING, PAGE_SIZE, ChatView, Update
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.events import connect, forwarded
 from m2a.ui.notices import refusal_html
@@ -116,14 +116,14 @@ class ChatPanel:
             self.attached = gr.HTML("", elem_id="m2a-attached", apply_default_css=False, js_on_load=_ON_TEMPORARY)
         self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
         self.draft = gr.Textbox("", visible="hidden", elem_id="m2a-draft", label="Draft")
-        self.shown = gr.State(MESSAGES_SHOWN)
+        self.shown = gr.State(PAGE_SIZE)
 
     def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
         self.parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer]
         self.parts += [self.draft, self.attached, self.shown]
         connect(page.load, streamed(self.on_load), None, self.parts)
         connect(page.load, self.on_loading, None, self.loading)
-        sent = connect(
+        sending = connect(
             self.composer.submit, streamed(self.on_send), [self.composer, self.current, self.draft], self.parts
         )
         connect(self.composer.stop, self.on_stop, self.current)
@@ -143,7 +143,7 @@ class ChatPanel:
         connect(self.history.earlier, self.on_earlier, [self.current, self.shown], self.parts)
         connect(self.history.edit, self.resending.on_edit, [self.current, self.shown], self.parts)
         self.changes = [
-            sent,
+            sending,
             connect(self.history.retry, streamed(self.resending.on_retry), self.current, self.parts),
             connect(self.history.resend, streamed(self.resending.on_resend), self.current, self.parts),
             connect(self.history.undo, self.on_undo, [self.current, self.shown], self.parts),
@@ -200,7 +200,7 @@ class ChatPanel:
         owner, reads_memory = owner_of(request), getattr(event, "reads", None) == "with"
         self._tabs.end_temporary(request)
         conversation_id = self._assistant.temporary_chats.begin(owner, reads_memory=reads_memory)
-        self._tabs.of(request).temporary_id = conversation_id
+        self._tabs.tab_of(request).temporary_id = conversation_id
         async for update in self._stream.open(request, conversation_id):
             update.composer = emptied(update.composer or {})
             yield update
@@ -235,7 +235,7 @@ class ChatPanel:
             conversation_id, paths, has_attached = current, [], bool(temporary.photos.attached)
         if not text and not paths and not has_attached:
             return
-        tab, submission = self._tabs.of(request), Submission(draft, text, tuple(paths))
+        tab, submission = self._tabs.tab_of(request), Submission(draft, text, tuple(paths))
         if tab.submitted and tab.submitted[0] == submission and tab.submitted[1].recorded:
             composer = emptied(ready() if tab.submitted[1].answered else busy())
             yield Update(composer=composer, draft=uuid4().hex)
@@ -257,7 +257,7 @@ class ChatPanel:
             raise page_error(CHANGES_NO_MEMORY)
         conversation_id = current if current in self._view.conversations(owner) else None
         message = IncomingMessage(text, (), conversation_id)
-        turn = self._begin_turn(self._tabs.of(request), owner, message) if text else None
+        turn = self._begin_turn(self._tabs.tab_of(request), owner, message) if text else None
         if turn is not None:
             async for update in self._stream.follow(request, turn):
                 yield update
@@ -274,22 +274,22 @@ class ChatPanel:
         tab.first_turn = turn if message.conversation_id is None else None
         return turn
 
-    def on_undo(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+    def on_undo(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Undoes a change of the memory."""
-        return self._acted(current, shown, event, request, self._assistant.undo)
+        return self._acted(current, shown_count, event, request, self._assistant.undo)
 
-    def on_insist(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+    def on_insist(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Makes a change that the assistant had refused to make."""
-        return self._acted(current, shown, event, request, self._assistant.insist)
+        return self._acted(current, shown_count, event, request, self._assistant.insist)
 
-    def on_choose(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+    def on_choose(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Replaces one of two memories that were both kept."""
-        return self._acted(current, shown, event, request, self._assistant.choose, "memory_id")
+        return self._acted(current, shown_count, event, request, self._assistant.choose, "memory_id")
 
     def _acted(
         self,
         current: str,
-        shown: int,
+        shown_count: int,
         event: gr.EventData,
         request: gr.Request,
         act: Callable[..., object],
@@ -301,19 +301,19 @@ class ChatPanel:
             act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
         except LookupError:
             gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
-        return Update(history=self._view.history(owner, current or None, shown or MESSAGES_SHOWN)).outputs()
+        return Update(history=self._view.history(owner, current or None, shown_count or PAGE_SIZE)).outputs()
 
-    def on_change(self, current: str, shown: int, request: gr.Request) -> list[Any]:
+    def on_change(self, current: str, shown_count: int, request: gr.Request) -> list[Any]:
         """Redraws the conversation and the list after a change of the memory or an erasure."""
         owner = owner_of(request)
         heading, conversations = self._view.heading_and_list(owner, current or None)
-        history = self._view.history(owner, current or None, shown or MESSAGES_SHOWN)
+        history = self._view.history(owner, current or None, shown_count or PAGE_SIZE)
         open_id = "" if current and current not in self._view.conversations(owner) else None
         return Update(current=open_id, heading=heading, conversations=conversations, history=history).outputs()
 
     async def on_stop(self, current: str, request: gr.Request) -> None:
         """Stops the reply. It is a coroutine because a turn must be stopped in its own event loop."""
-        owner, first_turn = owner_of(request), self._tabs.of(request).first_turn
+        owner, first_turn = owner_of(request), self._tabs.tab_of(request).first_turn
         if current:
             self._assistant.turns.stop(owner, current)
         elif first_turn is not None and first_turn.owner == owner:
@@ -332,9 +332,9 @@ class ChatPanel:
             files.append(str(copy))
         return Update(composer=gr.update(value={"text": example.text, "files": files})).outputs()
 
-    def on_earlier(self, current: str, shown: int, request: gr.Request) -> list[Any]:
-        shown = (shown or MESSAGES_SHOWN) + MESSAGES_SHOWN
-        return Update(history=self._view.history(owner_of(request), current or None, shown), shown=shown).outputs()
+    def on_earlier(self, current: str, shown_count: int, request: gr.Request) -> list[Any]:
+        count = (shown_count or PAGE_SIZE) + PAGE_SIZE
+        return Update(history=self._view.history(owner_of(request), current or None, count), shown=count).outputs()
 
     async def on_loading(self) -> AsyncIterator[str]:
         """Yields the progress line whenever it changes, until every model is loaded."""

@@ -9,7 +9,7 @@ from uuid import uuid4
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.ui.chat_view import MESSAGES_SHOWN, ChatView, Update
+from m2a.ui.chat_view import PAGE_SIZE, ChatView, Update
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import sentence_for
 from m2a.ui.request import owner_of
@@ -33,7 +33,7 @@ class ChatStream:
         self, request: gr.Request, requested_id: str | None, message_id: int | None = None
     ) -> AsyncIterator[Update]:
         """Streams a conversation, back to the message where one is given, and its running turn. None opens a new conversation."""
-        owner, tab = owner_of(request), self._tabs.of(request)
+        owner, tab = owner_of(request), self._tabs.tab_of(request)
         tab.first_turn = None
         if requested_id != tab.temporary_id:
             self._tabs.end_temporary(request)
@@ -41,13 +41,13 @@ class ChatStream:
         turns = self._assistant.turns.running(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self.follow(request, turns[-1]):
-                update.shown = MESSAGES_SHOWN
+                update.shown = PAGE_SIZE
                 yield update
             return
         writer = await tab.take_over()
-        shown = await asyncio.to_thread(self._view.count_back_to, owner, conversation_id, message_id)
-        update = await asyncio.to_thread(self._view.full_update, owner, conversation_id, ready(), shown=shown)
-        update.shown = shown
+        count = await asyncio.to_thread(self._view.count_back_to, owner, conversation_id, message_id)
+        update = await asyncio.to_thread(self._view.full_update, owner, conversation_id, ready(), shown_count=count)
+        update.shown = count
         async with tab.lock:
             if tab.writer is writer:
                 yield update
@@ -57,7 +57,7 @@ class ChatStream:
 
         A message that `is_in_box` of this tab leaves the box only once it is stored.
         """
-        owner, tab = owner_of(request), self._tabs.of(request)
+        owner, tab = owner_of(request), self._tabs.tab_of(request)
         writer = await tab.take_over()
         conversation_id, answered = turn.conversation_id, turn.answered
         composer = ready() if answered else busy()

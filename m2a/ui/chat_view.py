@@ -20,7 +20,7 @@ from m2a.ui.transcript import AnswerDetails, details_of, messages_html, turn_htm
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-MESSAGES_SHOWN = 80
+PAGE_SIZE = 80  # messages
 OPENING = '<p class="m-opening" role="status">Opening…</p>'
 BEFORE = 6  # messages above the one that a link leads to
 AROUND = 12  # messages above it, and as many below it, in the first content of the page
@@ -62,9 +62,9 @@ class ChatView:
     def count_back_to(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
         """Returns how many of a conversation's newest messages must be shown to include the message."""
         if conversation_id is None or message_id is None or conversation_id not in self.conversations(owner):
-            return MESSAGES_SHOWN
+            return PAGE_SIZE
         later = self._assistant.count_messages(owner, conversation_id, since=message_id)
-        return max(MESSAGES_SHOWN, later + BEFORE)
+        return max(PAGE_SIZE, later + BEFORE)
 
     def full_update(
         self,
@@ -73,7 +73,7 @@ class ChatView:
         composer: dict[str, Any] | None,
         turn: Turn | None = None,
         *,
-        shown: int = MESSAGES_SHOWN,
+        shown_count: int = PAGE_SIZE,
     ) -> Update:
         """Returns new contents for every part of the page but the draft and the count."""
         heading, conversations = self.heading_and_list(owner, conversation_id)
@@ -81,7 +81,7 @@ class ChatView:
             current=conversation_id or "",
             heading=heading,
             conversations=conversations,
-            history=self.history(owner, conversation_id, shown, turn),
+            history=self.history(owner, conversation_id, shown_count, turn),
             live=self.live(owner, turn) if turn else "",
             composer=composer,
             attached=self.attached(owner, conversation_id),
@@ -94,14 +94,14 @@ class ChatView:
 
     def heading_and_list(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
         conversations = self.conversations(owner)
-        listed = conversations_html(
+        list_html = conversations_html(
             list(conversations.values()), current=conversation_id, today=datetime.now().astimezone().date()
         )
         if temporary := self._assistant.temporary_chats.find(owner, conversation_id):
             heading = temporary_view.heading_html(temporary.conversation_id, reads_memory=temporary.reads_memory)
         else:
             heading = _heading(conversations.get(conversation_id or ""))
-        return heading, listed
+        return heading, list_html
 
     def search_results(self, owner: str, words: str, current: str | None) -> str:
         """Returns the list of the conversations that contain the words; all of them for no words."""
@@ -113,7 +113,7 @@ class ChatView:
         self,
         owner: str,
         conversation_id: str | None,
-        shown: int,
+        shown_count: int,
         turn: Turn | None = None,
         *,
         editing: Editing | None = None,
@@ -134,7 +134,7 @@ class ChatView:
         recorded = [other.recorded for other in running if other.recorded]
         first_running = min((message.replaces or message.message_id for message in recorded), default=None)
         up_to = None if first_running is None else first_running - 1
-        messages = self._assistant.messages(owner, conversation_id, ConversationPart(newest=shown, up_to=up_to))
+        messages = self._assistant.messages(owner, conversation_id, ConversationPart(newest=shown_count, up_to=up_to))
         hidden = self._assistant.count_messages(owner, conversation_id, up_to=up_to) - len(messages)
         return self._rendered(owner, conversation_id, messages, turn, hidden=hidden, editing=editing)
 

@@ -76,9 +76,8 @@ def _row(name: str, costs: CostSum, with_model: bool) -> str:
     if with_model:
         dollars = costs.dollars if costs.calls > costs.unpriced else None
         is_counted = costs.calls > costs.uncounted or not costs.calls
-        tokens = [
-            f"{number:,}" if is_counted else "not counted" for number in (costs.input_tokens, costs.output_tokens)
-        ]
+        counts = costs.input_tokens, costs.output_tokens
+        tokens = [f"{count:,}" if is_counted else "not counted" for count in counts]
         cells += [str(costs.calls), *tokens, money(dollars, costs.calls)]
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 

@@ -15,10 +15,8 @@ def erase_button(
     """
     keep = " data-keep" if kind == "conversation" else ""
     erased = "" if erased_id is None else f' data-of="{markup.text(erased_id)}"'
-    named = f' aria-label="{markup.text(label)}"' if label else ""
-    return (
-        f'<button type="button" class="{style}" data-erase="{kind}"{erased}{keep}{named}>{markup.text(name)}</button>'
-    )
+    aria_label = f' aria-label="{markup.text(label)}"' if label else ""
+    return f'<button type="button" class="{style}" data-erase="{kind}"{erased}{keep}{aria_label}>{markup.text(name)}</button>'
 
 
 def erase_memory_button(entry: MemoryEntry) -> str:

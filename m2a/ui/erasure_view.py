@@ -1,11 +1,14 @@
 """The dialog of an erasure: what would go, in words and numbers, and afterwards a receipt without content."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from m2a.plurals import counted
-from m2a.types import KEEPING, Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt
+from m2a.types import KEEPING, Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt, RewrittenMessage
 from m2a.ui import markup
 from m2a.ui.conversations_panel import title_of
+
+T = TypeVar("T")
 
 MAX_ITEMS = 12  # shown of a kind; the rest are only counted
 
@@ -44,7 +47,7 @@ _ON_BUTTON: Mapping[ErasureKind, str] = {
     "forgotten": "what was forgotten",
     "everything": "everything",
 }
-_CLOSE = '<button type="button" class="m-button" data-close-dialog>Close</button>'
+_CLOSE = '<button type="button" class="m-button" data-close-dialog autofocus>Close</button>'
 _TO_PURGE = (
     "It is gone from M2A: no answer, search or page shows it, and nothing brings it back. The last traces in M2A’s files are "
     "wiped by themselves within a day while M2A is running. You can also do it now, for all that was erased so far{whose}."
@@ -68,7 +71,7 @@ def preview_html(preview: ErasurePreview, *, dialog_id: str) -> str:
     if not preview.counts:
         nothing = "Nothing that was forgotten is left on the disk." if preview.erasure.kind == "forgotten" else ""
         why = f"<p>{nothing or 'There is nothing to erase.'}</p>"
-        return _dialog(dialog_id, title, f"{why}<footer>{_close_focused()}</footer>")
+        return _dialog_to_close(dialog_id, title, why)
     choice = _choice(preview)
     focus = "" if choice else " autofocus"
     return _dialog(
@@ -86,9 +89,7 @@ def receipt_html(receipt: Receipt, *, dialog_id: str, is_shared: bool) -> str:
     number = f'<p class="m-caption">Receipt {receipt.receipt_id}, {markup.moment(receipt.erased_at)}</p>'
     to_purge = _TO_PURGE.format(whose=_WHOSE if is_shared else "")
     report = f'<p role="status">Erased: {counted(receipt.counts)}.</p><p>{to_purge}</p>{number}'
-    return _dialog(
-        dialog_id, "It is erased", f"{report}<footer>{_PURGE}{_close_focused()}</footer>", erased=receipt.kind
-    )
+    return _dialog_to_close(dialog_id, "It is erased", report, buttons=_PURGE, erased=receipt.kind)
 
 
 def purged_html(*, dialog_id: str) -> str:
@@ -97,33 +98,26 @@ def purged_html(*, dialog_id: str) -> str:
         '<p role="status">M2A’s files no longer contain anything that was erased.</p>'
         "<p>This does not reach backups, snapshots, or what a disk keeps of deleted files.</p>"
     )
-    return _dialog(dialog_id, "Removed from the disk", f"{report}<footer>{_close_focused()}</footer>")
+    return _dialog_to_close(dialog_id, "Removed from the disk", report)
 
 
 def receipts_html(receipts: Sequence[Receipt], *, dialog_id: str) -> str:
     """Returns the latest receipts, newest first."""
+    title = "What was erased so far"
     if not receipts:
-        return _dialog(
-            dialog_id,
-            "What was erased so far",
-            f"<p>Nothing has been erased yet.</p><footer>{_close_focused()}</footer>",
-        )
+        return _dialog_to_close(dialog_id, title, "<p>Nothing has been erased yet.</p>")
     items = "".join(map(_receipt, reversed(receipts[-MAX_ITEMS:])))
     earlier = len(receipts) - MAX_ITEMS
-    rest = f"<p>and {markup.plural(earlier, 'earlier one')}.</p>" if earlier > 0 else ""
-    why = "<p>Only numbers and times are kept, no content.</p>"
-    to_purge = "" if all(receipt.purged_at for receipt in receipts) else _PURGE
-    return _dialog(
-        dialog_id,
-        "What was erased so far",
-        f'{why}<ul class="m-receipts">{items}</ul>{rest}<footer>{to_purge}{_close_focused()}</footer>',
-    )
+    more = f"<p>and {markup.plural(earlier, 'earlier one')}.</p>" if earlier > 0 else ""
+    content = f'<p>Only numbers and times are kept, no content.</p><ul class="m-receipts">{items}</ul>{more}'
+    buttons = "" if all(receipt.purged_at for receipt in receipts) else _PURGE
+    return _dialog_to_close(dialog_id, title, content, buttons=buttons)
 
 
 def refused_html(sentence: str, *, dialog_id: str, title: str = "Nothing was erased") -> str:
     """Returns why nothing was erased, or why whatever else the title names was not done."""
     why = f'<p role="alert" dir="auto">{markup.text(sentence)}</p>'
-    return _dialog(dialog_id, title, f"{why}<footer>{_close_focused()}</footer>")
+    return _dialog_to_close(dialog_id, title, why)
 
 
 def _receipt(receipt: Receipt) -> str:
@@ -170,45 +164,32 @@ def _erase_now_button(erasure: Erasure) -> str:
 
 
 def _lists(preview: ErasurePreview) -> str:
-    conversations = [
-        f"<span dir='auto'>{markup.text(title_of(conversation))}</span>" for conversation in preview.conversations
-    ]
     return "".join(
         (
-            _list("Conversations that go", conversations),
-            _list("Messages that go", map(_message, preview.messages), len(preview.messages)),
-            _list("Memories that go", map(_memory, preview.memories), len(preview.memories)),
-            _list("Memories waiting for your review that go", [_words(text) for text in preview.waiting]),
-            _list(
-                "Also removed from other messages",
-                [_removed(rewritten.message, rewritten.words) for rewritten in preview.rewritten],
-            ),
+            _list("Conversations that go", preview.conversations, lambda conversation: _words(title_of(conversation))),
+            _list("Messages that go", preview.messages, _message),
+            _list("Memories that go", preview.memories, _memory),
+            _list("Memories waiting for your review that go", preview.waiting, _words),
+            _list("Also removed from other messages", preview.rewritten, _removed),
             _photos("Photos that go", preview.photo_ids),
-            _list("Captions that go", [_words(caption) for caption in preview.captions]),
-            _list("Names that I will no longer know", [_words(name) for name in preview.names]),
-            _list("Names that I will no longer recognise by photo", [_words(name) for name in preview.unshown_names]),
-            _list("Memories that you keep", map(_memory, preview.retained_memories), len(preview.retained_memories)),
-            _list(
-                "Memories that stay: you said or showed the same elsewhere",
-                map(_memory, preview.kept_memories),
-                len(preview.kept_memories),
-            ),
+            _list("Captions that go", preview.captions, _words),
+            _list("Names that I will no longer know", preview.names, _words),
+            _list("Names that I will no longer recognise by photo", preview.unshown_names, _words),
+            _list("Memories that you keep", preview.retained_memories, _memory),
+            _list("Memories that stay: you said or showed the same elsewhere", preview.kept_memories, _memory),
         )
     )
 
 
-def _list(title: str, items: Iterable[str], total: int | None = None) -> str:
-    """Returns a collapsible list, open if it is short. A `total` caps the items shown, and the rest are counted."""
-    shown = [item for item, _ in zip(items, range(MAX_ITEMS), strict=False)] if total is not None else list(items)
-    total = len(shown) if total is None else total
-    if not total:
+def _list(title: str, items: Sequence[T], to_html: Callable[[T], str]) -> str:
+    """Returns a collapsible list, open if it is short. It shows `MAX_ITEMS` items and counts the rest."""
+    if not items:
         return ""
-    shown = shown[:MAX_ITEMS]
-    more = f"<li>and {total - len(shown):,} more</li>" if total > len(shown) else ""
-    rows = "".join(f"<li>{item}</li>" for item in shown)
-    is_short = total <= 3
+    rows = "".join(f"<li>{to_html(item)}</li>" for item in items[:MAX_ITEMS])
+    more = f"<li>and {len(items) - MAX_ITEMS:,} more</li>" if len(items) > MAX_ITEMS else ""
+    is_short = len(items) <= 3
     scrolled = "" if is_short else f' tabindex="0" aria-label="{title}"'  # so that the keyboard can scroll it
-    return _collapsible(title, total, f"<ul{scrolled}>{rows}{more}</ul>", is_open=is_short)
+    return _collapsible(title, len(items), f"<ul{scrolled}>{rows}{more}</ul>", is_open=is_short)
 
 
 def _photos(title: str, photo_ids: Sequence[str]) -> str:
@@ -232,9 +213,9 @@ def _memory(entry: MemoryEntry) -> str:
     return _words(entry.text or entry.caption or "a photo")
 
 
-def _removed(message: Message, parts: Sequence[str]) -> str:
-    removed = ", ".join(map(_quoted, parts)) or "a photo"
-    return f"{markup.text(message.speaker)}: {removed}"
+def _removed(rewritten: RewrittenMessage) -> str:
+    words = ", ".join(map(_quoted, rewritten.words)) or "a photo"
+    return f"{markup.text(rewritten.message.speaker)}: {words}"
 
 
 def _quoted(words: str) -> str:
@@ -246,8 +227,9 @@ def _words(words: str) -> str:
     return f'<span dir="auto">{markup.text(markup.shortened(words))}</span>'
 
 
-def _close_focused() -> str:
-    return _CLOSE.replace(" data-close-dialog", " data-close-dialog autofocus")
+def _dialog_to_close(dialog_id: str, title: str, content: str, *, buttons: str = "", erased: str = "") -> str:
+    """Returns a dialog whose Close button has the focus."""
+    return _dialog(dialog_id, title, f"{content}<footer>{buttons}{_CLOSE}</footer>", erased=erased)
 
 
 def _dialog(dialog_id: str, title: str, content: str, *, erased: str = "") -> str:

@@ -28,10 +28,10 @@ def quote_html(message: Message, *, without: Sequence[str] = (), before: Message
 
 def _before_html(message: Message, before: Message) -> str:
     words = markup.text(markup.shortened(before.text))
-    said = f'<p class="m-before" dir="auto">{markup.text(before.speaker)}: “{words}”</p>'
+    line = f'<p class="m-before" dir="auto">{markup.text(before.speaker)}: “{words}”</p>'
     return (
         f'<details class="m-details m-context" data-key="before-{message.message_id}">'
-        f"<summary>What was said before</summary>{said}</details>"
+        f"<summary>What was said before</summary>{line}</details>"
     )
 
 
@@ -45,8 +45,8 @@ def message_link(message: Message) -> str:
 
 def memory_link(entry: MemoryEntry) -> str:
     """Returns a link that opens the memory in the panel; it also works in a new tab."""
-    shown = markup.text(entry.text or entry.caption or "A photo")
-    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto">{shown}</a>'
+    words = markup.text(entry.text or entry.caption or "A photo")
+    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto">{words}</a>'
 
 
 def correct_button(entry: MemoryEntry) -> str:

@@ -101,30 +101,30 @@ def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tup
     view = ChatView(assistant)
     conversation_id = view.requested_or_last(owner, address.get("conversation"))
     turns = assistant.turns.running(owner, conversation_id) if conversation_id else []
-    shown = view.full_update(owner, conversation_id, None, turns[-1] if turns else None)
+    update = view.full_update(owner, conversation_id, None, turns[-1] if turns else None)
     message_id = record_id_in(address.get("message"))
     near = view.around(owner, conversation_id, message_id) if conversation_id and message_id is not None else None
     if near is None:
-        talk = f'<div id="m2a-live">{shown.live}</div><div id="m2a-history">{shown.history}</div>'
+        talk = f'<div id="m2a-live">{update.live}</div><div id="m2a-history">{update.history}</div>'
     else:  # nothing scrolls here, so the layout itself centres the message
         linked = near[0].replace(f'" id="m{message_id}"', f' m-found-here" id="m{message_id}"')
         talk = (
             f'<div class="m-first-after"><div id="m2a-live">{near[1]}</div></div>'
             f'<div class="m-first-before"><div id="m2a-history">{linked}</div></div>'
         )
-    return shown.conversations or "", (
-        f'<div id="m2a-heading">{shown.heading}</div><div id="m2a-talk">{talk}</div>'
+    return update.conversations or "", (
+        f'<div id="m2a-heading">{update.heading}</div><div id="m2a-talk">{talk}</div>'
         f'<div id="m2a-foot"><div class="m-first-box">{PLACEHOLDER}</div></div>'
     )
 
 
 def _memory(assistant: "Assistant", owner: str, memory_id: str) -> str:
-    _view, _notice, opened, listed = MemoryPanel(assistant).at(owner, memory_id)
+    _view, _notice, opened, list_html = MemoryPanel(assistant).at(owner, memory_id)
     review = review_html(assistant.review(owner), is_requested=False)
     return (
         '<div id="m2a-memory"><div id="m2a-memory-controls">'
         f'{memory_list.controls_html(photo_search.button_html())}</div><div id="m2a-memory-body"><div id="m2a-review">'
-        f'{review}</div><div id="m2a-memory-opened">{opened}</div><div id="m2a-memory-list">{listed}</div>'
+        f'{review}</div><div id="m2a-memory-opened">{opened}</div><div id="m2a-memory-list">{list_html}</div>'
         f'</div><div id="m2a-memory-foot">{memory_list.foot_html()}</div></div>'
     )
 

@@ -25,14 +25,14 @@ def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:
 
 def _row(forgetting: PastForgetting) -> str:
     number, reply = forgetting.forgetting_id, forgetting.reply
-    what = markup.plural(forgetting.memories, "memory", "memories") if forgetting.memories else "Words of a message"
+    label = markup.plural(forgetting.memories, "memory", "memories") if forgetting.memories else "Words of a message"
     when = ""
     undo = ""
     if reply is not None:
         when = f" <small>Forgotten on {markup.moment(reply.said_at)} · {message_link(reply)}</small>"
         undo = (
             f'<button type="button" class="m-act" data-act="undo" data-reply="{reply.message_id}" '
-            f'data-number="{forgetting.number}" aria-label="Undo: {what}">Undo</button>'
+            f'data-number="{forgetting.number}" aria-label="Undo: {label}">Undo</button>'
         )
-    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {what}", style="m-act")
-    return f'<li><div><b>{what}</b>{when}</div><span class="m-pair">{undo}{erase}</span></li>'
+    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {label}", style="m-act")
+    return f'<li><div><b>{label}</b>{when}</div><span class="m-pair">{undo}{erase}</span></li>'

@@ -64,7 +64,7 @@ def _findings(health: Health | None, checked_at: datetime | None) -> str:
     left_out = dict(health.left_out)
     parts = "".join(
         _group(kind, list(group), left_out.get(kind, 0))
-        for kind, group in groupby(health.shown, key=lambda shown: shown.finding.kind)
+        for kind, group in groupby(health.shown, key=lambda open_finding: open_finding.finding.kind)
     )
     covered = markup.plural(health.memories, "memory", "memories") + ("" if parts else "; nothing wrong was found")
     return f'<p role="status">{when}: {covered}.</p>{_unused(health.unused)}{parts}'
@@ -89,14 +89,13 @@ def _group(kind: FindingKind, findings: list[OpenFinding], left_out: int) -> str
     )
 
 
-def _item(shown: OpenFinding) -> str:
-    finding = shown.finding
+def _item(open_finding: OpenFinding) -> str:
+    finding, memories = open_finding.finding, open_finding.memories
     lines = "".join(
-        f"<p>{memory_link(entry)} <small>{markup.day(entry.recorded_at.astimezone())}</small></p>"
-        for entry in shown.memories
+        f"<p>{memory_link(entry)} <small>{markup.day(entry.recorded_at.astimezone())}</small></p>" for entry in memories
     )
     photo = markup.photos([finding.photo_id], caption="Photo of the memory") if finding.photo_id else ""
-    about = shown.memories[-1].text or shown.memories[-1].caption if shown.memories else "photo"
+    about = memories[-1].text or memories[-1].caption if memories else "photo"
     buttons = "".join(
         f'<button type="button" class="m-act" data-settings-act="{"mend" if remedy else "dismiss"}" '
         f'data-kind="{finding.kind}" data-subject="{markup.text(finding.subject)}" data-mending="{remedy}" '

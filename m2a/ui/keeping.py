@@ -79,14 +79,13 @@ def keep_html(entry: MemoryEntry) -> str:
     )
 
 
-def kept_back_html(kept: KeptBack) -> str:
+def kept_back_html(kept_back: KeptBack) -> str:
     """Returns why a memory is not used, and the button that returns it to use."""
-    since = markup.day(kept.since.astimezone())
+    since = markup.day(kept_back.since.astimezone())
     return (
-        f'<p class="m-near m-kept-back">{_WHY[kept.reason]} <small>Since {since}.</small></p>'
-        f'<div class="m-acts m-keep">{_act("return", kept.entry.memory_id, _RETURN[kept.reason])}'
-        f"{erase_memory_button(kept.entry)}"
-        "</div>"
+        f'<p class="m-near m-kept-back">{_WHY[kept_back.reason]} <small>Since {since}.</small></p>'
+        f'<div class="m-acts m-keep">{_act("return", kept_back.entry.memory_id, _RETURN[kept_back.reason])}'
+        f"{erase_memory_button(kept_back.entry)}</div>"
     )
 
 
@@ -110,10 +109,10 @@ def listed_html(kept_back: list[KeptBack]) -> str:
     return f"<h3>Kept, but not used in answers</h3>{rows}"
 
 
-def _row(kept: KeptBack) -> str:
-    photo = markup.photo(kept.entry.photo_ids[0], caption=kept.entry.caption) if kept.entry.photo_ids else ""
-    since = f"{_SINCE[kept.reason]} {markup.day(kept.since.astimezone())}"
-    return f"<li>{photo}<div>{memory_link(kept.entry)}<small>{since}</small></div></li>"
+def _row(kept_back: KeptBack) -> str:
+    entry, since = kept_back.entry, f"{_SINCE[kept_back.reason]} {markup.day(kept_back.since.astimezone())}"
+    photo = markup.photo(entry.photo_ids[0], caption=entry.caption) if entry.photo_ids else ""
+    return f"<li>{photo}<div>{memory_link(entry)}<small>{since}</small></div></li>"
 
 
 def _chip(name: str, title: str, count: int, *, is_chosen: bool) -> str:

@@ -148,7 +148,7 @@ class MemoryPanel:
 
     def at(self, owner: str, memory_id: str) -> list[Any]:
         """Returns the view, the notice, the opened memory and the list for an address; without a number no memory is opened."""
-        return self._shown(owner, View(memory_id=record_id_in(memory_id)))
+        return self._outputs(owner, View(memory_id=record_id_in(memory_id)))
 
     def on_change(self, view: str, request: gr.Request) -> list[Any]:
         """Redraws the panel after a change in the chat; does nothing if the panel was never open.
@@ -157,10 +157,10 @@ class MemoryPanel:
         """
         if not view:
             return self._unchanged()
-        owner, shown = owner_of(request), view_of(view)
-        if shown.memory_id is not None:
-            return self._shown(owner, shown)
-        return [*self._unchanged()[:-1], self._list(owner, shown)]
+        owner, current = owner_of(request), view_of(view)
+        if current.memory_id is not None:
+            return self._outputs(owner, current)
+        return [*self._unchanged()[:-1], self._list(owner, current)]
 
     def on_erased(self, view: str, request: gr.Request) -> list[Any]:
         """Redraws the panel without the last notice, and without search words that find nothing any more.
@@ -171,7 +171,7 @@ class MemoryPanel:
             return self._unchanged()
         owner, after = owner_of(request), replace(view_of(view), told=None)
         is_emptied = bool(after.words.strip()) and not self._finds(owner, after)
-        return self._shown(owner, replace(after, words="") if is_emptied else after, is_emptied=is_emptied)
+        return self._outputs(owner, replace(after, words="") if is_emptied else after, is_emptied=is_emptied)
 
     def _finds(self, owner: str, view: View) -> bool:
         hits = self._assistant.browser(owner).find(view.words.strip(), view.filter(), 1)
@@ -180,39 +180,39 @@ class MemoryPanel:
 
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
         """Redraws the panel: something may have changed."""
-        return self._shown(owner_of(request), view_of(view))
+        return self._outputs(owner_of(request), view_of(view))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Searches by words and filters, or by a photo, and shows the first page. With `anew` it drops the chosen subject."""
         if (photo := photo_search.photo_of(event)) is not None:
             hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
             near = [hit.key.record_id for hit in hits]
-            return self._shown(owner_of(request), View(near=near, count=view_of(view).count))
+            return self._outputs(owner_of(request), View(near=near, count=view_of(view).count))
         fields = ("words", "rests_on", "since", "until", "photos", "unused", "kind")
         values = {name: getattr(event, name, "") for name in fields}
         before = view_of(view)
         about = None if getattr(event, "anew", None) is True else before.about
         after = view_of(json.dumps({**values, "about": about, "count": before.count}))
-        return self._shown(owner_of(request), after)
+        return self._outputs(owner_of(request), after)
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Shows the memories about one subject, those that are kept but not used, or all of them."""
         about = number_of(event, "about") if getattr(event, "about", None) is not None else None
         kept = str(getattr(event, "kept", ""))
         after = replace(view_of(view), about=about, kept=kept, near=None, start=0, memory_id=None, told=None)
-        return self._shown(owner_of(request), after)
+        return self._outputs(owner_of(request), after)
 
     def on_page(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._shown(owner_of(request), replace(view_of(view), start=number_of(event, "start"), told=None))
+        return self._outputs(owner_of(request), replace(view_of(view), start=number_of(event, "start"), told=None))
 
     def on_memory(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Opens a memory from the list, an answer or another memory."""
-        return self._shown(
+        return self._outputs(
             owner_of(request), replace(view_of(view), memory_id=number_of(event, "memory_id"), told=None)
         )
 
     def on_back(self, view: str, request: gr.Request) -> list[Any]:
-        return self._shown(owner_of(request), replace(view_of(view), memory_id=None))
+        return self._outputs(owner_of(request), replace(view_of(view), memory_id=None))
 
     def on_edit(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Replaces a memory with the edited text, and opens the new one."""
@@ -243,7 +243,7 @@ class MemoryPanel:
         owner = owner_of(request)
         messages = self._assistant.messages(owner, current, ConversationPart(newest=1)) if current else []
         reply_id = messages[-1].message_id if messages and messages[-1].role == "assistant" else None
-        return self._shown(owner, replace(view_of(view), told=reply_id))
+        return self._outputs(owner, replace(view_of(view), told=reply_id))
 
     def on_undo(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         return self._acted(view, event, request, self._assistant.undo)
@@ -269,9 +269,9 @@ class MemoryPanel:
             changes = self._assistant.explanation(owner, reply_id).changes
             current = [change.changed.previous if change.undone else change.changed.entry for change in changes]
             after = replace(after, memory_id=current[-1].memory_id if current and current[-1] else None)
-        return self._shown(owner, after)
+        return self._outputs(owner, after)
 
-    def _shown(self, owner: str, view: View, *, is_emptied: bool = False) -> list[Any]:
+    def _outputs(self, owner: str, view: View, *, is_emptied: bool = False) -> list[Any]:
         """Returns the outputs for a view. `is_emptied` makes the page clear the search box. A missing memory is reported once."""
         view = replace(view, count=view.count + 1)
         opened = ""
@@ -280,13 +280,13 @@ class MemoryPanel:
                 opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
                 opened, view = gone_html(), replace(view, memory_id=None)
-        listed = self._list(owner, view, is_emptied=is_emptied)
-        return [view.dumped(), self._notice(owner, view.told), opened, listed]
+        list_html = self._list(owner, view, is_emptied=is_emptied)
+        return [view.dumped(), self._notice(owner, view.told), opened, list_html]
 
     def _list(self, owner: str, view: View, *, is_emptied: bool = False) -> str:
         emptied = " data-emptied" if is_emptied else ""
         at = "" if view.memory_id is None else f' data-at="{view.memory_id}"'
-        return f'<div class="m-listed" data-count="{view.count}"{at}{emptied}>{self._listed(owner, view)}</div>'
+        return f'<div class="m-listed" data-count="{view.count}"{at}{emptied}>{self._list_content(owner, view)}</div>'
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
@@ -294,7 +294,7 @@ class MemoryPanel:
         report = self._assistant.explanation(owner, reply_id)
         return memory_list.notice_html(report.changes, report.not_kept, report.unasked, reply_id)
 
-    def _listed(self, owner: str, view: View) -> str:
+    def _list_content(self, owner: str, view: View) -> str:
         today = datetime.now().astimezone().date()
         bank, browser = self._assistant.memory(owner), self._assistant.browser(owner)
         total = browser.page(MemoryFilter(), start=0, count=0).total

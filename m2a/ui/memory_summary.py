@@ -31,7 +31,7 @@ def _subject(summary: SubjectSummary, corrected: Container[int], today: date) ->
     updated = markup.day_name(summary.last_updated.astimezone().date(), today)
     about = summary.subject.concept_id if summary.subject else UNNAMED
     more = summary.memories - len(summary.entries)
-    rest = (
+    more_button = (
         f'<button type="button" class="m-act" data-memory-act="about" data-about="{about}" '
         f'aria-label="All about {name}">All {summary.memories}</button>'
         if more > 0
@@ -42,7 +42,7 @@ def _subject(summary: SubjectSummary, corrected: Container[int], today: date) ->
         f"<li>{memory_link(entry)}{since if entry.memory_id in corrected else ''}</li>" for entry in summary.entries
     )
     return (
-        f'<div class="m-in-short"><h4 dir="auto">{name}</h4>{rest}'
+        f'<div class="m-in-short"><h4 dir="auto">{name}</h4>{more_button}'
         f"<p>{kind}{markup.plural(summary.memories, 'memory', 'memories')} · Last updated: {updated}</p>"
         f"<ul>{lines}</ul></div>"
     )

@@ -32,16 +32,16 @@ def memory_html(
 
     The ids of the lines begin with `place`, because the page may show the same lines in two places.
     """
-    shown = _by_undo(changes)
-    last_of_kind = {recorded.changed.change: recorded.number for recorded in shown if not recorded.undone}
+    shown_changes = _by_undo(changes)
+    last_of_kind = {recorded.changed.change: recorded.number for recorded in shown_changes if not recorded.undone}
     noted = set(last_of_kind.values())
-    lines = [_change(recorded, reply_id, place, has_note=recorded.number in noted) for recorded in shown]
+    lines = [_change(recorded, reply_id, place, has_note=recorded.number in noted) for recorded in shown_changes]
     lines += [_not_kept(refusal, reply_id) for refusal in not_kept]
     lines += [_rejected(refusal, reply_id) for refusal in rejected]
     if unasked:
         were = "was" if unasked == 1 else "were"
-        what = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
-        lines.append(f'<li class="m-change m-not-kept"><div>{what}</div></li>')
+        sentence = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
+        lines.append(f'<li class="m-change m-not-kept"><div>{sentence}</div></li>')
     if waiting:
         lines.append(f'<li class="m-change m-not-kept"><div><strong>Not in my memory{_WAITING[waiting]}</div></li>')
     if not lines:
@@ -111,8 +111,8 @@ def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, has_n
 def _along(count: int) -> str:
     if not count:
         return ""
-    which = "The memory" if count == 1 else f"The {count} memories"
-    return f" <small>{which} that corrected it went with it.</small>"
+    memories = "The memory" if count == 1 else f"The {count} memories"
+    return f" <small>{memories} that corrected it went with it.</small>"
 
 
 def _erase(recorded: RecordedChange, reply_id: int | None) -> str:
@@ -177,9 +177,9 @@ def _undone(changed: MemoryChanged) -> str:
 
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
-    kept = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
+    sentence = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
     replace = _button("Replace it", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
-    return f"<div>{kept}</div>{replace}"
+    return f"<div>{sentence}</div>{replace}"
 
 
 def _not_kept(refusal: NotKept, reply_id: int | None) -> str:
@@ -242,10 +242,10 @@ def _button(
     if reply_id is None:
         return ""
     subject = label or (about.text or about.caption if about else "")
-    named = f' aria-label="{markup.text(f"{name}: {subject}")}"' if subject else ""
+    aria = f' aria-label="{markup.text(f"{name}: {subject}")}"' if subject else ""
     memory = f' data-memory="{memory_id}"' if memory_id is not None else ""
     return (
-        f'<button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{named}>'
+        f'<button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{aria}>'
         f"{name}</button>"
     )
 

@@ -138,10 +138,8 @@ def _versions(opened: OpenedMemory) -> str:
 def _version(entry: MemoryEntry) -> str:
     recorded_on = markup.day(entry.recorded_at.astimezone())
     restore = f'<button type="button" class="m-act" data-memory-act="restore" data-of="{entry.memory_id}"'
-    named = f' aria-label="{markup.text(f"Use this version again: {entry.text}")}"'
-    return (
-        f"<li><div>{memory_link(entry)}<small>told on {recorded_on}</small></div>{restore}{named}>Restore</button></li>"
-    )
+    aria_label = f' aria-label="{markup.text(f"Use this version again: {entry.text}")}"'
+    return f"<li><div>{memory_link(entry)}<small>told on {recorded_on}</small></div>{restore}{aria_label}>Restore</button></li>"
 
 
 def _history(opened: OpenedMemory) -> str:

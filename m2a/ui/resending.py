@@ -8,7 +8,7 @@ import gradio as gr
 from m2a.incoming import IncomingMessage, check_message
 from m2a.types import ConversationPart, Message, standing
 from m2a.ui.chat_stream import ChatStream
-from m2a.ui.chat_view import MESSAGES_SHOWN, ChatView, Update
+from m2a.ui.chat_view import PAGE_SIZE, ChatView, Update
 from m2a.ui.edit_message import Editing
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import page_error
@@ -33,18 +33,17 @@ class Resending:
             async for update in self._resend(request, question, question.text):
                 yield update
 
-    def on_edit(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+    def on_edit(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Shows a form in place of a message of the user; the message id 0 closes the form."""
         owner = owner_of(request)
         question = self._question(owner, current, event)
         is_temporary = self._assistant.temporary_chats.find(owner, current) is not None
-        memories = (
-            () if question is None or is_temporary else self._assistant.memory(owner).resting_on(question.message_id)
-        )
-        editing = Editing(question.message_id, memories, self._following(owner, question)) if question else None
-        return Update(
-            history=self._view.history(owner, current or None, shown or MESSAGES_SHOWN, editing=editing)
-        ).outputs()
+        editing = None
+        if question is not None:
+            memories = () if is_temporary else self._assistant.memory(owner).resting_on(question.message_id)
+            editing = Editing(question.message_id, memories, self._following(question))
+        history = self._view.history(owner, current or None, shown_count or PAGE_SIZE, editing=editing)
+        return Update(history=history).outputs()
 
     async def on_resend(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
         """Sends a message with new words in its place; the memories that rest on it are forgotten or kept, as the form says."""
@@ -58,12 +57,10 @@ class Resending:
         async for update in self._resend(request, question, text, takes_memories=takes_memories):
             yield update
 
-    def _following(self, owner: str, question: Message) -> int:
+    def _following(self, question: Message) -> int:
         """Returns the number of messages after this one that still stand."""
-        messages = self._assistant.messages(
-            owner, question.conversation_id, ConversationPart(since=question.message_id + 1)
-        )
-        return len(standing(messages))
+        part = ConversationPart(since=question.message_id + 1)
+        return len(standing(self._assistant.messages(question.owner, question.conversation_id, part)))
 
     def _question(self, owner: str, current: str, event: gr.EventData) -> Message | None:
         """Returns the user's message that a click names; None if it does not exist or another message is being answered."""

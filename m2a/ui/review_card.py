@@ -28,8 +28,8 @@ def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
     """Returns the notice that a memory was rejected, with an Undo; `memory` is the one that was shown."""
     is_same = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
     words = markup.text(memory.change.draft.text) if memory and is_same else "It is not remembered."
-    said = memory.said if memory and is_same else None
-    erase = erase_button("message", said.message_id, "Erase the message…", style="m-act") if said else ""
+    message = memory.said if memory and is_same else None
+    erase = erase_button("message", message.message_id, "Erase the message…", style="m-act") if message else ""
     return (
         '<div class="m-told"><ul class="m-changes"><li class="m-change m-not-kept"><div><strong>Rejected</strong> '
         f'<span dir="auto">{words}</span><small>{STAYS}</small></div>'

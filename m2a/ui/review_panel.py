@@ -54,11 +54,11 @@ class ReviewPanel:
 
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
         """Redraws the review: more may be waiting, and the memory shown may have been decided on in the chat."""
-        return self._shown(owner_of(request), _place(at), notice=None, is_requested=False)
+        return self._outputs(owner_of(request), _place(at), notice=None, is_requested=False)
 
     def on_erased(self, at: str, request: gr.Request) -> list[Any]:
         """Redraws the review without the last notice, which may name what was erased."""
-        return self._shown(owner_of(request), _place(at), is_requested=False)
+        return self._outputs(owner_of(request), _place(at), is_requested=False)
 
     def on_keep(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Writes the memory, with the text of the form if one was sent, and shows the next one."""
@@ -66,13 +66,13 @@ class ReviewPanel:
         text = getattr(event, "text", None)
         report_id = self._assistant.keep(owner, reply_id, number, text if isinstance(text, str) else None)
         changes = self._assistant.explanation(owner, report_id).changes
-        return self._shown(owner, (reply_id, number), notice=notice_html(changes[-1:], (), 0, report_id))
+        return self._outputs(owner, (reply_id, number), notice=notice_html(changes[-1:], (), 0, report_id))
 
     def on_reject(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
         memory = self._assistant.review(owner, (reply_id, number)).memory
         self._assistant.memory(owner).review_queue.reject(reply_id, number)
-        return self._shown(owner, (reply_id, number), notice=rejected_html(memory, reply_id, number))
+        return self._outputs(owner, (reply_id, number), notice=rejected_html(memory, reply_id, number))
 
     def on_reopen(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Puts a rejected memory back into the review."""
@@ -80,19 +80,19 @@ class ReviewPanel:
         try:
             self._assistant.memory(owner).review_queue.reject(reply_id, number, rejected=False)
         except LookupError:
-            return self._shown(owner, (reply_id, number), notice=gone_html())
-        return self._shown(owner, (reply_id, number))
+            return self._outputs(owner, (reply_id, number), notice=gone_html())
+        return self._outputs(owner, (reply_id, number))
 
     def on_skip(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         reply_id, number = numbers_of(event, "reply_id", "number")
-        return self._shown(owner_of(request), (reply_id, number), skip=True)
+        return self._outputs(owner_of(request), (reply_id, number), skip=True)
 
     def on_show(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Shows a memory; the last notice stays."""
         reply_id, number = numbers_of(event, "reply_id", "number")
-        return self._shown(owner_of(request), (reply_id, number), notice=None)
+        return self._outputs(owner_of(request), (reply_id, number), notice=None)
 
-    def _shown(
+    def _outputs(
         self,
         owner: str,
         at: tuple[int, int] | None,

@@ -1,6 +1,6 @@
 """The settings: thin handlers between the page, the assistant and the functions that write HTML.
 
-A new section gets its own part in `build` and a line in `_shown`. Only the user of this computer may change the model, rebuild
+A new section gets its own part in `build` and a line in `_outputs`. Only the user of this computer may change the model, rebuild
 the index and repair the data, whoever else may log in one day.
 """
 
@@ -56,12 +56,12 @@ class SettingsPanel:
 
     def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> list[Any]:
         """Returns the events after which another language model may be in use."""
-        shown = [self.connection, self.rule, self.costs, self.data, self.health]
-        connection_parts, data_parts = [self.connected, *shown], [self.report, self.data]
+        section_parts = [self.connection, self.rule, self.costs, self.data, self.health]
+        connection_parts, data_parts = [self.connected, *section_parts], [self.report, self.data]
         health_parts = [self.health, self.notice]
-        connect(page.load, self.on_load, outputs=shown)
+        connect(page.load, self.on_load, outputs=section_parts)
         events = self.connection
-        connect(events.show, self.on_show, outputs=[*shown, self.connected, self.report, self.notice])
+        connect(events.show, self.on_show, outputs=[*section_parts, self.connected, self.report, self.notice])
         connect(events.rule, self.on_rule, outputs=self.rule)
         connect(events.cancel, self.on_cancel)
         connect(events.dismiss, self.on_dismiss, outputs=health_parts)
@@ -85,16 +85,16 @@ class SettingsPanel:
     def on_load(self, request: gr.Request) -> list[Any]:
         """Fills the settings if the address names them."""
         owner = owner_of(request)
-        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 5
+        return self._outputs(owner) if "settings" in request.query_params else [gr.skip()] * 5
 
     def sections(self, owner: str) -> list[str]:
         """Returns all sections below the heading, in order."""
-        connection, rule, costs, data, health = self._shown(owner)
+        connection, rule, costs, data, health = self._outputs(owner)
         return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
 
     def on_show(self, request: gr.Request) -> list[Any]:
         """Redraws the settings without the reports of the last visit."""
-        return [*self._shown(owner_of(request)), "", "", ""]
+        return [*self._outputs(owner_of(request)), "", "", ""]
 
     def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
         """Sets when memories are written."""
@@ -178,7 +178,7 @@ class SettingsPanel:
         except Exception as error:  # shown in place, not in a toast that disappears; the form keeps what was typed
             yield [view.failed_html(sentence_for(error)), *unchanged]
         else:
-            yield [view.connected_html(sentences), *self._shown(owner)]
+            yield [view.connected_html(sentences), *self._outputs(owner)]
 
     def _local_owner(self, request: gr.Request) -> str:
         owner = owner_of(request)
@@ -186,7 +186,7 @@ class SettingsPanel:
             raise page_error("Only the user of this computer can do this.")
         return owner
 
-    def _shown(self, owner: str) -> list[Any]:
+    def _outputs(self, owner: str) -> list[Any]:
         days, total = self._assistant.memory(owner).replies.daily_costs(DAYS)
         today = datetime.now().astimezone().date()
         return [

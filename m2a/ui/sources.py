@@ -89,10 +89,10 @@ def _hit_text(hit: Hit) -> str:
 
 def _source(source: Source, before: Mapping[int, Message], corrected: Collection[int]) -> str:
     record = source.hit.record
-    shown: tuple[str, ...] = ()
+    photo_ids: tuple[str, ...] = ()
     about = ""
     if isinstance(record, MemoryEntry):
-        shown = record.photo_ids
+        photo_ids = record.photo_ids
         about = f'<p class="m-memory">{memory_link(record)} {correct_button(record)}</p>'
         if record.caption and record.text and record.photo_ids:
             about += f'<p class="m-caption" dir="auto">{markup.text(record.caption)}</p>'
@@ -106,9 +106,9 @@ def _source(source: Source, before: Mapping[int, Message], corrected: Collection
     quoted = [message for message in source.messages if message.text or message.photos]
     if isinstance(record, Message) and not quoted:
         quoted = [record]
-    quotes = "".join(quote_html(message, without=shown, before=before.get(message.message_id)) for message in quoted)
+    quotes = "".join(quote_html(each, without=photo_ids, before=before.get(each.message_id)) for each in quoted)
     how = f'<p class="m-found">{markup.text(found_by(source.hit))}</p>'
-    if len(shown) > THUMBNAILS:
-        about += f'<p class="m-caption">{THUMBNAILS} of its {len(shown)} photos are shown here.</p>'
-        shown = shown[:THUMBNAILS]
-    return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{how}</div></li>'
+    if len(photo_ids) > THUMBNAILS:
+        about += f'<p class="m-caption">{THUMBNAILS} of its {len(photo_ids)} photos are shown here.</p>'
+        photo_ids = photo_ids[:THUMBNAILS]
+    return f'<li class="m-source">{markup.photos(photo_ids, caption="Photo of this memory")}<div>{about}{quotes}{how}</div></li>'

@@ -52,7 +52,7 @@ class Tabs:
         self._end_temporary = end_temporary
         self._tabs: OrderedDict[str, Tab] = OrderedDict()
 
-    def of(self, request: gr.Request) -> Tab:
+    def tab_of(self, request: gr.Request) -> Tab:
         """Returns the tab that a request comes from."""
         session = request.session_hash or ""
         tab = self._tabs.setdefault(session, Tab())
@@ -63,7 +63,7 @@ class Tabs:
 
     def end_temporary(self, request: gr.Request) -> None:
         """Ends the temporary chat that the tab shows, if it shows one."""
-        tab = self.of(request)
+        tab = self.tab_of(request)
         if tab.temporary_id is not None and request.username:
             self._end_temporary(request.username, tab.temporary_id)
             tab.temporary_id = tab.first_turn = tab.submitted = None

@@ -149,11 +149,11 @@ def message_html(
 
 def turn_html(turn: Turn, *, reads_memory: bool = True) -> str:
     """Returns a running turn: the question, then as much of the answer as there is. Without `reads_memory` no search is shown."""
-    sent, recorded = turn.message, turn.recorded
+    message, recorded = turn.message, turn.recorded
     if recorded is None:
-        photos = f'<p class="m-sending">Looking at {markup.plural(len(sent.photos), "photo")}…</p>'
-        words = markup.plain(sent.text) if sent.text else ""
-        return _article("user", words + (photos if sent.photos else "")) + _article(
+        photos = f'<p class="m-sending">Looking at {markup.plural(len(message.photos), "photo")}…</p>'
+        words = markup.plain(message.text) if message.text else ""
+        return _article("user", words + (photos if message.photos else "")) + _article(
             "assistant", _thinking("One moment…")
         )
     question = _article("user", _user_body(recorded), message=recorded)
