@@ -41,7 +41,7 @@ class Resending:
         editing = None
         if question is not None:
             memories = () if is_temporary else self._assistant.memory(owner).resting_on(question.message_id)
-            editing = Editing(question.message_id, memories, self._following(question))
+            editing = Editing(question.message_id, memories, self._following(owner, question))
         history = self._view.history(owner, current or None, shown_count or PAGE_SIZE, editing=editing)
         return Update(history=history).outputs()
 
@@ -57,10 +57,10 @@ class Resending:
         async for update in self._resend(request, question, text, takes_memories=takes_memories):
             yield update
 
-    def _following(self, question: Message) -> int:
+    def _following(self, owner: str, question: Message) -> int:
         """Returns the number of messages after this one that still stand."""
         part = ConversationPart(since=question.message_id + 1)
-        return len(standing(self._assistant.messages(question.owner, question.conversation_id, part)))
+        return len(standing(self._assistant.messages(owner, question.conversation_id, part)))
 
     def _question(self, owner: str, current: str, event: gr.EventData) -> Message | None:
         """Returns the user's message that a click names; None if it does not exist or another message is being answered."""
