@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from m2a.assistant import Assistant
     from m2a.settings import Settings
 
-MAX_PHOTO_UPLOAD = "25mb"  # Gradio's limit, a backstop: M2A's own is lower and explains itself to the user.
+MAX_PHOTO_UPLOAD = "25mb"  # Gradio's limit, only a backstop: M2A's own limit is lower and has a better message.
 
 
 def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "FastAPI":
@@ -65,7 +65,7 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     if settings.port == 80:
         hosts += ["127.0.0.1", "localhost"]
     app.add_middleware(LocalGuard, hosts=hosts, uploads=Uploads(uploads, MAX_UPLOAD_BYTES))
-    # Added after the guard, so that the guard does not see the static content that this inserts; it contains no scripts.
+    # Added after the guard, so that the guard does not process the static content that this inserts; it contains no scripts.
     app.add_middleware(FirstContent, assistant=assistant, owner_of=owner_of)
     return app
 
@@ -125,7 +125,7 @@ def serve(settings: "Settings", assistant: "Assistant | None" = None) -> None:
         app,
         host=settings.host,
         port=settings.port,
-        log_config=None,  # M2A's own, which never prints what users wrote
+        log_config=None,  # keeps M2A's own, which never logs what users wrote
         log_level="warning",
         server_header=False,
         timeout_graceful_shutdown=1,
@@ -143,7 +143,7 @@ def main() -> None:
 
 
 def _prepare_environment(settings: "Settings") -> Path:
-    """Turns off telemetry and tunnels and makes all new files private. Must run before Gradio is imported, which reads this.
+    """Turns off telemetry and tunnels and makes all new files private. Must run before Gradio is imported.
 
     Returns the private folder for uploads.
     """
@@ -156,9 +156,9 @@ def _prepare_environment(settings: "Settings") -> Path:
     uploads = settings.data_dir.resolve() / "uploads"
     make_folder(settings.data_dir)
     make_folder(uploads)
-    os.umask(0o077)  # applies to Gradio's own files too
+    os.umask(0o077)  # applies to Gradio's own files, too
     silence_telemetry()
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its log of the connection to Milvus Lite is of no use to a user
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # users have no use for its log of the connection to Milvus Lite
     os.environ.update(
         GRADIO_TEMP_DIR=str(uploads),
         GRADIO_MCP_SERVER="False",

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from m2a.settings import Settings
 from models.abilities import Abilities
 
-UPDATE_WINDOW = (
-    6144  # the longest prompt of an update that does not get shorter, with its answer: measured at 4,900 tokens
-)
+# Holds an update's longest prompt without shortening it, and the answer; measured at 4,900 tokens.
+UPDATE_WINDOW = 6144
 
 
 def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]:
@@ -17,7 +16,7 @@ def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]
         case True:
             yield f"It sees photos{configured}."
         case False:
-            yield f"It sees no photos{configured}: it reads their captions instead, and says so."
+            yield f"It sees no photos{configured}. It reads their captions instead, and says so."
         case None:
             yield (
                 "M2A could not find out whether it sees photos, so photos are sent to it. "
@@ -29,22 +28,22 @@ def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]
         case True, _:
             yield "It calls tools."
         case False, True:
-            yield "It calls no tools: M2A asks for its steps as JSON that follows a schema."
+            yield "It calls no tools. M2A asks for its steps as JSON that follows a schema."
         case False, _:
-            yield "It calls no tools and follows no JSON schema: M2A reads its steps from its text, which fails more often."
+            yield "It calls no tools and follows no JSON schema. M2A reads its steps from its text, which fails more often."
         case _:
             yield "M2A could not find out whether it calls tools, so it tries each way."
     if settings.context_window is not None:
-        yield f"A prompt and its answer may have {abilities.window} tokens together (set by M2A_CONTEXT_WINDOW)."
+        yield f"A prompt and its answer may have up to {abilities.window} tokens together (set by M2A_CONTEXT_WINDOW)."
     elif abilities.context_window is not None:
-        yield f"A prompt and its answer may have {abilities.window} tokens together, according to its server."
+        yield f"A prompt and its answer may have up to {abilities.window} tokens together, according to its server."
     else:
         yield (
-            f"Its server does not say how long a prompt may be, so M2A assumes {abilities.window} tokens for a prompt and "
-            "its answer. Set M2A_CONTEXT_WINDOW to change this."
+            f"Its server does not say how long a prompt may be, so M2A assumes {abilities.window} tokens for a prompt "
+            "and its answer. Set M2A_CONTEXT_WINDOW to change this."
         )
     if abilities.window < UPDATE_WINDOW:
         yield (
-            f"That is enough to chat, but too short to remember much of long messages: keeping what you tell needs "
+            f"That is enough to chat, but too short to remember much of long messages, which takes "
             f"{UPDATE_WINDOW} tokens. Start its server with a longer context, or choose another model."
         )

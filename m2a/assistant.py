@@ -1,4 +1,4 @@
-"""The assistant: one open data folder, with everything that callers can ask it or do to it."""
+"""The assistant: one open data folder, with everything that callers can do with it."""
 
 import asyncio
 import logging
@@ -67,7 +67,7 @@ from m2a.wiring import (
 from models.prices import Price, price_of
 
 LOCAL_OWNER = "local"
-LONGEST_TITLE = 200
+MAX_TITLE_LENGTH = 200
 
 PURGE_EVERY = 86_400  # seconds
 
@@ -217,28 +217,28 @@ class Assistant:
         self.temporary_chats.end(owner, conversation_id)
 
     def last_continued(self, owner: str) -> str | None:
-        """The conversation that was continued last; the one that records changes by hand only where there is no other."""
-        known, by_hand = self.memory(owner).conversations(), self.changes_by_hand(owner)
-        talks = [one for one in known if one.conversation_id != by_hand] or known
-        last = max(talks, key=lambda one: one.last_said_at or one.started_at, default=None)
+        """Returns the id of the conversation continued last; that of the changes by hand only if there is no other."""
+        conversations, by_hand = self.memory(owner).conversations(), self.changes_by_hand(owner)
+        chats = [chat for chat in conversations if chat.conversation_id != by_hand] or conversations
+        last = max(chats, key=lambda chat: chat.last_said_at or chat.started_at, default=None)
         return last.conversation_id if last else None
 
     def changes_by_hand(self, owner: str) -> str | None:
-        """The conversation that records what the owner changed in the memory by hand; None before the first change."""
-        known = self.memory(owner).conversations()
-        return next((one.conversation_id for one in known if one.title == CHANGES_IN_MEMORY), None)
+        """Returns the id of the conversation that records the owner's changes by hand; None before the first change."""
+        conversations = self.memory(owner).conversations()
+        return next((chat.conversation_id for chat in conversations if chat.title == CHANGES_IN_MEMORY), None)
 
     def is_shared(self) -> bool:
-        """Whether the files hold the memory of more than one owner."""
+        """Returns whether the files hold the memory of more than one owner."""
         return len(all_owners(self.stores.database)) > 1
 
     def rename_conversation(self, owner: str, conversation_id: str, title: str) -> None:
         """Renames a conversation. Raises `MessageRefusedError` and `UnknownConversationError`."""
         title = " ".join(title.split())
         check_message(title)
-        if not title or len(title) > LONGEST_TITLE:
+        if not title or len(title) > MAX_TITLE_LENGTH:
             raise MessageRefusedError(
-                f"This title has {len(title)} characters; choose one with 1 to {LONGEST_TITLE} characters."
+                f"This title has {len(title)} characters; choose one with 1 to {MAX_TITLE_LENGTH} characters."
             )
         self.memory(owner).rename_conversation(conversation_id, title)
 
@@ -290,7 +290,7 @@ class Assistant:
         return memory_edits.forget(self.memory(owner), memory_id)
 
     def keep_memory(self, owner: str, change: Keeping) -> int:
-        """Pins a memory, sets its last day, or bans it from answers or allows it again. Returns and raises like `edit_memory`."""
+        """Pins a memory, sets its last day, or bans it from answers, or reverts that. Returns and raises like `edit_memory`."""
         return memory_edits.keep(self.memory(owner), change)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
@@ -356,15 +356,13 @@ class Assistant:
         """
         bank = self.memory(owner)
         self.turns.stop_answering(owner, erasure)
-        async with self.turns.held(owner):
+        async with self.turns.paused(owner):
             receipt = await in_thread(bank.erase, erasure)
             if erasure.kind == "everything":
                 self.health_checks.discard(owner)
             try:
                 await in_thread(bank.index)
-            except (
-                Exception
-            ) as error:  # harmless: searches confirm every hit in SQL, and the next one updates the index
+            except Exception as error:  # harmless: searches confirm hits in SQL, and the next one updates the index
                 log_unforeseen(logger, "Updating the index after an erasure", error)
         return receipt
 

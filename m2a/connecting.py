@@ -19,7 +19,8 @@ from models.chat_model import ChatModel, ChatModelError, MalformedReplyError
 from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_connection import is_on_this_machine, public_address
 
-_SETTINGS = ("chat_model", "chat_base_url", "chat_api_key")
+# The settings that can be changed here, as messages name them.
+_SETTINGS = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and with it the server,"}
 
 
 async def try_chat_model(model: ChatModel) -> tuple[str, Abilities]:
@@ -71,7 +72,7 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
         except ChatModelError as error:
             raise SettingsError(f"{naming(str(error), IN_THE_PAGE)} Nothing was changed.") from error
         saved = f"Saved. {new_settings.chat_model} {outcome}, and is used from your next message on."
-        sentences = [saved, *_telling_whom(sent_to(new_settings)), *ability_sentences(abilities, new_settings)]
+        sentences = [saved, *_privacy_sentences(new_settings), *ability_sentences(abilities, new_settings)]
     key = new_settings.chat_api_key
     values = {
         "chat_model": new_settings.chat_model,
@@ -86,15 +87,16 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
 
 
 def sent_to(settings: Settings) -> str:
-    """To whom messages and photos go; empty while the model runs on this computer."""
+    """Returns the provider or address that messages and photos are sent to; empty if the model runs on this computer."""
     provider, address = _provider(settings.chat_model), settings.chat_base_url
     if provider in (OFFLINE, "transformers") or (address and is_on_this_machine(address)):
         return ""
     return public_address(address) if address else provider
 
 
-def _telling_whom(whom: str) -> list[str]:
-    return [f"Your messages and photos, and what I remember for an answer, are sent to {whom}."] if whom else []
+def _privacy_sentences(settings: Settings) -> list[str]:
+    place = sent_to(settings)
+    return [f"Your messages and photos, and what I remember for an answer, are sent to {place}."] if place else []
 
 
 def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
@@ -103,7 +105,7 @@ def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
     key = (wish.key or "").strip()
     if any(not value.isprintable() for value in (model, address or "", key)):
         raise SettingsError(
-            "The model, the address and the key may have no line breaks or control characters; please type them again."
+            "The model, the address and the key cannot contain line breaks or control characters; please type them again."
         )
     if address is not None and urlsplit(address).username is not None:
         raise SettingsError("The address contains a user name; remove it, and enter the key in its own field.")
@@ -111,8 +113,8 @@ def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
         name = model.strip(":") or "NAME"
         raise SettingsError(
             f"The model {model!r} does not say where it runs. Put that first, with a colon: openai:{name} for your own "
-            "server, such as Ollama, with its address in the field below; or the name of a provider, to whom everything is "
-            f"then sent, such as anthropic:{name}."
+            "server, such as Ollama, with its address in the field below; or a provider, such as "
+            f"anthropic:{name}. Everything is then sent to that provider."
         )
     fixed = _fixed(settings)
     if model == OFFLINE:
@@ -129,8 +131,9 @@ def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
 def _check_fixed(settings: Settings, new_settings: Settings) -> None:
     for name, variable in _fixed(settings).items():
         if getattr(settings, name) != getattr(new_settings, name):
-            what = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and so its server,"}[name]
-            raise SettingsError(f"The {what} is set by {variable}; to change it here, restart M2A without {variable}.")
+            raise SettingsError(
+                f"The {_SETTINGS[name]} is set by {variable}; to change it here, restart M2A without {variable}."
+            )
 
 
 def _fixed(settings: Settings) -> dict[str, str]:

@@ -68,7 +68,7 @@ class DataFolder:
         try:
             self._write(Holder(os.getpid()))
         except OSError as error:
-            with suppress(OSError):  # closing tries to write once more
+            with suppress(OSError):  # closing tries to write again
                 self._file.close()
             raise _unusable(path, error) from error
         self.empty_uploads()
@@ -104,7 +104,7 @@ class DataFolder:
         raise DataFolderInUseError(self.path, None)
 
     def empty_uploads(self) -> None:
-        """Deletes all attached photos; those that were not sent yet have to be attached again."""
+        """Deletes all attached photos. Those that were not sent yet must be attached again."""
         uploads = self.uploads
         with suppress(OSError):
             if uploads.is_symlink() or uploads.is_file():
@@ -145,7 +145,7 @@ def _ours(folder: Path) -> Iterator[Path]:
 
 
 def _narrow(path: Path, mode: int) -> None:
-    """Restricts a path that an earlier M2A, a copy or an unpacked archive left readable to others."""
+    """Restricts a path that an earlier version, a copy or an unpacked archive left readable to others."""
     with suppress(OSError):
         if stat.S_IMODE(path.stat().st_mode) != mode:
             path.chmod(mode)

@@ -29,7 +29,7 @@ def examine(settings: Settings) -> Iterator[tuple[str, bool]]:
     yield "Settings (each can be set in m2a.toml, or as M2A_CHAT_MODEL and so on)", True
     origins = setting_origins()
     for name in Settings.model_fields:
-        yield f"  {name} = {_shown(name, getattr(settings, name))}  ({origins[name]})", True
+        yield f"  {name} = {_display(name, getattr(settings, name))}  ({origins[name]})", True
     yield "Memory", True
     yield from _data_folder(settings)
     yield "Models", True
@@ -38,7 +38,7 @@ def examine(settings: Settings) -> Iterator[tuple[str, bool]]:
     yield from _packages()
 
 
-def _shown(name: str, value: object) -> str:
+def _display(name: str, value: object) -> str:
     if value is None:
         return "not set"
     if name == "chat_api_key":
@@ -68,7 +68,10 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
         return
     holder = holder_of(folder)
     if holder is not None:
-        yield f"  {folder} is in use by process {holder.pid}, {holder.address or 'which serves no web app'}", True
+        yield (
+            f"  {folder} is in use by process {holder.pid}, {holder.address or 'which does not serve the web app'}",
+            True,
+        )
     if settings.database_url is None:
         try:
             check_file(folder / "memory.db", folder / "photos")
@@ -76,7 +79,7 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
             yield f"  {error}", False
             return
     if settings.database_url is None and not (folder / "memory.db").exists():
-        yield f"  {folder} is empty; `m2a run` or `m2a ask` begins a memory", True
+        yield f"  {folder} is empty; `m2a run` or `m2a ask` starts a memory", True
         return
     try:
         database = Database(settings.database_address)
@@ -126,16 +129,14 @@ def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, boo
     from m2a.memory.floor import floor_of
 
     floor = floor_of("", encoder_id, photo_floor=settings.photo_floor, photo_words_floor=settings.photo_words_floor)
-    given = (settings.photo_floor, settings.photo_words_floor)
-    if settings.relevance_floor and not floor.photos_are_measured and None in given:
-        yield (
-            (
-                "    its relevance floor has not been measured: a photo is relevant from a cosine of "
-                f"{floor.photo_cosine:g} to another photo and {floor.photo_to_words_cosine:g} to words; "
-                "set M2A_PHOTO_FLOOR and M2A_PHOTO_WORDS_FLOOR to change this"
-            ),
-            True,
+    configured = (settings.photo_floor, settings.photo_words_floor)
+    if settings.relevance_floor and not floor.photos_are_measured and None in configured:
+        line = (
+            "    its relevance floor has not been measured: a photo is relevant from a cosine of "
+            f"{floor.photo_cosine:g} to another photo and {floor.photo_to_words_cosine:g} to words; "
+            "set M2A_PHOTO_FLOOR and M2A_PHOTO_WORDS_FLOOR to change this"
         )
+        yield line, True
 
 
 def _chat_model(settings: Settings) -> Iterator[tuple[str, bool]]:
@@ -160,7 +161,5 @@ def _packages() -> Iterator[tuple[str, bool]]:
     yield f"  Pillow {PIL.__version__}{remedy}", is_safe
     for module, (feature, packages) in _PACKAGES.items():
         is_installed = importlib.util.find_spec(module) is not None
-        yield (
-            f"  {feature}: {'installed' if is_installed else f'not installed; {install_command(packages)} adds it'}",
-            True,
-        )
+        status = "installed" if is_installed else f"not installed; {install_command(packages)} adds it"
+        yield f"  {feature}: {status}", True

@@ -18,7 +18,7 @@ from m2a.types.errors import UserError
 
 Mending = Literal["newer", "older", "forget", "look"]
 
-SHOWN = 30  # of each kind
+MAX_SHOWN = 30  # of each kind
 _ORDER: tuple[FindingKind, ...] = ("injection", "contradiction", "corrected", "duplicate", "unsupported", "photo")
 
 
@@ -27,9 +27,9 @@ class MendingError(UserError):
 
 
 class HealthChecks:
-    """Holds the latest health check of each owner: ids and no text. Of earlier ones only the time is stored.
+    """Holds the latest health check of each owner, as ids without text. Only the time of a check is stored.
 
-    `caption` captions those of an owner's photos that have no caption yet.
+    `caption` captions an owner's photos that have no caption yet.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class HealthChecks:
         self._checks: dict[str, HealthCheck] = {}
 
     async def look(self, owner: str) -> AsyncIterator[tuple[int, int]]:
-        """Checks the owner's memory. Yields (checked, total) record counts; the findings count once it is complete."""
+        """Checks the owner's memory. Yields (checked, total) record counts; `health` shows the findings once it is complete."""
         check = await in_thread(HealthCheck, self._stores, owner)
         steps = check.steps()
         while (step := await in_thread(next, steps, None)) is not None:
@@ -55,28 +55,28 @@ class HealthChecks:
         await in_thread(self._note, owner)
 
     def checked_at(self, owner: str) -> datetime | None:
-        """Returns when the owner's memory was last checked, also before this start; None if it never was."""
+        """Returns when the owner's memory was last checked, even by an earlier process; None if it never was."""
         with self._stores.database.read(owner) as unit:
             return owner_settings.health_checked_at(unit)
 
     def discard(self, owner: str) -> None:
-        """Drops the latest check, which was of a memory that has been erased since."""
+        """Drops the latest check after the memory that it checked was erased."""
         self._checks.pop(owner, None)
 
     def health(self, owner: str) -> Health | None:
-        """Returns the latest check's findings that still hold, or None if M2A has not checked this memory since its start."""
+        """Returns the latest check's findings that still hold, or None if there was no check since M2A started."""
         check = self._checks.get(owner)
         if check is None:
             return None
-        shown: list[OpenFinding] = []
+        open_findings: list[OpenFinding] = []
         left_out: list[tuple[FindingKind, int]] = []
         ordered = sorted(check.findings, key=lambda finding: _ORDER.index(finding.kind))
         for kind, group in groupby(ordered, key=lambda finding: finding.kind):
             findings = list(group)
-            shown += self._open_findings(owner, findings[:SHOWN])
-            if len(findings) > SHOWN:
-                left_out.append((kind, len(findings) - SHOWN))
-        return Health(check.memories, check.unused, tuple(shown), tuple(left_out))
+            open_findings += self._open_findings(owner, findings[:MAX_SHOWN])
+            if len(findings) > MAX_SHOWN:
+                left_out.append((kind, len(findings) - MAX_SHOWN))
+        return Health(check.memories, check.unused, tuple(open_findings), tuple(left_out))
 
     async def mend(self, owner: str, kind: str, subject: str, mending: Mending) -> int | None:
         """Repairs a finding in the chosen way.
@@ -90,9 +90,9 @@ class HealthChecks:
         if finding.kind == "photo" and mending == "look":
             await self._look_at_photo(bank, finding.photo_id or "")
         elif finding.kind in ("duplicate", "contradiction", "corrected") and mending in ("newer", "older"):
-            kept = ids[-1] if mending == "newer" else ids[0]
-            others = [memory_id for memory_id in ids if memory_id != kept]
-            reply_id = await in_thread(memory_edits.keep_one, bank, kept, others)
+            kept_id = ids[-1] if mending == "newer" else ids[0]
+            other_ids = [memory_id for memory_id in ids if memory_id != kept_id]
+            reply_id = await in_thread(memory_edits.keep_one, bank, kept_id, other_ids)
         elif finding.kind in ("injection", "unsupported") and mending == "forget":
             reply_id = await in_thread(memory_edits.forget, bank, ids[0])
         else:
@@ -112,7 +112,7 @@ class HealthChecks:
             owner_settings.note_health_check(unit, self._clock())
 
     def _settle(self, owner: str, finding: Finding) -> None:
-        """Removes the finding, also if a second click or a new check came in between."""
+        """Removes the finding, even if a second click or a new check came in between."""
         check = self._checks[owner]
         check.findings = [other for other in check.findings if other != finding]
 

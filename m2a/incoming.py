@@ -11,12 +11,12 @@ from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.photo_decoder_child import MAX_BYTES
 
-LONGEST = 20_000
-MOST_PHOTOS = 20
+MAX_TEXT_LENGTH = 20_000
+MAX_PHOTOS = 20
 
 # A lone surrogate (half an emoji) is not valid text, and many programs end a text at a NUL.
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
-_SHOWN_BEFORE = 30
+_QUOTE_LENGTH = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,20 @@ class IncomingMessage:
 
 def check_message(text: str, photos: Sequence[object] = ()) -> None:
     """Raises `MessageRefusedError` if the text is too long or cannot be stored, or if there are too many photos."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_TEXT_LENGTH:
         raise MessageRefusedError(
-            f"This message has {len(text):,} characters, and M2A accepts up to {LONGEST:,} at once; send it in parts."
+            f"This message has {len(text):,} characters, and M2A accepts up to {MAX_TEXT_LENGTH:,} at once; send it in parts."
         )
-    if len(photos) > MOST_PHOTOS:
+    if len(photos) > MAX_PHOTOS:
         raise MessageRefusedError(
-            f"This message has {len(photos)} photos, and M2A accepts up to {MOST_PHOTOS} at once; send them in parts."
+            f"This message has {len(photos)} photos, and M2A accepts up to {MAX_PHOTOS} at once; send them in parts."
         )
     if match := _UNSTORABLE.search(text):
-        before = text[: match.start()][-_SHOWN_BEFORE:].strip()
+        before = text[: match.start()][-_QUOTE_LENGTH:].strip()
         where = f"After “{before}”" if before else "At its beginning"
-        what = "a NUL character" if match[0] == "\0" else "half a character, such as half an emoji"
+        fault = "a NUL character" if match[0] == "\0" else "half a character, such as half an emoji"
         raise MessageRefusedError(
-            f"{where}, the message contains {what}, which cannot be stored; delete it and send the message again."
+            f"{where}, the message contains {fault}, which cannot be stored; delete it and send the message again."
         )
 
 

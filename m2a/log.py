@@ -16,7 +16,7 @@ class WordlessFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
-        if record.name == "asyncio":  # its messages go on with tasks and handles, which contain errors and arguments
+        if record.name == "asyncio":  # its messages end with tasks and handles, which contain errors and arguments
             message = message.partition("\n")[0].partition("(")[0].partition("<")[0].strip()
         error = record.exc_info[1] if record.exc_info else None
         return f"{record.levelname}: {message}" + (f" ({place_of(error)})" if error is not None else "")
@@ -31,7 +31,7 @@ def log_to_standard_error() -> None:
 
 
 def _is_noteworthy(record: logging.LogRecord) -> bool:
-    """Returns False for messages about streams cut at shutdown: open pages keep theirs until then, which is no error."""
+    """Returns False for messages about streams cut off at shutdown: an open page keeps its stream until then."""
     at_shutdown = ("timeout graceful shutdown exceeded", "ASGI callable returned without completing response.")
     error = record.exc_info[1] if record.exc_info else None
     return not record.getMessage().endswith(at_shutdown) and not isinstance(error, asyncio.CancelledError)

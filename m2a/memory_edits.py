@@ -1,6 +1,6 @@
 """Changes that the user makes to the memory by hand.
 
-Each is recorded as a message and a reply. So everything that the memory quotes is in the log, and the change is reported and
+Each is recorded as a message and a reply, so that everything the memory quotes is in the log, and the change is reported and
 undone like any other. The functions return the id of the reply that reports the change.
 """
 
@@ -31,7 +31,7 @@ from m2a.types import (
     Supersession,
 )
 
-# How an act is recorded, as the user's wish that a later answer may read, and how the page tells of it: the user typed nothing.
+# A click is recorded as a request by the user, which later answers may read. The page describes it instead, as nobody typed it.
 _FORGET, _PIN, _UNPIN = "Forget a memory of mine.", "Pin a memory of mine.", "Unpin a memory of mine."
 _HIDE, _USE = "Do not mention a memory of mine.", "Use a memory of mine again."
 _DATE = "Use a memory of mine for some time."
@@ -44,7 +44,7 @@ _ACTS = {
     _DATE: "You set the last day of a memory.",
 }
 _BROUGHT_BACK, _HOLDS = "This holds again: ", "This one holds: "
-_ACTS_ON = {
+_ACTS_WITH_TEXT = {
     _BROUGHT_BACK: "You brought back: ",
     _HOLDS: "You kept, of several: ",
     KEPT: "You kept this, and erased the words that it came from: ",
@@ -53,11 +53,11 @@ _ACTS_ON = {
 _GONE = "This memory no longer exists; it was changed or forgotten meanwhile."
 
 
-def told(text: str) -> str:
-    """Returns what the user did, in M2A's words, from the message that records it; what they typed stays as it is."""
-    for recorded, on in _ACTS_ON.items():
-        if text.startswith(recorded):
-            return on + text.removeprefix(recorded)
+def act_sentence(text: str) -> str:
+    """Returns a description of the user's change from the message that records it; words that they typed stay as they are."""
+    for prefix, description in _ACTS_WITH_TEXT.items():
+        if text.startswith(prefix):
+            return description + text.removeprefix(prefix)
     return _ACTS.get(text, f"You wrote: {text}")
 
 
@@ -100,7 +100,7 @@ def restore(bank: MemoryBank, memory_id: int) -> int:
     return _recorded(bank, f"{_BROUGHT_BACK}{older.text}", "I brought it back.", changes)
 
 
-def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
+def keep_edited(bank: MemoryBank, held_memory: HeldMemory, text: str) -> int:
     """Writes a memory that was held for review, with the user's text in place of its own.
 
     It rests on its original evidence and on the user's new words. Raises `RejectedWriteError` and `MessageRefusedError`.
@@ -109,7 +109,7 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
     if not text:
         raise RejectedWriteError("A memory needs text; to remove the memory, reject it.")
     check_message(text)
-    change = held.change
+    change = held_memory.change
     concepts = tuple(
         concept
         for concept in change.draft.concepts
@@ -121,12 +121,12 @@ def keep_edited(bank: MemoryBank, held: HeldMemory, text: str) -> int:
         draft = replace(
             change.draft, text=text, evidence_ids=(*evidence, message), concepts=concepts, rests_on="stated"
         )
-        if isinstance(change, Replacement) and held.previous is not None:
+        if isinstance(change, Replacement) and held_memory.previous is not None:
             return [replace(change, draft=draft)]
         return [Addition(draft, "the user edited it in the review")]
 
     reply_id = _recorded(bank, text, "I keep it as you put it.", changes)
-    bank.review_queue.settle(held.place.reply_id, held.place.number)
+    bank.review_queue.settle(held_memory.place.reply_id, held_memory.place.number)
     return reply_id
 
 
@@ -138,9 +138,9 @@ def forget(bank: MemoryBank, memory_id: int) -> int:
 
 
 def keep(bank: MemoryBank, change: Keeping) -> int:
-    """Pins a memory, sets its last day, or bans it from answers or allows it again.
+    """Pins a memory, sets its last day, or bans it from answers, or reverts that.
 
-    The recorded message repeats nothing of the memory, so it is no evidence and reveals nothing. Raises
+    The recorded message repeats nothing from the memory, so it is no evidence and reveals nothing. Raises
     `RejectedWriteError`.
     """
     match change:
@@ -157,12 +157,12 @@ def keep(bank: MemoryBank, change: Keeping) -> int:
     return _recorded(bank, message, reply, lambda _message: [change])
 
 
-def keep_one(bank: MemoryBank, kept_id: int, others: Sequence[int]) -> int:
+def keep_one(bank: MemoryBank, kept_id: int, other_ids: Sequence[int]) -> int:
     """Replaces the other memories with one of them; the others stay as history. Raises `RejectedWriteError`."""
-    kept = _live_entry(bank, kept_id)
-    replaced = [_live_entry(bank, memory_id).memory_id for memory_id in others]
+    entry = _live_entry(bank, kept_id)
+    replaced = [_live_entry(bank, memory_id).memory_id for memory_id in other_ids]
     changes: list[Change] = [Supersession(memory_id, kept_id, "the user keeps one of them") for memory_id in replaced]
-    return _recorded(bank, f"{_HOLDS}{kept.text}", "I keep this one.", lambda _message: changes)
+    return _recorded(bank, f"{_HOLDS}{entry.text}", "I keep this one.", lambda _message: changes)
 
 
 def _recorded(
@@ -179,7 +179,7 @@ def _live_entry(bank: MemoryBank, memory_id: int) -> MemoryEntry:
 
 
 def _draft(bank: MemoryBank, older: MemoryEntry, text: str, happened: DateInterval | None) -> EntryDraft:
-    """Returns a draft of the text without evidence, with the older entry's photos and those of its names in the text."""
+    """Returns a draft of the text without evidence, with the older entry's photos and its names that the text contains."""
     concepts = [concept for concept in bank.concepts() if concept.concept_id in older.concept_ids]
     mentions = [mention for concept in concepts for mention in _mentions(concept, older, text)]
     return EntryDraft(text, (), older.kind, older.caption, older.photo_ids, tuple(mentions), happened, "stated")
@@ -189,11 +189,11 @@ def _mentions(concept: Concept, older: MemoryEntry, text: str) -> list[ConceptMe
     aliases = tuple(alias for alias in concept.aliases if _contains_name(text, alias))
     if not aliases and not _contains_name(text, concept.name):
         return []
-    shown = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.photo_ids)
-    denied = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.denied_photo_ids)
-    mentions = [ConceptMention(concept.name, concept.kind, aliases, photo_ids=shown)]
-    if denied:
-        mentions.append(ConceptMention(concept.name, concept.kind, denied=True, photo_ids=denied))
+    shown_ids = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.photo_ids)
+    denied_ids = tuple(photo_id for photo_id in older.photo_ids if photo_id in concept.denied_photo_ids)
+    mentions = [ConceptMention(concept.name, concept.kind, aliases, photo_ids=shown_ids)]
+    if denied_ids:
+        mentions.append(ConceptMention(concept.name, concept.kind, denied=True, photo_ids=denied_ids))
     return mentions
 
 

@@ -11,9 +11,8 @@ _RESTS_ON = {
     "stated": "your own words",
     "agreed": "words of the assistant that you agreed to",
     "shown": "what a photo or a text from you shows",
-    "unchecked": "what a language model wrote before M2A checked its changes",
+    "unchecked": "what a language model wrote before M2A checked what models write",
 }
-
 
 _KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expired": "expired", "asked": "asked about"}
 
@@ -24,10 +23,10 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
         yield change_line(change)
         for rival in change["rivals"]:
             yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
-    for refused in turn["not_kept"]:
-        title = {"review": "Waiting for your review", "category": "Not kept"}.get(refused["held"], "Not done")
-        stays = f" {STAYS}" if refused["held"] == "category" else ""
-        yield f"{title}: {refused['text']} {refused['reason']}".rstrip() + stays
+    for refusal in turn["not_kept"]:
+        title = {"review": "Waiting for your review", "category": "Not kept"}.get(refusal["held"], "Not done")
+        stays = f" {STAYS}" if refusal["held"] == "category" else ""
+        yield f"{title}: {refusal['text']} {refusal['reason']}".rstrip() + stays
     if turn["unasked"]:
         were = "was" if turn["unasked"] == 1 else "were"
         yield f"{plural(turn['unasked'], 'change')} that you had not asked for {were} not made."
@@ -54,8 +53,9 @@ def change_line(change: Mapping[str, Any]) -> str:
         case "withheld":
             return f"No longer mentioned: {_quoted(previous) if previous else 'a memory'}"
         case "asked":
-            what = _quoted(previous) if previous else "a memory"
-            return f"Forget this? {what} Until you choose, no answer uses it: m2a memory delete, or undo to keep it."
+            memory = _quoted(previous) if previous else "a memory"
+            choices = "`m2a memory delete` forgets it, `m2a memory undo` keeps it."
+            return f"Forget this? {memory} Until you choose, no answer uses it. {choices}"
         case "returned":
             return f"Used again: {_quoted(entry)}"
         case _:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 # How long a command waits for another that uses the data folder, or for an app that is starting.
 _WAIT_SECONDS = 15
 
-
 Pieces = Generator[dict[str, Any], None, None]
 
 
@@ -26,12 +25,12 @@ class CommandError(UserError):
 
 def pieces_of(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
     """Yields the pieces of one command. If it failed, raises `CommandError` after the last piece."""
-    with reached() as execute, closing(execute(name, **arguments)) as pieces:
+    with command_executor() as execute, closing(execute(name, **arguments)) as pieces:
         yield from pieces
 
 
 @contextmanager
-def reached() -> Iterator[Callable[..., Pieces]]:
+def command_executor() -> Iterator[Callable[..., Pieces]]:
     """Yields a function that executes commands, in this process or in the running app that owns the data folder.
 
     The function takes a command's name and arguments and yields its pieces. If the command failed, it raises `CommandError`
@@ -41,21 +40,21 @@ def reached() -> Iterator[Callable[..., Pieces]]:
     from m2a.local_api import call
 
     try:
-        assistant = _opened()
+        assistant = _open_assistant()
     except DataFolderInUseError as error:
         holder = error.holder
         if holder is None or holder.address is None:
             raise
-        yield lambda name, **arguments: _checked(call(holder, name, arguments))
+        yield lambda name, **arguments: _raising_failure(call(holder, name, arguments))
         return
     with asyncio.Runner() as runner:
         try:
-            yield lambda name, **arguments: _checked(_executed_here(runner, assistant, name, arguments))
+            yield lambda name, **arguments: _raising_failure(_execute_here(runner, assistant, name, arguments))
         finally:
             runner.run(assistant.close())
 
 
-def _checked(pieces: Pieces) -> Pieces:
+def _raising_failure(pieces: Pieces) -> Pieces:
     failure = None
     with closing(pieces):
         for piece in pieces:
@@ -67,7 +66,7 @@ def _checked(pieces: Pieces) -> Pieces:
         raise CommandError(failure)
 
 
-def _opened() -> "Assistant":
+def _open_assistant() -> "Assistant":
     """Returns the assistant once no other command uses the data folder. Raises `DataFolderInUseError` if an app does."""
     from m2a.assistant import Assistant
     from m2a.data_folder import DataFolderInUseError
@@ -82,7 +81,7 @@ def _opened() -> "Assistant":
             time.sleep(0.1)
 
 
-def _executed_here(runner: asyncio.Runner, assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Pieces:
+def _execute_here(runner: asyncio.Runner, assistant: "Assistant", name: str, arguments: dict[str, Any]) -> Pieces:
     """Executes a command without `Assistant.start`: pending updates wait for the next turn, so that `verify` changes nothing."""
     from m2a.commands import COMMANDS
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from m2a.agents.in_thread import in_thread
 from m2a.sentences import failure_sentence, log_unforeseen
 
-_LOOK_EVERY = 0.25  # seconds
+_POLL_SECONDS = 0.25
 
 logger = logging.getLogger(__name__)
 
@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 class Reindexing:
     """A rebuild runs whether or not anyone follows it. If it is cut short, even by a crash, the next search finishes it.
 
-    `records` is the number of records to index, and `left` the number not indexed yet; after a cancelled rebuild, some are
-    left when it is `done`. `failure` says why the rebuild failed.
+    `records` is the number of records to index, and `left` the number not indexed yet; a cancelled rebuild leaves some.
+    `failure` says why the rebuild failed.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Reindexing:
         try:
             is_done = False
             while not is_done:
-                await asyncio.wait({building}, timeout=_LOOK_EVERY)
+                await asyncio.wait({building}, timeout=_POLL_SECONDS)
                 is_done = building.done()
                 self.left = await in_thread(backlog)
                 self.records = max(self.records, self.left)
@@ -55,4 +55,4 @@ class Reindexing:
         """Yields (indexed, total) record counts until the rebuild is done; both are 0 before the first count."""
         while not self.done:
             yield self.records - self.left, self.records
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_POLL_SECONDS)

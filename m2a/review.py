@@ -1,4 +1,4 @@
-"""The review: shows the user one by one the memories that wait for a decision and those that were refused."""
+"""The review: shows the user, one by one, the memories that wait for a decision and those that were refused."""
 
 from m2a import memory_edits
 from m2a.memory.bank import MemoryBank
@@ -18,7 +18,7 @@ def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) 
         if memory is not None:
             waiting = sum(place.held == "review" for place in places)
             return Review(waiting, len(places) - waiting, position + 1, memory)
-        # Its evidence was forgotten, or it was remembered in another way; if that is undone, it waits again.
+        # Its evidence was forgotten, or the same text was remembered otherwise; if that is undone, it waits again.
         del places[position]
     return Review(0, 0)
 

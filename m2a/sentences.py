@@ -1,7 +1,7 @@
 """Turns errors into sentences for the user.
 
-M2A's own errors (`UserError`) already say what is wrong and what to do. Of other errors, those of the machine are translated:
-a database that is locked or damaged, a disk that is full.
+M2A's own errors (`UserError`) already say what is wrong and what to do. Errors of the machine are translated: a database that
+is locked or damaged, a disk that is full. All others are unforeseen.
 """
 
 import errno
@@ -11,7 +11,7 @@ from logging import Logger
 
 from m2a.types.errors import UserError
 
-# How the page names what is set and done in it; elsewhere that goes by its environment variable or command.
+# The page's names for what messages elsewhere call by its environment variable or command.
 IN_THE_PAGE: Mapping[str, str] = {
     "M2A_CHAT_MODEL, M2A_CHAT_BASE_URL and M2A_CHAT_API_KEY": "the model, the address and the key in Settings",
     "chat_model '": "The model '",
@@ -23,7 +23,7 @@ IN_THE_PAGE: Mapping[str, str] = {
     "`m2a repair`": "“Check the stored data” in Settings",
 }
 
-# Of the message behind a memory that was rejected, or that is of a category that is never kept.
+# Said about the message behind a memory that was rejected, or of a category that is never kept.
 STAYS = "Your message stays in the conversation, where I can still find it, until you erase it."
 
 _FRAMES = 6
@@ -31,7 +31,7 @@ _DISK = {
     errno.ENOSPC: "The disk is full; free some space and try again.",
     errno.EDQUOT: "The disk quota is used up; free some space and try again.",
     errno.EROFS: "The disk is read-only; make it writable, or set M2A_DATA_DIR to a folder that you can write to.",
-    errno.EACCES: "M2A may not write to that place; make the data folder writable, or set M2A_DATA_DIR to another folder.",
+    errno.EACCES: "M2A may not write there; make the data folder writable, or set M2A_DATA_DIR to another folder.",
     errno.EMFILE: "M2A has too many files open; restart it.",
 }
 
@@ -54,9 +54,9 @@ def sentence_of(error: BaseException) -> str | None:
 
 
 def naming(sentence: str, names: Mapping[str, str]) -> str:
-    """Returns the sentence with settings and commands named as they are where it is read."""
-    for elsewhere, here in names.items():
-        sentence = sentence.replace(elsewhere, here)
+    """Returns the sentence with the names of settings and commands replaced."""
+    for name, replacement in names.items():
+        sentence = sentence.replace(name, replacement)
     return sentence
 
 
@@ -67,10 +67,10 @@ def failure_sentence(error: BaseException) -> str:
     )
 
 
-def log_unforeseen(logger: Logger, what: str, error: BaseException) -> None:
+def log_unforeseen(logger: Logger, activity: str, error: BaseException) -> None:
     """Logs the place of a failure for which there is no sentence that tells the user what to do."""
     if sentence_of(error) is None:
-        logger.error("%s failed: %s", what, place_of(error))
+        logger.error("%s failed: %s", activity, place_of(error))
 
 
 def _database_sentence(driver_message: str) -> str:

@@ -1,6 +1,6 @@
 """The settings: defaults < `m2a.toml` < `M2A_<KEY>` < flags.
 
-`m2a.toml` is read from the data folder. The current folder's file counts only if no data folder is given: otherwise, any
+`m2a.toml` is read from the data folder. The current folder's file counts only if no data folder is given: otherwise any
 folder in which the user happens to start M2A could decide where the memory and the key are sent.
 """
 
@@ -23,9 +23,9 @@ from m2a.types.errors import UserError
 _EMBEDDED_TEXT_ENCODER = "all-MiniLM-L6-v2"
 
 
-def _default_fusion(fields_before: dict[str, Any]) -> Literal["best", "paper"]:
+def _default_fusion(earlier_fields: dict[str, Any]) -> Literal["best", "paper"]:
     """Returns `best` for the embedded text encoder, for which the shipped ranking was learned."""
-    return "best" if fields_before.get("text_encoder") == _EMBEDDED_TEXT_ENCODER else "paper"
+    return "best" if earlier_fields.get("text_encoder") == _EMBEDDED_TEXT_ENCODER else "paper"
 
 
 class Settings(BaseSettings):
@@ -43,15 +43,15 @@ class Settings(BaseSettings):
     chat_base_url: str | None = Field(default=None, description="Address of an OpenAI-compatible server.")
     chat_api_key: SecretStr | None = Field(default=None, description="Key of that server; never printed.")
     chat_sees_photos: bool | None = Field(
-        default=None, description="Whether the chat model sees photos; without it, M2A finds out."
+        default=None, description="Whether the chat model sees photos; if not set, M2A finds out."
     )
     context_window: int | None = Field(
         default=None,
         ge=1024,
-        description="Tokens that the chat model accepts, prompt and answer together; without it, M2A asks its server, and "
-        "assumes 16384 if that does not say.",
+        description="Tokens that the chat model accepts, prompt and answer together; if not set, M2A asks its server, and "
+        "assumes 16384 if the server does not say.",
     )
-    reply_tokens: int = Field(default=4096, ge=64, description="Most tokens in a reply.")
+    reply_tokens: int = Field(default=4096, ge=64, description="Maximum tokens in a reply.")
     chat_timeout: float = Field(
         default=120, gt=0, description="Seconds to wait for the next byte of the chat model's answer."
     )
@@ -63,9 +63,9 @@ class Settings(BaseSettings):
         default="efficientnet-lite0",
         description="The embedded efficientnet-lite0, siglip:NAME (transformers) or open-clip:NAME.",
     )
-    database_url: str | None = Field(default=None, description="PostgreSQL URL; SQLite in the data folder without it.")
+    database_url: str | None = Field(default=None, description="PostgreSQL URL; if not set, SQLite in the data folder.")
     milvus_uri: str | None = Field(
-        default=None, description="Milvus server; Milvus Lite in the data folder without it."
+        default=None, description="Milvus server; if not set, Milvus Lite in the data folder."
     )
 
     fusion: Literal["best", "paper"] = Field(
@@ -77,15 +77,15 @@ class Settings(BaseSettings):
         default=None,
         ge=-1,
         le=1,
-        description="Lowest cosine of two similar photos; without it, the photo encoder's own.",
+        description="Lowest cosine of two similar photos; if not set, the photo encoder's own.",
     )
     photo_words_floor: float | None = Field(
-        default=None, ge=-1, le=1, description="Lowest cosine of a photo to words; without it, the photo encoder's own."
+        default=None, ge=-1, le=1, description="Lowest cosine of a photo to words; if not set, the photo encoder's own."
     )
     context_turns: int = Field(default=5, ge=0, description="Latest turns included in each memory request.")
-    max_queries: int = Field(default=5, ge=0, description="Most memory requests in one turn.")
-    max_rounds: int = Field(default=5, ge=1, description="Most rounds of the memory manager per request.")
-    history_tokens: int = Field(default=4000, ge=0, description="Most tokens of earlier turns in the reply's prompt.")
+    max_queries: int = Field(default=5, ge=0, description="Maximum memory requests in one turn.")
+    max_rounds: int = Field(default=5, ge=1, description="Maximum rounds of the memory manager per request.")
+    history_tokens: int = Field(default=4000, ge=0, description="Maximum tokens of earlier turns in a reply's prompt.")
 
     @classmethod
     def settings_customise_sources(
@@ -113,18 +113,18 @@ class SettingsError(UserError):
 
 
 def load_settings(**flags: Any) -> Settings:
-    """Returns the settings, overridden by the flags; a flag of None counts as not given. Raises `SettingsError`."""
-    given = {name: value for name, value in flags.items() if value is not None}
-    unknown = [name for name in os.environ if name.startswith("M2A_") and _unknown(name)]
+    """Returns the settings, overridden by the flags; a flag that is None counts as not given. Raises `SettingsError`."""
+    given_flags = {name: value for name, value in flags.items() if value is not None}
+    unknown = [name for name in os.environ if name.startswith("M2A_") and _is_unknown(name)]
     if unknown:
         raise SettingsError(f"{unknown[0]} is not a setting of M2A; `m2a doctor` lists them.")
     try:
-        return Settings(**given)
+        return Settings(**given_flags)
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0]) if fault["loc"] else "settings"
-        toml = settings_path(given.get("data_dir"))
-        origin = _origin(name, given) or str(toml)
+        toml = settings_path(given_flags.get("data_dir"))
+        origin = _origin(name, given_flags) or str(toml)
         if fault["type"] == "extra_forbidden":
             raise SettingsError(f"{name!r} ({origin}) is not a setting of M2A; `m2a doctor` lists them.") from error
         value = "its current value" if name in _SECRET else repr(fault["input"])
@@ -146,28 +146,28 @@ def _origin(name: str, flags: Mapping[str, Any]) -> str | None:
     return "environment" if f"M2A_{name.upper()}" in map(str.upper, os.environ) else None
 
 
-# Their values are never printed.
+# The values of these are never printed.
 _SECRET = ("chat_api_key", "database_url")
 # Used by the evaluation and the test suite.
 _OUTSIDE_SETTINGS = ("M2A_JUDGE_API_KEY", "M2A_REQUIRE_ALL", "M2A_TEST_", "M2A_SCREENSHOTS")
 
 
-def _unknown(variable: str) -> bool:
+def _is_unknown(variable: str) -> bool:
     return variable.removeprefix("M2A_").lower() not in Settings.model_fields and not variable.startswith(
         _OUTSIDE_SETTINGS
     )
 
 
 def _toml_file(flags: PydanticBaseSettingsSource) -> Path:
-    given = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
-    file = settings_path(given.get("data_dir"))
+    given_flags = flags.init_kwargs if isinstance(flags, InitSettingsSource) else {}
+    file = settings_path(given_flags.get("data_dir"))
     if file.exists() and not file.is_file():
         raise OSError(f"{file} is not a file; remove it, or replace it with a file of settings.")
     return file
 
 
 def settings_path(data_dir: str | Path | None) -> Path:
-    """Returns the path of `m2a.toml`: in the given data folder, else in the default one if it exists there, else here."""
+    """Returns the path of `m2a.toml`: in the given data folder, or the default one if it is there, or else the current one."""
     if data_dir := data_dir or os.environ.get("M2A_DATA_DIR"):
         return Path(data_dir) / "m2a.toml"
     in_default = Path(Settings.model_fields["data_dir"].default) / "m2a.toml"

@@ -34,7 +34,7 @@ def write_settings(file: Path, values: Mapping[str, str | None]) -> None:
         lines += [f"{name} = {json.dumps(value)}" for name, value in values.items() if value is not None]
         text = "\n".join(lines) + "\n"
         if tomllib.loads(text) != expected:
-            raise ValueError("M2A cannot edit a file of this form; edit it by hand")
+            raise ValueError("M2A cannot edit a file of this form, so please edit it by hand")
         _replace(file, text)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

@@ -1,4 +1,4 @@
-"""The names of speakers in messages, and of whoever changes the memory in its history."""
+"""The names of the speakers in messages, and of the user in the history of the memory."""
 
 USER = "You"
 ASSISTANT = "M2A"

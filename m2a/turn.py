@@ -55,7 +55,7 @@ class Turn:
         return self.recorded.conversation_id if self.recorded else self.message.conversation_id
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Starts the turn's work as a task; the turn is done when the task ends, in whichever way."""
+        """Starts the turn's work as a task; the turn is done when the task ends, however it ends."""
         task = asyncio.create_task(work)
         task.add_done_callback(self._end)
         return task
@@ -85,8 +85,8 @@ class Turn:
     async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """Runs the work until it ends or `stop` cancels it.
 
-        Returns its result or raises its error; returns None if it was stopped before it had a result. The work has always
-        ended when this returns.
+        Returns its result or raises its error; returns None if it was stopped before it had a result. Either way, the work has
+        ended.
         """
         if self.stopped:
             work.close()
@@ -103,20 +103,20 @@ class Turn:
             return None
         return child.result()
 
-    async def grows(self, beyond: int) -> None:
-        """Waits until there are more than `beyond` events, or the turn is done."""
-        while len(self.events) <= beyond and not self.done:
+    async def grows(self, count: int) -> None:
+        """Waits until there are more than `count` events, or the turn is done."""
+        while len(self.events) <= count and not self.done:
             await self._grown.wait()
 
-    async def follow(self, from_: int = 0) -> AsyncIterator[TurnEvent]:
-        """Yields the events from the position `from_` to the end, as they come. Raises the error if the message was refused."""
+    async def follow(self, position: int = 0) -> AsyncIterator[TurnEvent]:
+        """Yields the events from a position to the end, as they come. Raises the error if the message was refused."""
         while True:
-            for event in self.events[from_:]:
-                from_ += 1
+            for event in self.events[position:]:
+                position += 1
                 yield event
-            if self.done and from_ == len(self.events):
+            if self.done and position == len(self.events):
                 break
-            await self.grows(from_)
+            await self.grows(position)
         if self.refused is not None:
             raise self.refused
 

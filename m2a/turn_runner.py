@@ -84,7 +84,7 @@ class TurnRunner:
                 turn.stop()
 
     @asynccontextmanager
-    async def held(self, owner: str) -> AsyncIterator[None]:
+    async def paused(self, owner: str) -> AsyncIterator[None]:
         """Blocks the owner's replies and memory updates for the duration of the `with` block."""
         async with _lock_of(self._reply_locks, owner), _lock_of(self._update_locks, owner):
             yield
@@ -92,7 +92,7 @@ class TurnRunner:
     async def resume(self, bank: MemoryBank) -> None:
         """Performs the memory updates that an earlier process left pending."""
         async with _lock_of(self._update_locks, bank.owner):
-            await (await self._agents(bank)).updates.work_off(None)
+            await (await self._agents(bank)).updates.run_pending(None)
 
     def close(self) -> list[asyncio.Task[None]]:
         """Accepts no more turns. Returns the tasks of the running turns, which the caller must cancel."""
@@ -103,7 +103,7 @@ class TurnRunner:
         try:
             bank = self._bank_of(turn.owner, turn.conversation_id)
             message = await self._record(turn, bank)
-        except Exception as error:  # raised to whoever follows the turn
+        except Exception as error:  # `follow` raises it
             turn.refused = error
             return
         try:
@@ -126,7 +126,7 @@ class TurnRunner:
                 if turn.reply is not None:
                     if captioning:  # the update needs the captions, and would otherwise request them a second time
                         await asyncio.wait(captioning)
-                    await agents.updates.work_off(turn.emit, after=turn.reply)
+                    await agents.updates.run_pending(turn.emit, after=turn.reply)
                 await in_thread(bank.index)
         except Exception as error:  # the boundary of a turn: the user learns of any failure, and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
@@ -137,28 +137,28 @@ class TurnRunner:
         """Performs the pending updates if the reply to the message needs them."""
         if await agents.chat.needs_updates(message):
             async with _lock_of(self._update_locks, message.owner):
-                await agents.updates.work_off(emit)
+                await agents.updates.run_pending(emit)
 
     async def _record(self, turn: Turn, bank: MemoryBank) -> Message:
         """Stores the turn's message. If cancelled meanwhile, still emits the stored message and a failure."""
-        sent = turn.message
+        incoming = turn.message
 
         def record() -> Message:
-            check_message(sent.text, sent.photos)
+            check_message(incoming.text, incoming.photos)
             if not bank.is_temporary:
                 bank.expire()
             recorded = bank.record(
-                sent.conversation_id,
+                incoming.conversation_id,
                 role="user",
                 speaker=USER,
-                text=sent.text,
-                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in sent.photos],
-                photo_names=[photo.name if isinstance(photo, Path) else None for photo in sent.photos],
-                stored_photos=sent.stored_photos,
-                replaces=sent.replaces,
+                text=incoming.text,
+                photos=[read_photo(photo) if isinstance(photo, Path) else photo for photo in incoming.photos],
+                photo_names=[photo.name if isinstance(photo, Path) else None for photo in incoming.photos],
+                stored_photos=incoming.stored_photos,
+                replaces=incoming.replaces,
             )
-            if sent.replaces is not None and sent.takes_memories and not bank.is_temporary:
-                bank.take_back_memories(sent.replaces)
+            if incoming.replaces is not None and incoming.takes_memories and not bank.is_temporary:
+                bank.take_back_memories(incoming.replaces)
             return recorded
 
         recording = asyncio.get_running_loop().run_in_executor(None, record)

@@ -16,7 +16,7 @@ from models.prices import Price
 
 SET_ASIDE_AFTER = 3
 
-_QUOTED = 60
+_QUOTE_LENGTH = 60
 
 logger = logging.getLogger(__name__)
 
@@ -30,8 +30,8 @@ class UpdateQueue:
         self._who = who
         self._price = price
 
-    async def work_off(self, emit: Emit | None, *, after: Message | None = None) -> None:
-        """Performs the pending updates in order, up to and including that of the reply `after` if given.
+    async def run_pending(self, emit: Emit | None, *, after: Message | None = None) -> None:
+        """Performs the pending updates in order, up to that of the reply `after` if given.
 
         A failed update holds up the ones behind it, which may build on what it remembers, until it has failed
         `SET_ASIDE_AFTER` times and is set aside. Emits the outcome of the update of the reply `after`, and each update that
@@ -95,7 +95,7 @@ class UpdateQueue:
     def _set_aside_notice(self, reply_id: int, error: Exception) -> str:
         answered = self._bank.replies.answered(reply_id)
         text = " ".join(self._bank.messages([answered])[answered].text.split())
-        message = f"“{text[:_QUOTED]}{'…' * (len(text) > _QUOTED)}”" if text else "the photo that you sent"
+        message = f"“{text[:_QUOTE_LENGTH]}{'…' * (len(text) > _QUOTE_LENGTH)}”" if text else "the photo that you sent"
         return (
             f"I tried {SET_ASIDE_AFTER} times to update my memory after {message}, and each try failed. "
             f"{failure_sentence(error)} I skip this update so that later ones can go on. Your message stays in the chat; "

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OFFLINE = "offline"
 
-# Otherwise, Gradio and Hugging Face send usage reports to their makers.
+# Without these, Gradio and Hugging Face send usage reports.
 _NO_TELEMETRY = {
     "GRADIO_ANALYTICS_ENABLED": "False",
     "HF_HUB_DISABLE_TELEMETRY": "1",

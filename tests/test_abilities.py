@@ -174,11 +174,11 @@ def test_the_doctor_says_what_the_model_can_do(serve, tmp_path):
     lines = told(server, tmp_path)
     assert "  chat model: openai:small answers" in lines
     assert {"    It sees photos.", "    It calls tools."} <= set(lines)
-    assert "    A prompt and its answer may have 8192 tokens together, according to its server." in lines
+    assert "    A prompt and its answer may have up to 8192 tokens together, according to its server." in lines
     server.script = refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES})))
     server.facts.clear()
     lines = told(server, tmp_path)
-    assert "    It sees no photos: it reads their captions instead, and says so." in lines, "found out anew"
+    assert "    It sees no photos. It reads their captions instead, and says so." in lines, "found out anew"
     assert any("calls no tools and follows no JSON schema" in line for line in lines)
     assert any("M2A assumes 16384 tokens" in line for line in lines)
 

@@ -98,7 +98,7 @@ def test_one_click_ends_it_and_so_does_leaving_it(server: Server, visit) -> None
     page.locator(".m-heading .m-menu").click()
     page.get_by_text("Temporary chat", exact=True).click()
     page.get_by_role("button", name="Start without memory").click()
-    expect(page.get_by_role("note", name="Temporary chat")).to_contain_text("I do not look into my memory.")
+    expect(page.get_by_role("note", name="Temporary chat")).to_contain_text("I do not look anything up in my memory.")
     visitor.say("Hello there")
     page.get_by_role("button", name="End chat").click()
     expect(page.locator("h1")).to_have_text("New conversation")

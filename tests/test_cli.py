@@ -184,7 +184,7 @@ class TestCommands:
         before = held()
         said = "My sister Qwzolda lives in Graz.\n\nWhere does Qwzolda live?\nWhat does Bobo love?\n"
         done = told.m2a("chat", "--temporary", typed=said)
-        assert done.code == 0 and "Nothing of this chat is kept." in done.err
+        assert done.code == 0 and "Nothing in this chat is kept." in done.err
         assert "My sister Qwzolda lives in Graz" in done.out and "blue ball" in done.out
         assert held() == before and b"Qwzolda" not in bytes_under(told.data)
         done = told.m2a(
@@ -326,7 +326,7 @@ class TestCommands:
         (["ask", "caf\udce9"], {}, r"argument 'caf\\udce9' is not valid UTF-8"),
         (["ask", "x" * 20_001], {}, "20,001 characters, and M2A accepts up to 20,000 at once; send it in parts"),
         (["memory", "list"], {"M2A_DATA_DIR": "{tmp}/settings"}, "m2a.toml is not a file; remove it"),
-        (["memory", "search", " "], {}, "Give some words to look for"),
+        (["memory", "search", " "], {}, "Enter some words to look for"),
         (["memory", "show", "7"], {}, "no memory 7; `m2a memory list`"),
         (["memory", "delete", "7"], {}, "no memory 7; `m2a memory list`"),
         (["erase", "dog"], {}, "'dog' cannot be erased; choose one of message, memory, photo"),

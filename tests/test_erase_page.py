@@ -88,7 +88,7 @@ def test_a_thing_is_erased_from_where_it_is_seen(fresh: Visitor, shoot: Shoot, t
     opened.get_by_role("button", name="Erase this memory").click()
     shoot(fresh, "33-erase-a-memory")
     erase(fresh, "Rex sleeps on the sofa")
-    expect(opened).to_contain_text("no longer there")
+    expect(opened).to_contain_text("no longer exists")
     expect(page.locator("#m2a-talk")).to_contain_text("[erased]")
     fresh.photos_load()
     shoot(fresh, "34-memory-erased")

@@ -101,7 +101,7 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assistant: Assistant, bank: MemoryBank, panel: ErasePanel
 ) -> None:
     nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
-    assert "Nothing forgotten is left on the disk" in nothing and "data-erase-now" not in nothing
+    assert "Nothing that was forgotten is left on the disk" in nothing and "data-erase-now" not in nothing
     pin = told(bank, PIN)
     memory = MemoryPanel(assistant)
     [_, notice, *_] = memory.on_forget("", click(memory_id=pin.memory_id), request(assistant))
@@ -115,7 +115,7 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assert "44 71" in await last_of(panel.on_preview(named, request(assistant)))
     assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
     nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
-    assert "Nothing forgotten is left on the disk" in nothing
+    assert "Nothing that was forgotten is left on the disk" in nothing
     [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(one)]
     place = bank.messages([1])[1].conversation_id
     said = str(chat.on_change(place, 80, request(assistant)))

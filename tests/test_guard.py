@@ -205,7 +205,7 @@ def test_the_oldest_uploads_make_room_for_new_ones(tmp_path: Path) -> None:
             pass
         with uploads.room_for(500):
             assert list(tmp_path.iterdir()) == []
-    with pytest.raises(NoRoomError, match="attach fewer"), uploads.room_for(1001):
+    with pytest.raises(NoRoomError, match="Attach fewer"), uploads.room_for(1001):
         pass
 
 
@@ -214,7 +214,7 @@ def test_an_upload_that_is_larger_than_all_room_is_refused_in_a_sentence(client:
     response = client.post("/gradio_api/upload", content=b"x", headers=too_much)
     assert (response.status_code, response.text) == (
         413,
-        "These photos have more than 200 MB together; attach fewer of them at once.",
+        "Together these photos are larger than 200 MB. Attach fewer of them at once.",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from m2a import Assistant
-from m2a.incoming import LONGEST, MOST_PHOTOS
+from m2a.incoming import MAX_PHOTOS, MAX_TEXT_LENGTH
 from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.photo_decoder_child import MAX_BYTES
@@ -28,11 +28,11 @@ async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
     ("text", "photos", "sentence"),
     [
         (
-            "x" * (LONGEST + 1),
+            "x" * (MAX_TEXT_LENGTH + 1),
             0,
             "This message has 20,001 characters, and M2A accepts up to 20,000 at once; send it in parts.",
         ),
-        ("look", MOST_PHOTOS + 1, "This message has 21 photos, and M2A accepts up to 20 at once; send them in parts."),
+        ("look", MAX_PHOTOS + 1, "This message has 21 photos, and M2A accepts up to 20 at once; send them in parts."),
         ("I like \ud83d", 0, "After “I like”, the message contains half a character, such as half an emoji"),
         ("\0 nothing", 0, "At its beginning, the message contains a NUL character"),
         (" ", 0, "The message is empty"),
@@ -49,7 +49,7 @@ async def test_a_message_that_is_not_taken_leaves_nothing(
 
 
 async def test_the_longest_message_and_whole_emoji_are_taken(assistant: Assistant) -> None:
-    text = ("🙂 " * LONGEST)[: LONGEST - 1] + "."
+    text = ("🙂 " * MAX_TEXT_LENGTH)[: MAX_TEXT_LENGTH - 1] + "."
     recorded = (await turn(assistant, text))[0]
     assert recorded.message.text == text
 

@@ -97,7 +97,7 @@ async def test_the_list_is_paged_filtered_and_searched(
     unused = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "unused": True}), request(assistant)))
     assert "red ball" not in unused.listed and unused.listed.count("data-memory=") == PAGE
     later = Shown(panel.on_filter("", click(**{**values, "since": "2100-01-01"}), request(assistant)))
-    assert "No memory fits these filters" in later.listed
+    assert "No memory matches these filters" in later.listed
     day = DateInterval(date(2099, 12, 3), date(2099, 12, 5))
     fair = bank.add(
         EntryDraft("The fair is in town.", evidence_ids=(EvidenceRange(1, 1),), happened=day), who="test", why="told"
@@ -218,7 +218,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert bank.entries() == [] and "Forgot" in forgotten.notice and forgotten.opened == ""
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
-    assert "no longer there" in gone.opened and "Bobo" not in gone.opened
+    assert "no longer exists" in gone.opened and "Bobo" not in gone.opened
     assert 'data-memory-act="about" data-kept="forgotten"' in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
@@ -349,7 +349,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
     undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
     assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
-    with pytest.raises(gr.Error, match="is not a day"):
+    with pytest.raises(gr.Error, match="is not a date"):
         keep(view, "until", until="soon")
 
     gone = keep(dated.view, "withhold")

@@ -226,7 +226,7 @@ async def test_what_is_forgotten_or_erased_waits_no_more(assistant, policy):
     assert assistant.review(owner).waiting == 2
     preview = await assistant.preview_erasure(owner, Erasure("message", second - 1))
     assert preview.waiting == ("Bobo swims.",) and "1 memory that waits for your review" in preview_html(
-        preview, asked="1"
+        preview, dialog_id="1"
     )
     everything = await assistant.preview_erasure(owner, Erasure("everything"))
     assert sorted(everything.waiting) == ["Bobo swims.", "My secret garden is in Linz."]
@@ -291,7 +291,7 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     bank.erase(Erasure("message", bank.messages([gone - 1])[gone - 1].message_id))
     assert panel.on_erased(f"{gone}:0", request)[1] == ""
     late = panel.on_reopen(SimpleNamespace(reply_id=gone, number=0), request)
-    assert "This has been erased since then; nothing brings it back." in late[1] and "Marco" not in str(late)
+    assert "This has been erased since then. Nothing brings it back." in late[1] and "Marco" not in str(late)
     other = SimpleNamespace(username=owner_named(assistant.stores.database, "ben"))
     with pytest.raises(RejectedWriteError):
         panel.on_keep(SimpleNamespace(reply_id=reply, number=0), other)

@@ -46,7 +46,7 @@ OLD, NEW = entry(1, "My PIN is <4711>."), entry(2, "My PIN is <0815>.")
         (MemoryChanged("added", NEW), "<strong>Remembered</strong>"),
         (
             MemoryChanged("corrected", NEW, OLD),
-            'This corrects what you said before, which is kept too: <i class="m-wording" dir="auto">My PIN is &lt;4711&gt;.</i>',
+            'This corrects what you said before, which I also keep: <i class="m-wording" dir="auto">My PIN is &lt;4711&gt;.</i>',
         ),
         (MemoryChanged("replaced", NEW, OLD), "<del>My PIN is &lt;4711&gt;.</del>"),
         (MemoryChanged("forgotten", None, OLD), "I no longer find, show or use it"),

@@ -115,10 +115,10 @@ def test_the_answer_streams_and_stops(fresh: Visitor, shoot: Shoot) -> None:
     shoot(fresh, "12-streaming")
     page.get_by_label("Stop the answer").click()
     fresh.wait_for_answer()
-    expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
+    expect(page.get_by_text("This reply was stopped before it was finished.")).to_be_visible()
     assert "Word 199." not in fresh.answer
     fresh.reload()
-    expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
+    expect(page.get_by_text("This reply was stopped before it was finished.")).to_be_visible()
 
 
 def test_the_page_follows_an_answer_until_the_reader_scrolls_up(fresh: Visitor) -> None:
@@ -456,7 +456,7 @@ def test_what_is_opened_while_the_answer_is_written_stays_open(fresh: Visitor) -
     expect(page.locator("#m2a-live .m-searched")).to_have_attribute("open", "")
     page.get_by_label("Stop the answer").click()
     fresh.wait_for_answer()
-    expect(page.get_by_text("This reply was stopped before its end.")).to_be_visible()
+    expect(page.get_by_text("This reply was stopped before it was finished.")).to_be_visible()
     expect(page.locator("#m2a-live .m-message")).to_have_count(0)
     expect(page.locator(".m-assistant .m-searched")).to_have_attribute("open", "")
 

@@ -99,7 +99,7 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
         (ConnectionWish("deepseek:tiny", "http://127.0.0.1/v1"), "^The model .*takes no address. Check the model, "),
         (ConnectionWish("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
         (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "contains a user name"),
-        (ConnectionWish("openai:tiny", "", "a\nb"), "no line breaks"),
+        (ConnectionWish("openai:tiny", "", "a\nb"), "cannot contain line breaks"),
     ],
 )
 async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
@@ -170,7 +170,7 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
         assert "openai:tiny answers" in (await assistant.connect(ConnectionWish()))[0]  # it can be tested all the same
         assert not (tmp_path / "data" / "m2a.toml").exists()
         monkeypatch.delenv("M2A_CHAT_BASE_URL")
-        with pytest.raises(SettingsError, match="its server, is set by M2A_CHAT_API_KEY"):
+        with pytest.raises(SettingsError, match="and with it the server, is set by M2A_CHAT_API_KEY"):
             await assistant.connect(ConnectionWish(None, "http://127.0.0.1:9/v1"))
 
 

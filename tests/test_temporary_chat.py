@@ -197,7 +197,7 @@ async def test_the_page_takes_its_photos_past_the_uploads_and_tells_of_no_update
     assert not dropped.exists()  # what came by Gradio is not shown, and not left
     [asked, _answer] = assistant.messages(owner, chat)
     assert len(asked.photos) == 1 and update.current == chat and "m-change" not in str(update.history)
-    with pytest.raises(gr.Error, match="end it first"):
+    with pytest.raises(gr.Error, match="End it first"):
         await last(panel.on_tell(chat, SimpleNamespace(text="I am a vegan."), tab))
     assert assistant.memory(owner).conversations() == []
 

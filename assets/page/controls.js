@@ -1,4 +1,4 @@
-// Names and roles for screen readers that Gradio does not give.
+// Names and roles for screen readers that Gradio lacks.
 
 // Stands for a file that this browser cannot draw, such as a HEIC photo.
 const NO_PREVIEW = 'data:image/svg+xml,' + encodeURIComponent(

@@ -1,4 +1,4 @@
-// The conversation that is open: its name in the title and the address, and the way back to the one before.
+// The open conversation: its name in the title and the address, and the way back to the previous one.
 
 import { box, openDraft } from './draft.js';
 import { setDrawer } from './drawer.js';
@@ -13,7 +13,7 @@ let navigated = false;
 export const isTemporary = (conversation = shown) => Boolean(conversation?.startsWith('temporary-'));
 export const addressed = (conversation = shown) => (isTemporary(conversation) ? '' : conversation || '');
 
-// What is shown next comes of a link, or of what is sent.
+// Notes whether a link or a sent message leads to the conversation that is shown next.
 export function navigate(byLink) {
   navigated = byLink;
 }
@@ -26,7 +26,7 @@ export function showConversation() {
   const where = document.querySelector('[data-tell-where]');
   const conversation = id ? heading.textContent : 'New conversation';
   if (where && where.textContent !== conversation) where.textContent = conversation;
-  if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // else a browser may keep it to restore the tab
+  if (isTemporary(id)) box()?.setAttribute('autocomplete', 'off'); // otherwise a browser may store the text to restore the tab
   const title = id ? `${heading.textContent} · M2A` : 'M2A';
   if (document.title !== title) document.title = title;
   if (id === shown) return;
@@ -52,11 +52,11 @@ window.addEventListener('popstate', () => {
   if (memory) askMemory('memory', { memory_id: Number(memory) });
   else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
   const id = params.get('conversation') || '';
-  // It may have been drawn since the last frame: what the page shows counts, not what the last frame saw.
+  // It may have been redrawn since the last frame: what the page shows counts.
   const heading = document.querySelector('h1[data-conversation]');
   if (heading && shown !== null) shown = heading.dataset.conversation;
   if (id === addressed()) return;
-  const link = [...document.querySelectorAll('[data-open]')].find((one) => one.dataset.open === id);
+  const link = [...document.querySelectorAll('[data-open]')].find((candidate) => candidate.dataset.open === id);
   if (id && !link) location.reload();
   else (link || document.querySelector('[data-new]'))?.click();
 });

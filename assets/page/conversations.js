@@ -4,8 +4,8 @@ import { tell } from './server.js';
 
 let finding = null;
 
-// The list is drawn whole after each turn; while words stand in the search, it goes on showing what they find.
-export function keepFound() {
+// Each turn redraws the whole list. While the search has words, the search is repeated.
+export function keepResults() {
   const words = document.querySelector('[data-find-conversations]')?.words.value.trim();
   if (words && finding === null && !document.querySelector('#m2a-conversations [data-found]')) searchConversations(words);
 }

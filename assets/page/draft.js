@@ -1,4 +1,4 @@
-// What was typed stays in the box until it is stored, and survives a reload, such as after the server was killed.
+// The text stays in the box until it is stored, and survives a reload, for example after the server was killed.
 
 import { isTemporary, navigate, shown } from './conversation.js';
 
@@ -10,18 +10,18 @@ export const box = () => document.querySelector('#m2a-composer textarea');
 export const draftKey = (conversation) => `m2a-draft:${conversation}`;
 
 export function lastAsked() {
-  return [...document.querySelectorAll('.m-user[id]')].map((one) => ({
-    id: Number(one.id.slice(1)), text: one.querySelector('.m-plain')?.textContent.trim() || '',
-  })).sort((one, other) => one.id - other.id).at(-1) || { id: 0, text: '' };
+  return [...document.querySelectorAll('.m-user[id]')].map((message) => ({
+    id: Number(message.id.slice(1)), text: message.querySelector('.m-plain')?.textContent.trim() || '',
+  })).sort((first, second) => first.id - second.id).at(-1) || { id: 0, text: '' };
 }
 
-// The text, and where it was sent already: after which message.
+// Saves the text and, if it was sent, the id of the message before it.
 function saveDraft(conversation, text, after = null) {
   if (isTemporary(conversation)) return;
   try {
     if (text) localStorage.setItem(draftKey(conversation), JSON.stringify({ text, after }));
     else localStorage.removeItem(draftKey(conversation));
-  } catch { /* a browser that keeps nothing */ }
+  } catch { /* this browser stores nothing */ }
 }
 
 function loadDraft(conversation) {
@@ -68,10 +68,10 @@ export function openDraft(conversation, first) {
 export function keepDraft() {
   const place = box();
   if (!place || sent.text === null) return;
-  const asked = lastAsked();
-  const isStored = asked.id > sent.after && asked.text === sent.text.trim();
+  const last = lastAsked();
+  const isStored = last.id > sent.after && last.text === sent.text.trim();
   if (place.value && !(isStored && place.value === sent.text)) return;
-  // Stored: whatever was typed since stays.
+  // It is stored; text typed meanwhile stays in the box.
   const rest = typed === sent.text ? '' : typed.startsWith(sent.text) ? typed.slice(sent.text.length).trimStart() : typed;
   saveDraft(sent.conversation, '');
   sent = NOTHING_SENT;

@@ -1,4 +1,4 @@
-// The side bar, which is a drawer where there is no room beside it.
+// The side bar, which becomes a drawer on a narrow page.
 
 import { focusFirst } from './focus.js';
 

@@ -1,4 +1,4 @@
-// Erasing: the server answers every question with a dialog.
+// Erasing: the server answers every request with a dialog.
 let askedFrom = null;
 let toErase = {};
 let closed = null;
@@ -26,11 +26,11 @@ export function showDialog() {
   dialog.showModal();
   if (dialog.dataset.erased) {
     dropDrafts();
-    fetch('/photos/cached', { method: 'DELETE' }); // the browser holds every photo that it showed
+    fetch('/photos/cached', { method: 'DELETE' }); // the browser caches every photo that it showed
   }
 }
 
-// What was typed and not sent goes with its conversation.
+// Unsent drafts are deleted with their conversation.
 function dropDrafts() {
   const { kind, id } = toErase;
   for (const key of Object.keys(localStorage)) {

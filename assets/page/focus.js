@@ -1,35 +1,35 @@
-// The keyboard: a panel that closes gives it back to what opened it, and what is drawn anew has it where it had it before.
+// The focus: a panel that closes returns it to what opened it, and a redrawn element gets it back.
 
 const KEYS = ['data-open', 'data-memory', 'data-see', 'data-focus', 'data-place', 'data-key'];
-let stood = null;
+let focused = null;
 let acted = null;
 
 export function focusFirst(...places) {
-  places.flatMap((one) => (typeof one === 'string' ? [...document.querySelectorAll(one)] : [one]))
-    .find((one) => one?.isConnected && one.checkVisibility({ visibilityProperty: true }))?.focus();
+  places.flatMap((place) => (typeof place === 'string' ? [...document.querySelectorAll(place)] : [place]))
+    .find((element) => element?.isConnected && element.checkVisibility({ visibilityProperty: true }))?.focus();
 }
 
-// A selector of what will stand in the element's place; null where nothing names it.
-function nameOf(element) {
+// Returns a selector for the element after it is redrawn; null if no attribute identifies it.
+function selectorOf(element) {
   const part = element.closest('[id^="m2a-"]');
   const named = element.matches('summary') ? element.parentElement : element;
-  const key = KEYS.find((one) => named.hasAttribute(one));
+  const key = KEYS.find((attribute) => named.hasAttribute(attribute));
   if (!part || !key) return null;
   return `#${part.id} [${key}="${CSS.escape(named.getAttribute(key))}"]${named === element ? '' : ' > summary'}`;
 }
 
-export function keepStanding() {
-  if (!stood?.name || stood.element.isConnected || document.activeElement !== document.body) return;
-  document.querySelector(stood.name)?.focus({ preventScroll: true });
+export function restoreFocus() {
+  if (!focused?.selector || focused.element.isConnected || document.activeElement !== document.body) return;
+  document.querySelector(focused.selector)?.focus({ preventScroll: true });
 }
 
-// What is drawn anew loses the focus for a moment: the keyboard is still where it stood.
+// A redrawn element loses the focus for a moment, and still counts as having it.
 export function isWithin(id, element = document.activeElement) {
-  const isLost = element === document.body && stood && !stood.element.isConnected;
-  return Boolean(document.getElementById(id)?.contains(isLost ? document.getElementById(stood.part) : element));
+  const isLost = element === document.body && focused && !focused.element.isConnected;
+  return Boolean(document.getElementById(id)?.contains(isLost ? document.getElementById(focused.part) : element));
 }
 
-// A button that changed the memory is gone with its line: the keyboard goes on from the line in its place, or from the list.
+// A button that changed the memory disappears with its line: the focus moves to the new line, or to the list.
 export function noteActed(button, line, list) {
   acted = { button, line, list };
 }
@@ -41,5 +41,7 @@ export function keepFocus() {
   place?.focus({ preventScroll: true });
 }
 
-document.addEventListener('focusin', ({ target }) => { stood = { element: target, name: nameOf(target), part: target.closest('[id^="m2a-"]')?.id }; });
-document.addEventListener('pointerdown', () => { stood = null; }, true);
+document.addEventListener('focusin', ({ target }) => {
+  focused = { element: target, selector: selectorOf(target), part: target.closest('[id^="m2a-"]')?.id };
+});
+document.addEventListener('pointerdown', () => { focused = null; }, true);

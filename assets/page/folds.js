@@ -1,4 +1,4 @@
-// What opens and closes: it stays as it was where it is drawn anew.
+// Whatever opens and closes stays open or closed when it is redrawn.
 
 const opened = new Set();
 
@@ -21,20 +21,20 @@ export function closeManage() {
   return manage;
 }
 
-// What a click opened comes into view, a form with the keyboard in it.
+// Scrolls what a click opened into view, and puts the focus into a form.
 function showOpened(details) {
   if (details.matches('.m-edit')) details.querySelector('textarea, input')?.focus();
   details.scrollIntoView({ block: 'nearest' });
 }
 
-// Notes what a click on its summary does, before it is done.
+// Notes what a click on the summary will do.
 export function onSummary(details) {
   if (details.open) fold(details.dataset.key);
   else unfold(details.dataset.key);
   if (!details.open) requestAnimationFrame(() => showOpened(details));
 }
 
-// Closes a form in a fold; what was typed goes.
+// Closes a form in a fold and clears it.
 export function cancelForm(details) {
   details.querySelector('form').reset();
   fold(details.dataset.key);

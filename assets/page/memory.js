@@ -1,4 +1,4 @@
-// The memory: the panel beside the chat. What is asked of the server goes through its list.
+// The memory: the panel beside the chat. Its requests to the server go through its list.
 
 import { addressed } from './conversation.js';
 import { lastAsked } from './draft.js';
@@ -13,8 +13,8 @@ let typing = null;
 let newestCount = 0;
 let correcting = null;
 let opened; // the memory that was shown when the list was last drawn
-let openedFrom = ''; // the part of the list in which the memory was clicked: it may stand in the summary too
-export const TOLD = '#m2a-memory-notice .m-change'; // what an act in the panel changed
+let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
+export const TOLD = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
 
 export function askMemory(name, data = {}, focus = null) {
   countBefore = listCount() ?? '';
@@ -23,14 +23,14 @@ export function askMemory(name, data = {}, focus = null) {
   tell('m2a-memory-list', name, data);
 }
 
-// Whatever was to have the keyboard: something else was clicked since.
+// Something else was clicked meanwhile, so the focus stays there.
 export function dropFocus() {
   memoryFocus = null;
 }
 
-// With `correct` it opens with its form.
+// With `correct` it opens with its edit form.
 export function openMemory(number, correct = false) {
-  clearTimeout(typing); // what was typed a moment ago would close it again
+  clearTimeout(typing); // a search that is still pending would close it again
   openedFrom = document.activeElement?.closest('.m-memories') ? '.m-memories ' : '';
   goTo(String(number));
   correcting = correct ? `edit-${number}` : null;
@@ -51,12 +51,12 @@ export function showMemory() {
     panel.setAttribute('role', 'complementary');
     panel.setAttribute('aria-label', 'Memory');
   }
-  if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: what was typed stays
+  if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: the text stays in the form
     countBefore = null;
     document.body.classList.remove('m-asking');
   }
   drawAnew();
-  document.querySelectorAll('[data-emptied]').forEach((list) => { // what was searched for was erased
+  document.querySelectorAll('[data-emptied]').forEach((list) => { // the search words named what was erased
     document.querySelector('[data-find]').words.value = '';
     list.removeAttribute('data-emptied');
   });
@@ -66,14 +66,14 @@ export function showMemory() {
   document.body.classList.remove('m-asking');
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
-  for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // what was typed was for what stood there before
+  for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
     form.reset();
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
   }
   const at = document.querySelector('#m2a-memory-list .m-listed')?.dataset.at;
   const named = new URLSearchParams(location.search).get('memory');
-  // A newer version took its place. Another that is asked for meanwhile is no version of it.
+  // A newer version replaced the open memory. A memory requested meanwhile is not such a version.
   if (at && named === opened && at !== named) history.replaceState(null, '', address(addressed(), at));
   opened = at;
   if (correcting) unfold(correcting);
@@ -82,7 +82,7 @@ export function showMemory() {
   focusIn();
 }
 
-// An update that ends draws the list of the view that it knew. What was asked for since is drawn over, and asked for again.
+// An update redraws the list for the view that it was sent with. If it covers a newer view, that is requested again.
 function drawAnew() {
   if (countBefore !== null || listCount() === undefined) return;
   const count = Number(listCount());
@@ -92,12 +92,12 @@ function drawAnew() {
   newestCount = Math.max(newestCount, count);
 }
 
-// The parts of the panel are drawn one after the other.
+// The parts of the panel are drawn one after another.
 function focusIn() {
   const place = memoryFocus && document.querySelector(memoryFocus);
   if (!place) return;
   memoryFocus = null;
-  // At the last page its button leads no further.
+  // The button of the last page is disabled.
   (place.disabled ? place.parentElement.querySelector('button:enabled') : place)?.focus();
 }
 
@@ -119,9 +119,9 @@ export function showUnused() {
   askMemory('find', { ...filters(), anew: true }, '.m-memory-head h2');
 }
 
-// Pins a memory, gives it a last day (in so many days, or on the day of the form), keeps it back or takes it back.
-export function keepMemory(asked, days, until = '') {
-  askMemory('keep', { act: asked.how || 'until', memory_id: Number(asked.of || asked.until), days, until }, TOLD);
+// Pins a memory, sets its last day (`days` from now, or the date of the form), stops using it or uses it again.
+export function keepMemory(dataset, days, until = '') {
+  askMemory('keep', { act: dataset.how || 'until', memory_id: Number(dataset.of || dataset.until), days, until }, TOLD);
 }
 
 export function onMemoryAct(button) {
@@ -147,12 +147,12 @@ export function onMemoryAct(button) {
   }
 }
 
-// A picture to search by is made small here, and goes along with the question alone: no file is kept of it.
+// A picture to search by is reduced here and sent with the request only; no file of it is kept.
 export async function findByPhoto(input) {
   const [file] = input.files;
   input.value = '';
   if (!file) return;
-  input.form.reset(); // it goes by the photo alone
+  input.form.reset(); // the search uses the photo only
   let bytes = file;
   try {
     const picture = await createImageBitmap(file);

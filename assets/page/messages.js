@@ -1,4 +1,4 @@
-// The messages: their end stays in view until the reader moves, and a link leads to one of them.
+// The messages: the end stays in view until the reader scrolls away, and links lead to single messages.
 
 import { navigate } from './conversation.js';
 import { unfold } from './folds.js';
@@ -22,7 +22,7 @@ export function follow() {
   moved = -Infinity;
 }
 
-// The reader stays at what was just clicked or shown.
+// Keeps what was just clicked or shown in view.
 export function stay() {
   following = false;
 }
@@ -31,7 +31,7 @@ export function noteReader() {
   moved = performance.now();
 }
 
-// A photo that loads or an answer that grows moves the end away too; only the reader stops the following.
+// A loading photo or a growing answer also moves the end away; only the reader stops the following.
 export function watchReader() {
   const place = talk();
   if (!place || place.hasAttribute('tabindex')) return;
@@ -53,7 +53,7 @@ export function watchReader() {
   }, { passive: true });
 }
 
-// Leads to a message: in the conversation that is open, or in its own.
+// Goes to a message, in the open conversation or in another.
 export function seeMessage(link) {
   wanted = `m${link.dataset.see}`;
   following = false;
@@ -67,8 +67,8 @@ export function seeMessage(link) {
 }
 
 export function showMessage() {
-  const named = wanted || (/^#m\d+$/.test(location.hash) && location.hash.slice(1));
-  const message = named && document.getElementById(named);
+  const messageId = wanted || (/^#m\d+$/.test(location.hash) && location.hash.slice(1));
+  const message = messageId && document.getElementById(messageId);
   if (!message || (message.dataset.seen && !wanted)) return Boolean(message);
   wanted = null;
   message.dataset.seen = 'yes';
@@ -83,7 +83,7 @@ export function showMessage() {
   return true;
 }
 
-// The form in which a message is edited comes into view as a whole, and the keyboard goes on in it.
+// Scrolls the form that edits a message into view as a whole, and puts the focus into it.
 export function showEditing() {
   const form = document.querySelector('[data-resend]');
   if (form === editing) return;

@@ -1,12 +1,12 @@
-// What the page does beyond Gradio: every click, key and form, and what is to be done after anything was drawn.
+// Everything that the page does beyond Gradio: every click, key and form, and the work after anything was redrawn.
 
 import { nameControls } from './controls.js';
 import { navigate, showConversation, shown } from './conversation.js';
-import { keepFound, searchConversations } from './conversations.js';
+import { keepResults, searchConversations } from './conversations.js';
 import { box, keepDraft, onSubmit, onTyping } from './draft.js';
 import { drawerOpen, setDrawer } from './drawer.js';
 import { askErase, showDialog } from './erasing.js';
-import { isWithin, keepFocus, keepStanding, noteActed } from './focus.js';
+import { isWithin, keepFocus, restoreFocus, noteActed } from './focus.js';
 import { cancelForm, closeManage, fold, keepOpen, onSummary } from './folds.js';
 import {
   TOLD, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
@@ -21,7 +21,7 @@ import { askSettings, onSettingsForm, showSettings } from './settings.js';
 import { attach, setBeginning } from './temporary.js';
 import { applyTheme, nextTheme, setTheme } from './theme.js';
 
-// What the server sent along to be read at once lies over the page until the same stands there, or something failed.
+// The first content covers the page until Gradio has drawn the same below it, or something failed.
 function dropFirst() {
   const isThere = document.querySelector('h1[data-conversation]')
     && (!memoryOpen() || listCount() !== undefined)
@@ -143,7 +143,7 @@ document.addEventListener('keydown', (key) => {
   }
   const form = key.target.closest?.('[data-edit]');
   if (form && key.key === 'Enter' && !key.shiftKey && !key.isComposing && key.target.matches('textarea')) {
-    key.preventDefault(); // as in the message box: Enter sends, Shift and Enter begin a line
+    key.preventDefault(); // as in the message box: Enter sends, Shift+Enter begins a new line
     form.requestSubmit();
   }
   const typing = key.target instanceof HTMLTextAreaElement;
@@ -169,10 +169,10 @@ document.addEventListener('change', (change) => {
   }
 });
 
-// What is pressed may be drawn anew before it is released, and then the browser sees no click.
+// A button may be redrawn between press and release, and then the browser sees no click.
 let pressed = null;
 const pressable = (target) => target.closest?.('#m2a :is(button, summary, a)');
-const likeness = (one) => [one.tagName, one.textContent, JSON.stringify(one.dataset)].join();
+const likeness = (element) => [element.tagName, element.textContent, JSON.stringify(element.dataset)].join();
 
 document.addEventListener('pointerdown', ({ target, button }) => {
   pressed = button === 0 ? pressable(target) : null;
@@ -205,10 +205,10 @@ function refresh() {
   keepOpen();
   keepDraft();
   keepFocus();
-  keepFound();
+  keepResults();
   showEditing();
   showReview();
-  keepStanding();
+  restoreFocus();
   showMemory();
   showDialog();
   showSettings();
@@ -218,8 +218,8 @@ function refresh() {
 }
 
 new MutationObserver((changes) => {
-  // At once: what is closed for a frame loses the keyboard.
-  keepOpen(changes.map(({ target }) => target).filter((one) => one.matches?.('details[data-key]')));
+  // At once: an element that is closed for a single frame loses the focus.
+  keepOpen(changes.map(({ target }) => target).filter((target) => target.matches?.('details[data-key]')));
   if (scheduled) return;
   scheduled = true;
   requestAnimationFrame(refresh);
@@ -227,7 +227,7 @@ new MutationObserver((changes) => {
   subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class', 'open'],
 });
 
-// The server sees the address too, and sends the panel along.
+// The server reads the address, too, and sends the panel with the page.
 if (new URLSearchParams(location.search).has('settings')) setSettings(true, false);
 else if (new URLSearchParams(location.search).get('memory') !== null) setMemory(true, 'of the address');
 refresh();

@@ -1,4 +1,4 @@
-// The places of the page, and the address: the chat, the memory beside it, and the settings instead of both.
+// The places of the page and its address: the chat, the memory beside it, and the settings in place of both.
 
 import { addressed } from './conversation.js';
 import { setDrawer } from './drawer.js';
@@ -18,7 +18,7 @@ export function address(conversation, memory) {
   return memory === null ? first : `${first}&memory=${memory}`;
 }
 
-// With a memory to open the list comes along with it.
+// A memory that is opened brings the list with it.
 export function setMemory(open, memory = '') {
   if (open === memoryOpen()) return;
   if (open) memoryOpener = document.activeElement;
@@ -64,7 +64,7 @@ export function markPlace() {
   }
 }
 
-// Past the side bar, to what is open.
+// Skips the side bar.
 export function skipToContent() {
   focusFirst(
     settingsOpen() ? '#m2a-settings-head h2' : memoryOpen() && !hasRoomForBoth() ? '.m-memory-head h2' : talk(),

@@ -1,11 +1,11 @@
-// Review: after each decision the next memory is up, and the keyboard goes on there.
+// The review: after each decision the next memory is shown, and the focus moves to it.
 
 import { isWithin } from './focus.js';
 import { tell } from './server.js';
 
-let decided = null; // the memory that was decided on, until another stands in its place
+let decided = null; // the memory that was decided on, until another is shown
 let reviewed = ''; // the memory that the card shows
-let led = ''; // the memory that the last decision led to
+let next = ''; // the memory that the last decision led to
 
 const place = (card) => (card ? `${card.dataset.reply}:${card.dataset.number}` : '');
 
@@ -21,7 +21,7 @@ export function showReview() {
   const card = review.querySelector('.m-review-card');
   const now = place(card);
   keepPlace(review, now);
-  if (now !== reviewed) card?.querySelector('form').reset(); // what was typed was for what stood there before
+  if (now !== reviewed) card?.querySelector('form').reset(); // the text was meant for the memory that was shown before
   reviewed = now;
   if (decided === null || decided === now) return;
   decided = null;
@@ -29,17 +29,17 @@ export function showReview() {
   if (!isAway) (card || review.querySelector('summary')).focus();
 }
 
-// An update that ends draws the memory that was up when it ended. Where a decision led on since, that is drawn again.
+// An update redraws the memory that was shown when it was sent. If a decision led to another since, that one is drawn again.
 function keepPlace(review, now) {
-  if ('asked' in review.dataset) led = now;
-  else if (led && led !== now) {
-    const [reply, number] = led.split(':').map(Number);
-    led = '';
+  if ('asked' in review.dataset) next = now;
+  else if (next && next !== now) {
+    const [reply, number] = next.split(':').map(Number);
+    next = '';
     tell('m2a-review', 'show', { reply_id: reply, number });
   }
 }
 
-// How many memories wait stands at the place where they are reviewed, whatever else is open.
+// Shows the number of waiting memories beside the link to the memory, whatever is open.
 function markWaiting() {
   const review = document.querySelector('#m2a-review [data-waiting]');
   const place = document.querySelector('nav [data-place="memory"]');
@@ -56,7 +56,7 @@ function markWaiting() {
   place.append(' ', count);
 }
 
-// K, R, S and E decide while the card has the keyboard.
+// K, R, S and E press the buttons while the card has the focus.
 export function onReviewKey(key) {
   const card = key.target.closest?.('.m-review-card');
   if (!card || key.ctrlKey || key.metaKey || key.altKey || key.target.matches('input, textarea')) return;

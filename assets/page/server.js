@@ -1,4 +1,4 @@
-// What is asked of the server: a click or a form goes to the part of the page with that id, whose own script hands it on.
+// Requests to the server: a click or a form goes to the named part of the page, whose own script passes it on.
 
 export function tell(place, name, data = {}) {
   document.dispatchEvent(new CustomEvent(place, { detail: { name, data } }));

@@ -1,13 +1,13 @@
-// The settings: everything asked there goes through their first part.
+// The settings: all their requests go through their first part.
 
 import { settingsOpen } from './places.js';
 import { tell } from './server.js';
 import { storedTheme } from './theme.js';
 
 export const askSettings = (name, data = {}) => tell('m2a-settings', name, data);
-let settingsAt = null; // the section to show, once it is there
+let settingsAt = null; // the section to show once it is drawn
 
-// The section to show when they open.
+// Sets the section to show when the settings open.
 export function aimAt(section) {
   settingsAt = section;
 }

@@ -1,4 +1,4 @@
-// Temporary chat: no address leads to it, this browser stores nothing of it, and its photos go past Gradio's uploads.
+// Temporary chats: no address leads to one, this browser stores nothing of it, and its photos bypass Gradio's uploads.
 
 import { isTemporary, shown } from './conversation.js';
 import { box } from './draft.js';
@@ -20,7 +20,7 @@ export async function attach(files) {
       const answer = await fetch(`/temporary/${encodeURIComponent(chat)}/photos`, { method: 'POST', body: file });
       if (!answer.ok) failure = (await answer.json().catch(() => ({}))).detail || 'This photo is too large.';
     } catch {
-      failure = 'M2A does not answer; is it still running?';
+      failure = 'M2A does not answer. Is it still running?';
     }
     if (chat !== shown) return;
     if (!failure) tell('m2a-temporary', 'attached');
@@ -28,7 +28,7 @@ export async function attach(files) {
   }
 }
 
-// Gradio would take these files, and put them on the disk.
+// Gradio would take these files and write them to the disk.
 function takeFiles(event) {
   const carried = event.dataTransfer || event.clipboardData;
   const files = [...(carried?.files || [])];

@@ -1,4 +1,4 @@
-// The look: as the system has it, or as this browser was told.
+// The theme: that of the system, or the one chosen in this browser.
 
 const THEMES = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
 const dark = window.matchMedia('(prefers-color-scheme: dark)');

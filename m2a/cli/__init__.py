@@ -82,11 +82,11 @@ def doctor() -> None:
     except SettingsError:  # its message sends users here for the names of the settings
         print("The settings are " + ", ".join(f"M2A_{name.upper()}" for name in Settings.model_fields) + ".")
         raise
-    healthy = True
-    for line, good in examine(settings):
+    is_healthy = True
+    for line, is_in_order in examine(settings):
         print(line)
-        healthy &= good
-    if not healthy:
+        is_healthy &= is_in_order
+    if not is_healthy:
         raise typer.Exit(1)
 
 

@@ -11,7 +11,7 @@ from m2a.plurals import counted, plural
 from m2a.reach import pieces_of, sql_bank
 
 ERASED = ("message", "memory", "photo", "conversation", "forgotten", "everything")
-KEEPING = ("message", "conversation")  # whose memories can stay; repeated here, so that `--help` imports nothing
+KEEPING = ("message", "conversation")  # their memories can stay; repeated here so that `--help` imports nothing
 
 
 def erase(
@@ -31,7 +31,7 @@ def erase(
     if kind in ("message", "memory", "forgotten") and which and not (which.isdecimal() and len(which) < 10):
         fail(f"{which!r} is not a number; `m2a erase {kind}` lists the choices.")
     if kind == "everything" and which:
-        fail(f"“everything” takes no number or id; leave out {which!r}, or say what kind of thing {which!r} is.")
+        fail(f"“everything” takes no number or id; leave out {which!r}, or say what kind of thing it is.")
     if keep_memories and kind not in KEEPING:
         fail(f"--keep-memories only works with a {' or '.join(KEEPING)}, not with {kind!r}; leave it out.")
     if not which and kind not in ("forgotten", "everything"):
@@ -70,7 +70,7 @@ def purge() -> None:
 
 
 def _erasable(kind: str) -> Iterator[str]:
-    """Yields a line with the number or id of each item of that kind that can be erased, newest last."""
+    """Yields a line with the number or id of each item of this kind, newest last."""
     from m2a.printed import memory_line
 
     bank = sql_bank()

@@ -33,28 +33,28 @@ def list_memories(as_json: AsJson = False) -> None:
     from m2a.printed import memory_line
 
     bank = sql_bank()
-    kept_back = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
-    entries = sorted([*bank.entries(), *(kept.entry for kept in kept_back.values())], key=lambda entry: entry.memory_id)
+    unused = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
+    entries = sorted([*bank.entries(), *(kept.entry for kept in unused.values())], key=lambda entry: entry.memory_id)
     if not entries:
         print(f"The memory in {load_settings().data_dir} is still empty.", file=sys.stderr)
     for entry in entries:
-        kept = kept_back.get(entry.memory_id)
+        kept_back = unused.get(entry.memory_id)
         if as_json:
-            piece = entry_piece(entry) | {"kept_back": kept.reason if kept else None}
+            piece = entry_piece(entry) | {"kept_back": kept_back.reason if kept_back else None}
             print(json.dumps(piece, ensure_ascii=False))
         else:
-            print(memory_line(entry, kept))
+            print(memory_line(entry, kept_back))
 
 
 @memory_app.command("search")
 def search_memories(
     text: Annotated[str, typer.Argument(help="Words to look for.")],
-    limit: Annotated[int, typer.Option(min=1, max=100, help="The most memories to show.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="The maximum number of memories to show.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Search as the assistant does: by meaning, by words, and by what photos show. If nothing is close, show the closest."""
     if not text.strip():
-        fail("Give some words to look for, as in `m2a memory search dog`.")
+        fail("Enter some words to look for, as in `m2a memory search dog`.")
     hits = 0
     for piece in pieces_of("search", text=text, limit=limit):
         if not hits and not piece["is_near"]:
@@ -71,7 +71,7 @@ def search_memories(
 
 @memory_app.command("show")
 def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
-    """Show one memory with its evidence, its corrections and its history. Replaced memories can be shown too."""
+    """Show one memory with its evidence, its corrections and its history. Replaced memories can be shown, too."""
     from m2a.commands import entry_piece, history_piece, message_piece
     from m2a.printed import history_line, memory_lines
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from m2a.cli.terminal import AsJson, complain, fail
-from m2a.reach import pieces_of, reached
+from m2a.reach import command_executor, pieces_of
 from m2a.types.errors import UserError
 
 Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo file; can be given several times.")]
@@ -18,9 +18,9 @@ Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo file
 def ask(
     text: Annotated[str, typer.Argument(help="What to say.")] = "", photo: Photos = None, as_json: AsJson = False
 ) -> None:
-    """Say something to the assistant in a new conversation. Prints the answer to standard output, and what the memory kept
-    and did not keep to standard error."""
-    for piece in pieces_of("ask", text=text, photos=_readable(photo), conversation_id=None):
+    """Say something to the assistant in a new conversation. The answer goes to standard output, and what the memory kept or did
+    not keep to standard error."""
+    for piece in pieces_of("ask", text=text, photos=_readable_paths(photo), conversation_id=None):
         if not as_json:
             _print_piece(piece)
         elif "turn" in piece:
@@ -29,7 +29,7 @@ def ask(
 
 def chat(
     is_temporary: Annotated[
-        bool, typer.Option("--temporary", help="Keep nothing of this chat: no message, memory, file or log line.")
+        bool, typer.Option("--temporary", help="Keep nothing from this chat: no message, memory, file or log line.")
     ] = False,
     without_memory: Annotated[
         bool, typer.Option("--without-memory", help="With --temporary: don't read the memory either.")
@@ -38,12 +38,12 @@ def chat(
     """Talk to the assistant, one line at a time, until the end of the input (Ctrl+D)."""
     if without_memory and not is_temporary:
         fail("Only a temporary chat can do without the memory; add --temporary.")
-    with reached() as execute:
+    with command_executor() as execute:
         conversation_id = None
         temporary_chat = execute("temporary", reads_memory=not without_memory) if is_temporary else None
         if temporary_chat is not None:
             conversation_id = next(temporary_chat)["conversation_id"]
-            print("Nothing of this chat is kept.", file=sys.stderr)
+            print("Nothing in this chat is kept.", file=sys.stderr)
         try:
             while (text := _line()) is not None:
                 if not text.strip():
@@ -79,7 +79,7 @@ def _print_piece(piece: dict[str, Any]) -> None:
             print(notice, file=sys.stderr)
 
 
-def _readable(photos: list[Path] | None) -> list[str]:
+def _readable_paths(photos: list[Path] | None) -> list[str]:
     """Returns the full paths of the photos. Exits if one is not a readable file."""
     for photo in photos or []:
         try:

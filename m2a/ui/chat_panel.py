@@ -1,7 +1,7 @@
 """The chat: thin handlers between Gradio's components, the assistant and the functions that write HTML.
 
-Every handler can be called by anyone who reaches the server, so each takes the owner from the request and looks a
-conversation up among that owner's. Nothing private is kept in the session: the page holds a conversation id.
+Anyone who reaches the server can call any handler. So each handler takes the owner from the request and looks conversations
+up among the owner's only. The session keeps nothing private: the page holds a conversation id.
 """
 
 import asyncio
@@ -18,22 +18,23 @@ from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.ui import welcome
 from m2a.ui.chat_stream import ChatStream, busy, emptied, ready, streamed
-from m2a.ui.chat_view import OPENING, SHOWN, ChatView, Update
+from m2a.ui.chat_view import OPENING, PAGE_SIZE, ChatView, Update
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.events import connect, forwarded
 from m2a.ui.notices import refusal_html
-from m2a.ui.request import numbers_of, owner_of
+from m2a.ui.plain_words import page_error
+from m2a.ui.request import numbers_of, owner_of, record_id_in
 from m2a.ui.resending import Resending
-from m2a.ui.tabs import Sent, Tab, Tabs
-from m2a.ui.temporary_view import ENDED, NOT_FROM_HERE, OVER
+from m2a.ui.tabs import Submission, Tab, Tabs
+from m2a.ui.temporary_view import CHANGES_NO_MEMORY, ENDED, OVER
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-INVITATION = "Write to M2A, or add photos"
-LONGEST_SEARCH = 400
-# Gradio makes a file of a longer text that is pasted, and then refuses it because it is no photo.
-PASTED = 1_000_000_000
+PLACEHOLDER = "Write to M2A, or add photos"
+MAX_SEARCH_LENGTH = 400
+# Gradio turns a longer pasted text into a file, and then refuses the file because it is not a photo.
+MAX_PASTED_LENGTH = 1_000_000_000
 
 _ON_TALK = """
 element.addEventListener('click', (click) => {
@@ -80,14 +81,14 @@ class ChatPanel:
         self.resending = Resending(assistant, self._view, self._stream)
 
     def build_conversations(self) -> None:
-        """The search and the list for the side bar."""
+        """Adds the search and the list of conversations to the side bar."""
         gr.HTML(search_html(), elem_id="m2a-find-conversations", apply_default_css=False, js_on_load=None)
         self.conversations = gr.HTML(
             "", elem_id="m2a-conversations", apply_default_css=False, js_on_load=_ON_CONVERSATIONS
         )
 
     def build_talk(self) -> None:
-        """Heading, messages and message box."""
+        """Adds the heading, the messages and the message box."""
         self.heading = gr.HTML("", elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
         with gr.Column(elem_id="m2a-talk"):
             self.history = gr.HTML(
@@ -103,26 +104,26 @@ class ChatPanel:
                 elem_id="m2a-composer",
                 label="Message to M2A",
                 show_label=False,
-                placeholder=INVITATION,
+                placeholder=PLACEHOLDER,
                 file_count="multiple",
                 file_types=["image", ".heic", ".heif"],
                 sources=["upload"],
                 max_lines=8,
-                max_plain_text_length=PASTED,
+                max_plain_text_length=MAX_PASTED_LENGTH,
                 autofocus=True,
                 container=False,
             )
             self.attached = gr.HTML("", elem_id="m2a-attached", apply_default_css=False, js_on_load=_ON_TEMPORARY)
         self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
         self.draft = gr.Textbox("", visible="hidden", elem_id="m2a-draft", label="Draft")
-        self.shown = gr.State(SHOWN)
+        self.shown = gr.State(PAGE_SIZE)
 
     def connect(self, page: gr.Blocks, new: gr.HTML) -> None:
         self.parts = [self.current, self.heading, self.conversations, self.history, self.live, self.composer]
         self.parts += [self.draft, self.attached, self.shown]
         connect(page.load, streamed(self.on_load), None, self.parts)
         connect(page.load, self.on_loading, None, self.loading)
-        sent = connect(
+        sending = connect(
             self.composer.submit, streamed(self.on_send), [self.composer, self.current, self.draft], self.parts
         )
         connect(self.composer.stop, self.on_stop, self.current)
@@ -142,7 +143,7 @@ class ChatPanel:
         connect(self.history.earlier, self.on_earlier, [self.current, self.shown], self.parts)
         connect(self.history.edit, self.resending.on_edit, [self.current, self.shown], self.parts)
         self.changes = [
-            sent,
+            sending,
             connect(self.history.retry, streamed(self.resending.on_retry), self.current, self.parts),
             connect(self.history.resend, streamed(self.resending.on_resend), self.current, self.parts),
             connect(self.history.undo, self.on_undo, [self.current, self.shown], self.parts),
@@ -151,38 +152,37 @@ class ChatPanel:
         ]
 
     def connect_memory(self, tell: Callable[..., Any], acts: Sequence[Any]) -> Any:
-        """Lets what is typed in the memory happen as a turn, and shows what `acts` there changed. Returns the turn's event."""
+        """Runs a turn on the memory panel's `tell`, and redraws the chat after each of `acts`. Returns the turn's event."""
         for act in acts:
             connect(act.then, self.on_change, [self.current, self.shown], self.parts)
         return connect(tell, streamed(self.on_tell), self.current, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
-        """Redraws the chat after something was erased."""
+        """Redraws the chat after each erasure."""
         connect(erased.then, self.on_change, [self.current, self.shown], self.parts)
 
-    # Handlers
-
     async def on_load(self, request: gr.Request) -> AsyncIterator[Update]:
-        """Opens what the address names, else the conversation that was continued last."""
-        asked_for = self._view.at(owner_of(request), request.query_params.get("conversation"))
-        async for update in self._stream.open(request, asked_for, message_in(request.query_params.get("message"))):
+        """Opens the conversation that the address names, or else the one continued last."""
+        requested_id = self._view.requested_or_last(owner_of(request), request.query_params.get("conversation"))
+        message_id = record_id_in(request.query_params.get("message"))
+        async for update in self._stream.open(request, requested_id, message_id):
             yield update
 
     async def on_open(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
-        message_id = message_in(getattr(event, "message", None))
+        message_id = record_id_in(getattr(event, "message", None))
         async for update in self._stream.open(request, str(event.conversation), message_id):
             yield update
 
     def on_find(self, current: str, event: gr.EventData, request: gr.Request) -> str:
-        """The conversations in which the words stand."""
-        words = str(getattr(event, "words", "")).strip()[:LONGEST_SEARCH]
-        return self._view.found(owner_of(request), words, current or None)
+        """Returns the list of the conversations that contain the words."""
+        words = str(getattr(event, "words", "")).strip()[:MAX_SEARCH_LENGTH]
+        return self._view.search_results(owner_of(request), words, current or None)
 
     def on_rename(self, current: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         owner = owner_of(request)
         conversation_id, title = (str(getattr(event, name, "")) for name in ("conversation", "title"))
         self._assistant.rename_conversation(owner, conversation_id, title)
-        heading, conversations = self._view.names(owner, current or None)
+        heading, conversations = self._view.heading_and_list(owner, current or None)
         return Update(heading=heading, conversations=conversations).outputs()
 
     async def on_new(self, request: gr.Request) -> AsyncIterator[Update]:
@@ -196,12 +196,12 @@ class ChatPanel:
         gr.Info(OVER, title="M2A")
 
     async def on_temporary(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
-        """Begins a temporary chat, with the memory or without."""
+        """Begins a temporary chat, with or without the memory."""
         owner, reads_memory = owner_of(request), getattr(event, "reads", None) == "with"
         self._tabs.end_temporary(request)
-        begun = self._assistant.temporary_chats.begin(owner, reads_memory=reads_memory)
-        self._tabs.of(request).temporary = begun
-        async for update in self._stream.open(request, begun):
+        conversation_id = self._assistant.temporary_chats.begin(owner, reads_memory=reads_memory)
+        self._tabs.tab_of(request).temporary_id = conversation_id
+        async for update in self._stream.open(request, conversation_id):
             update.composer = emptied(update.composer or {})
             yield update
 
@@ -223,103 +223,104 @@ class ChatPanel:
         self, value: dict[str, Any], current: str, draft: str, request: gr.Request
     ) -> AsyncIterator[Update]:
         owner = owner_of(request)
-        text, paths = (value.get("text") or "").strip(), self._uploaded(value.get("files") or [])
-        conversation_id = current if current in self._view.known(owner) else None
-        attached = False
+        text, paths = (value.get("text") or "").strip(), self._upload_paths(value.get("files") or [])
+        conversation_id = current if current in self._view.conversations(owner) else None
+        has_attached = False
         if names_temporary(current):
             temporary = self._assistant.temporary_chats.find(owner, current)
-            _remove(paths)  # whatever came by Gradio's upload is for conversations that are kept
+            _delete_copies(paths)  # Gradio's uploads are only for conversations that are kept
             if temporary is None:
                 yield Update(live=refusal_html(ENDED))
                 return
-            conversation_id, paths, attached = current, [], bool(temporary.photos.attached)
-        if not text and not paths and not attached:
+            conversation_id, paths, has_attached = current, [], bool(temporary.photos.attached)
+        if not text and not paths and not has_attached:
             return
-        tab, sent = self._tabs.of(request), Sent(draft, text, tuple(paths))
-        if tab.sent and tab.sent[0] == sent and tab.sent[1].recorded:
-            composer = emptied(ready() if tab.sent[1].answered else busy())
+        tab, submission = self._tabs.tab_of(request), Submission(draft, text, tuple(paths))
+        if tab.submitted and tab.submitted[0] == submission and tab.submitted[1].recorded:
+            composer = emptied(ready() if tab.submitted[1].answered else busy())
             yield Update(composer=composer, draft=uuid4().hex)
             return
-        # Nothing is awaited from here to the beginning of the turn: a second click would get in between.
-        turn = self._begun(tab, owner, IncomingMessage(text, tuple(paths), conversation_id))
+        # No await from here until the turn begins: a second click could get in between.
+        turn = self._begin_turn(tab, owner, IncomingMessage(text, tuple(paths), conversation_id))
         if turn is None:
             return
-        tab.sent = sent, turn
-        async for update in self._stream.follow(request, turn, sent=True):
+        tab.submitted = submission, turn
+        async for update in self._stream.follow(request, turn, is_in_box=True):
             yield update
         if turn.recorded:
-            _remove(paths)
+            _delete_copies(paths)
 
     async def on_tell(self, current: str, event: gr.EventData, request: gr.Request) -> AsyncIterator[Update]:
-        """What was typed at the foot of the memory, as a message of the conversation that is open."""
+        """Sends what was typed at the foot of the memory panel as a message of the open conversation."""
         owner, text = owner_of(request), str(getattr(event, "text", "")).strip()
         if names_temporary(current):
-            raise gr.Error(NOT_FROM_HERE, title="M2A", print_exception=False)
-        conversation_id = current if current in self._view.known(owner) else None
-        turn = self._begun(self._tabs.of(request), owner, IncomingMessage(text, (), conversation_id)) if text else None
+            raise page_error(CHANGES_NO_MEMORY)
+        conversation_id = current if current in self._view.conversations(owner) else None
+        message = IncomingMessage(text, (), conversation_id)
+        turn = self._begin_turn(self._tabs.tab_of(request), owner, message) if text else None
         if turn is not None:
             async for update in self._stream.follow(request, turn):
                 yield update
 
-    def _begun(self, tab: Tab, owner: str, message: IncomingMessage) -> Turn | None:
-        """The turn that answers the message; none while another of the conversation is being answered."""
-        running = [tab.begun] if tab.begun else []
+    def _begin_turn(self, tab: Tab, owner: str, message: IncomingMessage) -> Turn | None:
+        """Begins the turn that answers the message. None while another of the conversation is being answered."""
+        running = [tab.first_turn] if tab.first_turn else []
         if message.conversation_id is not None:
             running = self._assistant.turns.running(owner, message.conversation_id)
         if any(not turn.answered for turn in running):
             gr.Info("One moment, the last answer is still being written. Your text stays in the box.", title="M2A")
             return None
         turn = self._assistant.turns.begin(owner, message)
-        tab.begun = turn if message.conversation_id is None else None
+        tab.first_turn = turn if message.conversation_id is None else None
         return turn
 
-    def on_undo(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Takes back a change of the memory."""
-        return self._acted(current, shown, event, request, self._assistant.undo)
+    def on_undo(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Undoes a change of the memory."""
+        return self._acted(current, shown_count, event, request, self._assistant.undo)
 
-    def on_insist(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Does what was asked for and was not done."""
-        return self._acted(current, shown, event, request, self._assistant.insist)
+    def on_insist(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Makes a change that the assistant had refused to make."""
+        return self._acted(current, shown_count, event, request, self._assistant.insist)
 
-    def on_choose(self, current: str, shown: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Puts a memory in the place of another that it was kept beside."""
-        return self._acted(current, shown, event, request, self._assistant.choose, "memory_id")
+    def on_choose(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Replaces one of two memories that were both kept."""
+        return self._acted(current, shown_count, event, request, self._assistant.choose, "memory_id")
 
     def _acted(
         self,
         current: str,
-        shown: int,
+        shown_count: int,
         event: gr.EventData,
         request: gr.Request,
         act: Callable[..., object],
-        *further: str,
+        *more_numbers: str,
     ) -> list[Any]:
-        """The conversation after something was done to the owner's memory, or was not to be found any more."""
+        """Calls `act` with the numbers of a click and redraws the conversation; warns if they name nothing any more."""
         owner = owner_of(request)
         try:
-            act(owner, *numbers_of(event, "reply_id", "number", *further))
+            act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
         except LookupError:
-            gr.Warning("This is no longer there; please reopen the conversation.", title="M2A")
-        return Update(history=self._view.history(owner, current or None, shown or SHOWN)).outputs()
+            gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
+        return Update(history=self._view.history(owner, current or None, shown_count or PAGE_SIZE)).outputs()
 
-    def on_change(self, current: str, shown: int, request: gr.Request) -> list[Any]:
-        """Redraws the conversation and the list after something was changed in the memory, or erased."""
+    def on_change(self, current: str, shown_count: int, request: gr.Request) -> list[Any]:
+        """Redraws the conversation and the list after a change of the memory or an erasure."""
         owner = owner_of(request)
-        heading, conversations = self._view.names(owner, current or None)
-        history = self._view.history(owner, current or None, shown or SHOWN)
-        gone = "" if current and current not in self._view.known(owner) else None
-        return Update(current=gone, heading=heading, conversations=conversations, history=history).outputs()
+        heading, conversations = self._view.heading_and_list(owner, current or None)
+        history = self._view.history(owner, current or None, shown_count or PAGE_SIZE)
+        open_id = "" if current and current not in self._view.conversations(owner) else None
+        return Update(current=open_id, heading=heading, conversations=conversations, history=history).outputs()
 
     async def on_stop(self, current: str, request: gr.Request) -> None:
-        """Ends the reply. A coroutine, as a turn is stopped in the loop that it runs in."""
-        owner, begun = owner_of(request), self._tabs.of(request).begun
+        """Stops the reply. It is a coroutine because a turn must be stopped in its own event loop."""
+        owner, first_turn = owner_of(request), self._tabs.tab_of(request).first_turn
         if current:
             self._assistant.turns.stop(owner, current)
-        elif begun is not None and begun.owner == owner:
-            begun.stop()
+        elif first_turn is not None and first_turn.owner == owner:
+            first_turn.stop()
 
     def on_example(self, event: gr.EventData) -> list[Any]:
-        """Puts an example into the message box; the user sends it, or changes it first."""
+        """Puts an example into the message box, for the user to change or send."""
         if not isinstance(event.index, int) or not 0 <= event.index < len(welcome.EXAMPLES):
             return Update().outputs()
         example = welcome.EXAMPLES[event.index]
@@ -331,35 +332,29 @@ class ChatPanel:
             files.append(str(copy))
         return Update(composer=gr.update(value={"text": example.text, "files": files})).outputs()
 
-    def on_earlier(self, current: str, shown: int, request: gr.Request) -> list[Any]:
-        shown = (shown or SHOWN) + SHOWN
-        return Update(history=self._view.history(owner_of(request), current or None, shown), shown=shown).outputs()
+    def on_earlier(self, current: str, shown_count: int, request: gr.Request) -> list[Any]:
+        count = (shown_count or PAGE_SIZE) + PAGE_SIZE
+        return Update(history=self._view.history(owner_of(request), current or None, count), shown=count).outputs()
 
     async def on_loading(self) -> AsyncIterator[str]:
-        """The progress line, until every model is there."""
-        before = None
+        """Yields the progress line whenever it changes, until every model is loaded."""
+        last_line = None
         while True:
             line = welcome.loading_html(self._assistant.loading())
-            if line != before:
+            if line != last_line:
                 yield line
-                before = line
+                last_line = line
             if not line:
                 return
             await asyncio.sleep(0.25)
 
-    def _uploaded(self, files: Sequence[str]) -> list[Path]:
-        """The paths that lie in the folder of uploads; Gradio lets no others through."""
+    def _upload_paths(self, files: Sequence[str]) -> list[Path]:
+        """Returns the paths inside the upload folder; Gradio lets no others through."""
         return [path for path in map(Path, files) if path.resolve().is_relative_to(self._uploads)]
 
 
-def message_in(named: object) -> int | None:
-    """The id of a message that an address or a link names; None for anything else."""
-    text = str(named)
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
-
-
-def _remove(paths: Sequence[Path]) -> None:
-    """Photos live in our own store by now; the copies that Gradio made go."""
+def _delete_copies(paths: Sequence[Path]) -> None:
+    """Deletes the copies that Gradio made of photos."""
     for path in paths:
         path.unlink(missing_ok=True)
         with suppress(OSError):

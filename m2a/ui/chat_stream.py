@@ -1,4 +1,4 @@
-"""What a tab is sent: a conversation as it is stored, then a turn as it goes on, until the tab shows something else."""
+"""Streams to a tab: the stored conversation first, then the running turn, until the tab shows something else."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -9,7 +9,7 @@ from uuid import uuid4
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.ui.chat_view import SHOWN, ChatView, Update
+from m2a.ui.chat_view import PAGE_SIZE, ChatView, Update
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import sentence_for
 from m2a.ui.request import owner_of
@@ -22,7 +22,7 @@ FRAME_SECONDS = 0.04
 
 
 class ChatStream:
-    """Streams of updates. Of two that are sent to one tab the later alone goes on."""
+    """Streams of updates. A new stream to a tab ends the earlier one."""
 
     def __init__(self, assistant: "Assistant", view: ChatView, tabs: Tabs) -> None:
         self._assistant = assistant
@@ -30,69 +30,69 @@ class ChatStream:
         self._tabs = tabs
 
     async def open(
-        self, request: gr.Request, asked_for: str | None, message_id: int | None = None
+        self, request: gr.Request, requested_id: str | None, message_id: int | None = None
     ) -> AsyncIterator[Update]:
-        """A conversation, reaching back to a message, and the turn that is under way in it; a new one for None."""
-        owner, tab = owner_of(request), self._tabs.of(request)
-        tab.begun = None
-        if asked_for != tab.temporary:
+        """Streams a conversation, back to the message where one is given, and its running turn. None opens a new conversation."""
+        owner, tab = owner_of(request), self._tabs.tab_of(request)
+        tab.first_turn = None
+        if requested_id != tab.temporary_id:
             self._tabs.end_temporary(request)
-        conversation_id = asked_for if asked_for in self._view.known(owner) else tab.temporary
+        conversation_id = requested_id if requested_id in self._view.conversations(owner) else tab.temporary_id
         turns = self._assistant.turns.running(owner, conversation_id) if conversation_id else []
         if turns:
             async for update in self.follow(request, turns[-1]):
-                update.shown = SHOWN
+                update.shown = PAGE_SIZE
                 yield update
             return
         writer = await tab.take_over()
-        shown = await asyncio.to_thread(self._view.reaching, owner, conversation_id, message_id)
-        update = await asyncio.to_thread(self._view.whole, owner, conversation_id, ready(), shown=shown)
-        update.shown = shown
+        count = await asyncio.to_thread(self._view.count_back_to, owner, conversation_id, message_id)
+        update = await asyncio.to_thread(self._view.full_update, owner, conversation_id, ready(), shown_count=count)
+        update.shown = count
         async with tab.lock:
             if tab.writer is writer:
                 yield update
 
-    async def follow(self, request: gr.Request, turn: Turn, *, sent: bool = False) -> AsyncIterator[Update]:
-        """The conversation of a turn, until the turn is over or the tab shows something else.
+    async def follow(self, request: gr.Request, turn: Turn, *, is_in_box: bool = False) -> AsyncIterator[Update]:
+        """Streams the conversation of a turn until the turn is done or the tab shows something else.
 
-        What was `sent` from this tab leaves the box once it is stored, and not before.
+        A message that `is_in_box` of this tab leaves the box only once it is stored.
         """
-        owner, tab = owner_of(request), self._tabs.of(request)
+        owner, tab = owner_of(request), self._tabs.tab_of(request)
         writer = await tab.take_over()
-        known_as, answered, in_box = turn.conversation_id, turn.answered, sent
+        conversation_id, answered = turn.conversation_id, turn.answered
         composer = ready() if answered else busy()
-        seen = len(turn.events)
-        first = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
+        event_count = len(turn.events)
+        first = await asyncio.to_thread(self._view.full_update, owner, turn.conversation_id, composer, turn)
         async with tab.lock:
             if tab.writer is writer:
                 yield first
         while not turn.done:
-            await turn.grows(seen)
+            await turn.grows(event_count)
             if not turn.done:
                 await asyncio.sleep(FRAME_SECONDS)
-            seen = len(turn.events)
+            event_count = len(turn.events)
             update = Update(live=self._view.live(owner, turn))
-            if turn.conversation_id != known_as:
-                known_as = turn.conversation_id
-                update.current = known_as
+            if turn.conversation_id != conversation_id:
+                conversation_id = turn.conversation_id
+                update.current = conversation_id
             if turn.answered and not answered:
                 answered = True
                 update.composer = ready()
-            if in_box and turn.recorded:
-                in_box = False
+            if is_in_box and turn.recorded:
+                is_in_box = False
                 update.composer, update.draft = emptied(ready() if answered else busy()), uuid4().hex
                 update.attached = self._view.attached(owner, turn.conversation_id)
             if update.current or update.composer or turn.done:
-                update.heading, update.conversations = self._view.names(owner, turn.conversation_id)
+                update.heading, update.conversations = self._view.heading_and_list(owner, turn.conversation_id)
             async with tab.lock:
                 if tab.writer is not writer:
                     return
                 if not turn.done:
                     yield update
-        stored = in_box and turn.recorded
-        composer = emptied(ready()) if stored else ready()
-        final = await asyncio.to_thread(self._view.whole, owner, turn.conversation_id, composer, turn)
-        final.draft = uuid4().hex if stored else None
+        is_stored = is_in_box and turn.recorded
+        composer = emptied(ready()) if is_stored else ready()
+        final = await asyncio.to_thread(self._view.full_update, owner, turn.conversation_id, composer, turn)
+        final.draft = uuid4().hex if is_stored else None
         final.live = refusal_html(sentence_for(turn.refused)) if turn.refused else ""
         async with tab.lock:
             if tab.writer is writer:
@@ -100,8 +100,10 @@ class ChatStream:
 
 
 def streamed(handler: Callable[..., AsyncIterator[Update]]) -> Callable[..., AsyncIterator[list[Any]]]:
-    """The handler for Gradio, which sends a stream's last output once more when the stream ends. By then another
-    handler may have written to the page, so the last output changes nothing."""
+    """Returns the handler as Gradio needs it, with a last output that changes nothing.
+
+    Gradio sends a stream's last output again when the stream ends, and by then another handler may have written to the page.
+    """
 
     @wraps(handler)
     async def stream(*inputs: Any) -> AsyncIterator[list[Any]]:
@@ -113,15 +115,15 @@ def streamed(handler: Callable[..., AsyncIterator[Update]]) -> Callable[..., Asy
 
 
 def emptied(composer: dict[str, Any]) -> dict[str, Any]:
-    """The box, without what was typed and attached."""
+    """Returns the update of the message box that also removes its text and files."""
     return composer | {"value": {"text": "", "files": []}}
 
 
 def ready() -> dict[str, Any]:
-    """The box while the next message may be sent."""
+    """Returns the message box for when the next message may be sent."""
     return gr.update(submit_btn=True, stop_btn=False)
 
 
 def busy() -> dict[str, Any]:
-    """The box while an answer is written."""
+    """Returns the message box for when an answer is being written."""
     return gr.update(submit_btn=False, stop_btn=True)

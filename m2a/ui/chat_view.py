@@ -1,4 +1,4 @@
-"""What the chat shows of the store and of the turns under way."""
+"""The parts of the chat, from the stored messages and the running turns."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from m2a.turn import Turn
-from m2a.types import Conversation, ConversationPart, Failed, MemoryEntry, Message
+from m2a.types import Conversation, ConversationPart, Failed, MemoryEntry, Message, Source
 from m2a.ui import temporary_view, welcome
-from m2a.ui.conversations_panel import NEW, conversations_html, found_html, title_of
+from m2a.ui.conversations_panel import NEW, conversations_html, results_html, title_of
 from m2a.ui.edit_message import Editing
 from m2a.ui.erase_button import erase_button
 from m2a.ui.markup import menu
 from m2a.ui.markup import text as escaped
-from m2a.ui.transcript import Because, because_of, messages_html, turn_html
+from m2a.ui.transcript import AnswerDetails, details_of, messages_html, turn_html
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-SHOWN = 80
+PAGE_SIZE = 80  # messages
 OPENING = '<p class="m-opening" role="status">Opening…</p>'
 BEFORE = 6  # messages above the one that a link leads to
-AROUND = 12  # messages above and below it that are sent at once
+AROUND = 12  # messages above it, and as many below it, in the first content of the page
 
 
 @dataclass(slots=True)
@@ -46,96 +46,100 @@ class Update:
 
 
 class ChatView:
-    """Looks up what an owner may see, and has it written as HTML."""
+    """Looks up what an owner may see and returns it as HTML."""
 
     def __init__(self, assistant: "Assistant") -> None:
         self._assistant = assistant
 
-    def known(self, owner: str) -> dict[str, Conversation]:
-        return {one.conversation_id: one for one in self._assistant.memory(owner).conversations()}
+    def conversations(self, owner: str) -> dict[str, Conversation]:
+        """Returns the owner's conversations by their ids."""
+        return {chat.conversation_id: chat for chat in self._assistant.memory(owner).conversations()}
 
-    def at(self, owner: str, named: str | None) -> str | None:
-        """The conversation that an address names; where it names none, the one that was continued last."""
-        return self._assistant.last_continued(owner) if named is None else named
+    def requested_or_last(self, owner: str, requested_id: str | None) -> str | None:
+        """Returns the conversation id that the address names, or else that of the conversation continued last."""
+        return self._assistant.last_continued(owner) if requested_id is None else requested_id
 
-    def reaching(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
-        """How many of a conversation's newest messages are to be shown, so that the message is among them."""
-        if conversation_id is None or message_id is None or conversation_id not in self.known(owner):
-            return SHOWN
+    def count_back_to(self, owner: str, conversation_id: str | None, message_id: int | None) -> int:
+        """Returns how many of a conversation's newest messages must be shown to include the message."""
+        if conversation_id is None or message_id is None or conversation_id not in self.conversations(owner):
+            return PAGE_SIZE
         later = self._assistant.count_messages(owner, conversation_id, since=message_id)
-        return max(SHOWN, later + BEFORE)
+        return max(PAGE_SIZE, later + BEFORE)
 
-    def whole(
+    def full_update(
         self,
         owner: str,
         conversation_id: str | None,
         composer: dict[str, Any] | None,
         turn: Turn | None = None,
         *,
-        shown: int = SHOWN,
+        shown_count: int = PAGE_SIZE,
     ) -> Update:
-        heading, conversations = self.names(owner, conversation_id)
+        """Returns new contents for every part of the page but the draft and the count."""
+        heading, conversations = self.heading_and_list(owner, conversation_id)
         return Update(
             current=conversation_id or "",
             heading=heading,
             conversations=conversations,
-            history=self.history(owner, conversation_id, shown, turn),
+            history=self.history(owner, conversation_id, shown_count, turn),
             live=self.live(owner, turn) if turn else "",
             composer=composer,
             attached=self.attached(owner, conversation_id),
         )
 
     def attached(self, owner: str, conversation_id: str | None) -> str:
-        """What a temporary chat has in the place of Gradio's uploads; nothing elsewhere."""
+        """Returns the attached photos of a temporary chat, which takes no Gradio uploads; empty for any other conversation."""
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
         return temporary_view.attached_html(temporary.photos.attached) if temporary else ""
 
-    def names(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
-        known = self.known(owner)
-        listed = conversations_html(
-            list(known.values()), current=conversation_id, today=datetime.now().astimezone().date()
+    def heading_and_list(self, owner: str, conversation_id: str | None) -> tuple[str, str]:
+        conversations = self.conversations(owner)
+        list_html = conversations_html(
+            list(conversations.values()), current=conversation_id, today=datetime.now().astimezone().date()
         )
         if temporary := self._assistant.temporary_chats.find(owner, conversation_id):
             heading = temporary_view.heading_html(temporary.conversation_id, reads_memory=temporary.reads_memory)
         else:
-            heading = _heading(known.get(conversation_id or ""))
-        return heading, listed
+            heading = _heading(conversations.get(conversation_id or ""))
+        return heading, list_html
 
-    def found(self, owner: str, words: str, current: str | None) -> str:
-        """The list of conversations: those that a search for the words finds, or all."""
+    def search_results(self, owner: str, words: str, current: str | None) -> str:
+        """Returns the list of the conversations that contain the words; all of them for no words."""
         if not words:
-            return self.names(owner, current)[1]
-        return found_html(self._assistant.browser(owner).find_conversations(words), words)
+            return self.heading_and_list(owner, current)[1]
+        return results_html(self._assistant.browser(owner).find_conversations(words), words)
 
     def history(
         self,
         owner: str,
         conversation_id: str | None,
-        shown: int,
+        shown_count: int,
         turn: Turn | None = None,
         *,
         editing: Editing | None = None,
     ) -> str:
-        """The stored messages that no turn under way shows; the welcome where there are none. One may be being edited.
+        """Returns the stored messages that no running turn shows, or the welcome if there are none.
 
-        `turn` is the one that the page follows: it knows what went wrong, which the store does not.
+        `turn` is the one that the page follows: it knows what went wrong, which the store does not. `editing` is the message
+        shown as a form.
         """
-        known = self.known(owner)
+        conversations = self.conversations(owner)
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
-        if conversation_id is None or not (temporary or conversation_id in known):
-            return "" if turn and not turn.refused else self._welcome(returning=bool(known))
+        if conversation_id is None or not (temporary or conversation_id in conversations):
+            return "" if turn and not turn.refused else self._welcome(returning=bool(conversations))
         is_empty = not self._assistant.count_messages(owner, conversation_id)
         if temporary and is_empty and not (turn and not turn.refused):
             return temporary_view.welcome_html(offline=self._offline)
-        live = [one.recorded for one in self._assistant.turns.running(owner, conversation_id) if one.recorded]
-        up_to = min((one.message_id if one.replaces is None else one.replaces for one in live), default=None)
-        up_to = None if up_to is None else up_to - 1
-        messages = self._assistant.messages(owner, conversation_id, ConversationPart(newest=shown, up_to=up_to))
+        running = self._assistant.turns.running(owner, conversation_id)
+        recorded = [other.recorded for other in running if other.recorded]
+        first_running = min((message.replaces or message.message_id for message in recorded), default=None)
+        up_to = None if first_running is None else first_running - 1
+        messages = self._assistant.messages(owner, conversation_id, ConversationPart(newest=shown_count, up_to=up_to))
         hidden = self._assistant.count_messages(owner, conversation_id, up_to=up_to) - len(messages)
         return self._rendered(owner, conversation_id, messages, turn, hidden=hidden, editing=editing)
 
     def around(self, owner: str, conversation_id: str, message_id: int) -> tuple[str, str] | None:
-        """What stands near a message of a conversation: up to it, and after it. None where it is not there."""
+        """Returns the messages up to one of a conversation and those after it; None if it is not in the conversation."""
         before = self._assistant.messages(owner, conversation_id, ConversationPart(newest=AROUND + 1, up_to=message_id))
         if not before or before[-1].message_id != message_id:
             return None
@@ -159,39 +163,39 @@ class ChatView:
         last_day: date | None = None,
     ) -> str:
         waiting = self._assistant.waiting_updates(owner)
-        replies = [one for one in messages if one.role == "assistant"]
-        costs = self._assistant.memory(owner).replies.costs_of([one.message_id for one in replies])
+        reply_ids = [message.message_id for message in messages if message.role == "assistant"]
+        costs = self._assistant.memory(owner).replies.costs_of(reply_ids)
         reads_memory = self._reads_memory(owner, conversation_id)
-        explanations = self._assistant.explanations(owner, [one.message_id for one in replies], conversation_id)
-        because = {
-            message_id: Because(
-                told.searches if reads_memory else (),
-                told.sources,
-                told.changes,
-                told.not_kept,
-                told.unasked,
+        explanations = self._assistant.explanations(owner, reply_ids, conversation_id)
+        details = {
+            message_id: AnswerDetails(
+                explanation.searches if reads_memory else (),
+                explanation.sources,
+                explanation.changes,
+                explanation.not_kept,
+                explanation.unasked,
                 ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
                 costs=costs.get(message_id, ()),
-                rejected=told.rejected,
+                rejected=explanation.rejected,
             )
-            for message_id, told in explanations.items()
+            for message_id, explanation in explanations.items()
         }
-        quoted = {one.message_id for told in because.values() for source in told.sources for one in source.messages}
-        if quoted:
+        sources = [source for answer in details.values() for source in answer.sources]
+        if quoted := {message.message_id for source in sources for message in source.messages}:
             before = self._assistant.before(owner, quoted, conversation_id)
-            because = {reply_id: replace(told, before=before) for reply_id, told in because.items()}
-        if corrected := self._corrected(owner, because.values()):
-            because = {reply_id: replace(told, corrected=corrected) for reply_id, told in because.items()}
+            details = {reply_id: replace(answer, before=before) for reply_id, answer in details.items()}
+        if corrected := self._corrected(owner, sources):
+            details = {reply_id: replace(answer, corrected=corrected) for reply_id, answer in details.items()}
         failures: Sequence[Failed] = ()
         if turn and turn.done:
-            live_because = because_of(turn.events)
-            failures = live_because.failures
-            if turn.reply and turn.reply.message_id in because:
-                because[turn.reply.message_id] = _as_told(because[turn.reply.message_id], live_because)
+            live = details_of(turn.events)
+            failures = live.failures
+            if turn.reply and turn.reply.message_id in details:
+                details[turn.reply.message_id] = _with_forgotten_words(details[turn.reply.message_id], live)
         open_end = open_end and not (turn and (turn.refused or not turn.done))
         return messages_html(
             messages,
-            because,
+            details,
             by_hand=conversation_id == self._assistant.changes_by_hand(owner),
             hidden=hidden,
             failures=failures,
@@ -200,16 +204,16 @@ class ChatView:
             last_day=last_day,
         )
 
-    def _corrected(self, owner: str, told: Iterable[Because]) -> frozenset[int]:
-        """The memories that answers rest on and that others correct."""
-        records = [source.hit.record for one in told for source in one.sources]
+    def _corrected(self, owner: str, sources: Iterable[Source]) -> frozenset[int]:
+        """Returns the ids of the memories among the sources that other memories correct."""
+        records = [source.hit.record for source in sources]
         memory_ids = {record.memory_id for record in records if isinstance(record, MemoryEntry)}
         return frozenset(self._assistant.memory(owner).corrections_of(memory_ids)) if memory_ids else frozenset()
 
     def live(self, owner: str, turn: Turn) -> str:
         turns = self._assistant.turns.running(owner, turn.conversation_id) if turn.conversation_id else []
         reads_memory = self._reads_memory(owner, turn.conversation_id)
-        return "".join(turn_html(one, reads_memory=reads_memory) for one in turns or [turn])
+        return "".join(turn_html(running, reads_memory=reads_memory) for running in turns or [turn])
 
     def _reads_memory(self, owner: str, conversation_id: str | None) -> bool:
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
@@ -245,11 +249,11 @@ def _heading(conversation: Conversation | None) -> str:
     )
 
 
-def _as_told(stored: Because, live: Because) -> Because:
-    """What the store says, with the words of what was just forgotten: they are told once, and stand nowhere after that."""
-    words = {one.number: one.changed.previous for one in live.changes if one.changed.change == "forgotten"}
+def _with_forgotten_words(stored: AnswerDetails, live: AnswerDetails) -> AnswerDetails:
+    """Returns the stored details with the words of what was just forgotten, which are shown this once only."""
+    words = {change.number: change.changed.previous for change in live.changes if change.changed.change == "forgotten"}
     changes = [
-        replace(one, changed=replace(one.changed, previous=words[one.number])) if one.number in words else one
-        for one in stored.changes
+        replace(change, changed=replace(change.changed, previous=words.get(change.number, change.changed.previous)))
+        for change in stored.changes
     ]
     return replace(stored, changes=changes)

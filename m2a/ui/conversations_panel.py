@@ -1,4 +1,4 @@
-"""The list of conversations, newest first, under the day on which each was last continued."""
+"""The list of conversations, newest first, grouped by the day of their last message."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -10,40 +10,40 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 
 NEW = "New conversation"
-UNTITLED = "A conversation"  # of which nothing is left that the user said
+UNTITLED = "A conversation"  # nothing is left that the user said in it
 
 
 def conversations_html(conversations: Sequence[Conversation], *, current: str | None, today: date) -> str:
-    """Links, so that each opens by address and in a tab of its own too; the page's script opens them in place."""
+    """Returns the list. Its links also work in a new tab; the page's script opens them in place."""
     newest_first = sorted(conversations, key=_last, reverse=True)
     if not newest_first:
         return '<p class="m-none">No conversations yet.</p>'
     groups = []
-    for day, members in groupby(newest_first, key=lambda one: _last(one).astimezone().date()):
-        items = "".join(_item(one, current=one.conversation_id == current) for one in members)
+    for day, members in groupby(newest_first, key=lambda conversation: _last(conversation).astimezone().date()):
+        items = "".join(_item(member, is_current=member.conversation_id == current) for member in members)
         groups.append(f"<h3>{markup.day_name(day, today)}</h3><ul>{items}</ul>")
     return "".join(groups)
 
 
 def search_html() -> str:
-    """The search above the list; it stays as it is while the list changes."""
+    """Returns the search above the list, which stays while the list changes."""
     return (
         '<form class="m-find" data-find-conversations role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search conversations" placeholder="Search conversations"></form>'
     )
 
 
-def found_html(found: Sequence[FoundConversation], words: str) -> str:
-    """What a search for the words found; one that was found by a message opens there."""
-    if not found:
+def results_html(results: Sequence[FoundConversation], words: str) -> str:
+    """Returns the results of a search for the words. A conversation found by a message opens at that message."""
+    if not results:
         return f'<p class="m-none" data-found dir="auto">No conversation contains “{markup.text(words)}”.</p>'
-    return f"<h3 data-found>Found</h3><ul>{''.join(map(_found, found))}</ul>"
+    return f"<h3 data-found>Found</h3><ul>{''.join(map(_result, results))}</ul>"
 
 
-def _found(found: FoundConversation) -> str:
-    if found.message is None:
-        return _item(found.conversation, current=False)
-    message, title = found.message, markup.text(title_of(found.conversation))
+def _result(result: FoundConversation) -> str:
+    if result.message is None:
+        return _item(result.conversation, is_current=False)
+    message, title = result.message, markup.text(title_of(result.conversation))
     address = f"/?conversation={quote(message.conversation_id, safe='')}&amp;message={message.message_id}"
     see = f'data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
     words = markup.text(f"{message.speaker}: {message.text}")
@@ -54,12 +54,12 @@ def title_of(conversation: Conversation) -> str:
     return conversation.title.strip() or UNTITLED
 
 
-def _item(conversation: Conversation, *, current: bool) -> str:
+def _item(conversation: Conversation, *, is_current: bool) -> str:
     conversation_id, title = conversation.conversation_id, title_of(conversation)
     erase = erase_button(
         "conversation", conversation_id, "✕", label=f"Erase the conversation… {title}", style="m-corner"
     )
-    mark = ' aria-current="page"' if current else ""
+    mark = ' aria-current="page"' if is_current else ""
     return (
         f'<li><a href="/?conversation={quote(conversation_id, safe="")}" data-open="{markup.text(conversation_id)}"{mark} '
         f'dir="auto">{markup.text(title)}</a>{erase}</li>'

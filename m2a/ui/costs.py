@@ -1,4 +1,4 @@
-"""What an answer took, and what the days took, as HTML."""
+"""The time and cost of an answer, and of each day, as HTML."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -11,7 +11,7 @@ _NO_MODEL = "No language model was used."
 
 
 def cost_html(costs: Sequence[Cost], *, key: str) -> str:
-    """Below an answer, on demand: the seconds, and where a chat model was called its calls, tokens and money."""
+    """Returns the collapsible table below an answer: its seconds and, if a chat model was called, calls, tokens and cost."""
     if not costs:
         return ""
     calls = sum(cost.calls for cost in costs)
@@ -40,13 +40,13 @@ def cost_html(costs: Sequence[Cost], *, key: str) -> str:
 
 
 def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
-    """The sums by day, the newest first, and the sum of everything. Without a chat model only answers and seconds."""
+    """Returns the sums by day, newest first, and the total. Without a chat model it shows answers and seconds only."""
     if not total.replies and not total.calls:
         return "<p>Nothing yet. Once I have answered something, you will see here what it took, day by day.</p>"
     with_model = total.calls > 0
     names = ["Day", "Answers", "Time"] + (["Calls", "Tokens in", "Tokens out", "Cost"] if with_model else [])
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    body = "".join(_row(markup.day_name(one.day, today), one, with_model) for one in days if one.day)
+    body = "".join(_row(markup.day_name(costs.day, today), costs, with_model) for costs in days if costs.day)
     notes = [] if with_model else [_NO_MODEL]
     if total.uncounted:
         notes.append(
@@ -65,19 +65,20 @@ def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
 
 
 def money(dollars: float | None, calls: int) -> str:
-    """Unknown is a dash, never nothing."""
+    """Returns the amount; "not known" for calls without a price, and a dash if there were no calls."""
     if dollars is None:
         return "not known" if calls else "–"
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 
-def _row(name: str, one: CostSum, with_model: bool) -> str:
-    cells = [str(one.replies), _seconds(one.seconds)]
+def _row(name: str, costs: CostSum, with_model: bool) -> str:
+    cells = [str(costs.replies), _seconds(costs.seconds)]
     if with_model:
-        priced = one.dollars if one.calls > one.unpriced else None
-        counted = one.calls > one.uncounted or not one.calls
-        tokens = [f"{number:,}" if counted else "not counted" for number in (one.input_tokens, one.output_tokens)]
-        cells += [str(one.calls), *tokens, money(priced, one.calls)]
+        dollars = costs.dollars if costs.calls > costs.unpriced else None
+        is_counted = costs.calls > costs.uncounted or not costs.calls
+        counts = costs.input_tokens, costs.output_tokens
+        tokens = [f"{count:,}" if is_counted else "not counted" for count in counts]
+        cells += [str(costs.calls), *tokens, money(dollars, costs.calls)]
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 

@@ -1,4 +1,4 @@
-"""The form in which a message of the user is edited, in its place in the chat."""
+"""The form that edits a message of the user, shown in its place in the chat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """The message that is being edited, the memories that nothing else supports, and how many messages follow it."""
+    """The message that is being edited, the memories that rest on it alone, and the number of messages after it."""
 
     message_id: int
     memories: Sequence[MemoryEntry]
@@ -20,7 +20,7 @@ class Editing:
 
 
 def edit_html(message: Message, editing: Editing) -> str:
-    """The words to change, what is set aside with the old ones, and what is to become of the memories that rest on them."""
+    """Returns the form: the words, what is set aside with the old ones, and the choice for the memories that rest on them."""
     number = message.message_id
     warning, send = _following(editing.following)
     return (
@@ -33,10 +33,10 @@ def edit_html(message: Message, editing: Editing) -> str:
 
 
 def _following(count: int) -> tuple[str, str]:
-    """What becomes of the messages that follow, and the words of the button. Its own answer alone needs no warning."""
+    """Returns the note about the messages that follow, and the label of the button. The answer alone needs no warning."""
     if count <= 1:
         return (
-            "<small>The earlier version, and its answer, stays above the new one until you erase it.</small>",
+            "<small>The earlier version and its answer stay above the new one until you erase them.</small>",
             "Send again",
         )
     warning = (
@@ -51,16 +51,16 @@ def _choice(memories: Sequence[MemoryEntry]) -> str:
     if not memories:
         return ""
     if len(memories) == 1:
-        rest, these, it, rests = "1 memory comes", "memory", "it", "It comes"
+        come, these, them, they_come = "1 memory comes", "memory", "it", "It comes"
     else:
-        rest, these, it, rests = f"{len(memories)} memories come", "memories", "them", "They come"
-    older = "If it" if len(memories) == 1 else "If one of them"
-    items = "".join(f"<li>{memory_link(one)}</li>" for one in memories[:_SHOWN])
+        come, these, them, they_come = f"{len(memories)} memories come", "memories", "them", "They come"
+    if_any = "If it" if len(memories) == 1 else "If one of them"
+    items = "".join(f"<li>{memory_link(entry)}</li>" for entry in memories[:_SHOWN])
     more = f"<li>and {len(memories) - _SHOWN} more</li>" if len(memories) > _SHOWN else ""
     return (
-        f'<fieldset class="m-choice"><legend>{rest} from it:</legend><ul>{items}{more}</ul>'
+        f'<fieldset class="m-choice"><legend>{come} from it:</legend><ul>{items}{more}</ul>'
         f'<label><input type="radio" name="memories" value="take" checked><span>Forget the {these}, too'
-        f"<small>I stop using {it}. {older} replaced an older memory, I use the older one again.</small></span></label>"
+        f"<small>I stop using {them}. {if_any} replaced an older memory, I use the older one again.</small></span></label>"
         f'<label><input type="radio" name="memories" value="keep"><span>Keep the {these}'
-        f"<small>{rests} from the earlier version, which stays readable.</small></span></label></fieldset>"
+        f"<small>{they_come} from the earlier version, which stays readable.</small></span></label></fieldset>"
     )

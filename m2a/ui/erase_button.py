@@ -1,4 +1,4 @@
-"""The buttons that show what would be erased. They work wherever they stand: the page's script takes a click to the dialog."""
+"""The buttons that show what would be erased. They work anywhere: the page's script passes a click on to the dialog."""
 
 from collections.abc import Sequence
 
@@ -7,26 +7,26 @@ from m2a.ui import markup
 
 
 def erase_button(
-    kind: ErasureKind, erased: int | str | None, name: str, *, label: str = "", style: str = "m-button"
+    kind: ErasureKind, erased_id: int | str | None, name: str, *, label: str = "", style: str = "m-button"
 ) -> str:
-    """A button that asks whether a thing is to be erased; `label` says to a screen reader which one.
+    """Returns a button that opens the erase dialog; `label` tells a screen reader what would be erased.
 
-    Whoever tidies up conversations means to keep what is known from them, so there keeping the memories is chosen at first.
+    People who tidy up conversations want to keep the memories from them, so for a conversation that choice is preselected.
     """
     keep = " data-keep" if kind == "conversation" else ""
-    of = "" if erased is None else f' data-of="{markup.text(erased)}"'
-    named = f' aria-label="{markup.text(label)}"' if label else ""
-    return f'<button type="button" class="{style}" data-erase="{kind}"{of}{keep}{named}>{markup.text(name)}</button>'
+    erased = "" if erased_id is None else f' data-of="{markup.text(erased_id)}"'
+    aria_label = f' aria-label="{markup.text(label)}"' if label else ""
+    return f'<button type="button" class="{style}" data-erase="{kind}"{erased}{keep}{aria_label}>{markup.text(name)}</button>'
 
 
 def erase_memory_button(entry: MemoryEntry) -> str:
-    """Beside a memory that is open."""
+    """Returns the button for an opened memory."""
     label = f"Erase this memory… {entry.text}"
     return erase_button("memory", entry.memory_id, "Erase…", label=label, style="m-button m-warned")
 
 
 def large_photos(photo_ids: Sequence[str], *, caption: str = "", erasable: bool = True) -> str:
-    """Large photos, each with a button that asks whether it is to be erased, unless there is nothing to erase."""
+    """Returns large photos, each with an erase button if it is `erasable`."""
     if not photo_ids:
         return ""
     label = f"Erase this photo… {caption}".rstrip()

@@ -1,14 +1,14 @@
-"""What can be erased as a whole: all that was forgotten, and everything; and the list of what was erased so far."""
+"""The section of the settings that erases everything forgotten, or everything, and lists past erasures."""
 
 from m2a.ui.erase_button import erase_button
 
 
 def offers_html() -> str:
-    """It needs nothing but the erase panel on the same page."""
+    """Returns the section. It needs only the erase panel on the same page."""
     return (
         '<section class="m-setting m-erase-offers" aria-labelledby="m2a-set-erase"><h3 id="m2a-set-erase">Erase for good</h3>'
-        "<p>You can erase a message, a photo, a memory or a conversation wherever you see it. Here you erase more at once; "
-        "you always see first what goes.</p>"
+        "<p>You can erase a message, a photo, a memory or a conversation wherever you see it. Here you can erase more at "
+        "once. You always see first what goes.</p>"
         f"<div>{erase_button('forgotten', None, 'Erase what was forgotten…')}"
         f"{erase_button('everything', None, 'Erase everything…', style='m-button m-warned')}"
         '<button type="button" class="m-button" data-receipts>What was erased so far</button></div></section>'

@@ -1,5 +1,4 @@
-"""Erasing in the page: one dialog and one way for whatever is erased. First it shows what goes, then it erases, then it gives
-a receipt."""
+"""Erasing in the page: one dialog for everything that can be erased. It shows what goes, erases it and gives a receipt."""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, get_args
@@ -18,7 +17,7 @@ from m2a.ui.request import NoSuchThingError, number_of, owner_of
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-_LONGEST_ID = 64
+_MAX_ID_LENGTH = 64
 _NUMBERED = ("message", "memory", "forgotten")
 
 _ON_DIALOG = forwarded("m2a-erase", ["preview", "erase", "receipts", "purge"])
@@ -34,7 +33,7 @@ class ErasePanel:
         self.dialog = gr.HTML("", elem_id="m2a-erase", apply_default_css=False, js_on_load=_ON_DIALOG)
 
     def connect(self, chat: ChatPanel, memory: MemoryPanel) -> None:
-        """Connects the dialog. After an erasure the chat and the memory are redrawn, so that what was erased is seen nowhere."""
+        """Connects the dialog. After an erasure the chat and the memory are redrawn, so that nothing erased stays in view."""
         for event, handler in (
             (self.dialog.preview, self.on_preview),
             (self.dialog.receipts, self.on_receipts),
@@ -46,48 +45,52 @@ class ErasePanel:
         memory.connect_erasing(erased)
 
     async def on_preview(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
-        """What would go."""
-        owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
-        yield erasure_view.waiting_html("Checking what goes with it…", asked=asked)
+        """Shows what would go."""
+        owner, erasure, dialog_id = owner_of(request), erasure_of(event), uuid4().hex
+        yield erasure_view.waiting_html("Checking what goes with it…", dialog_id=dialog_id)
         try:
-            yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), asked=asked)
-        except Exception as error:  # a toast would stand behind the dialog
-            yield erasure_view.refused_html(sentence_for(error), asked=asked)
+            yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), dialog_id=dialog_id)
+        except Exception as error:  # a toast would be hidden behind the dialog
+            yield erasure_view.refused_html(sentence_for(error), dialog_id=dialog_id)
 
     async def on_erase(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
         """Erases what was previewed."""
-        owner, erasure, asked = owner_of(request), erasure_of(event), uuid4().hex
-        yield erasure_view.waiting_html("Erasing. An answer that is being written is finished first…", asked=asked)
+        owner, erasure, dialog_id = owner_of(request), erasure_of(event), uuid4().hex
+        yield erasure_view.waiting_html(
+            "Erasing. An answer that is being written is finished first…", dialog_id=dialog_id
+        )
         try:
             receipt = await self._assistant.erase(owner, erasure)
-            yield erasure_view.receipt_html(receipt, asked=asked, is_shared=self._assistant.is_shared())
-        except Exception as error:  # a toast would stand behind the dialog
-            yield erasure_view.refused_html(sentence_for(error), asked=asked)
+            yield erasure_view.receipt_html(receipt, dialog_id=dialog_id, is_shared=self._assistant.is_shared())
+        except Exception as error:  # a toast would be hidden behind the dialog
+            yield erasure_view.refused_html(sentence_for(error), dialog_id=dialog_id)
 
     def on_receipts(self, request: gr.Request) -> str:
-        return erasure_view.receipts_html(self._assistant.memory(owner_of(request)).receipts(), asked=uuid4().hex)
+        return erasure_view.receipts_html(self._assistant.memory(owner_of(request)).receipts(), dialog_id=uuid4().hex)
 
     async def on_purge(self, request: gr.Request) -> AsyncIterator[str]:
-        """Takes the bytes of what was erased off the disk, which else happens once a day."""
+        """Removes the bytes of erased data from the disk, which otherwise happens once a day."""
         owner_of(request)
-        asked = uuid4().hex
-        yield erasure_view.waiting_html("Removing what was erased from the files on the disk…", asked=asked)
+        dialog_id = uuid4().hex
+        yield erasure_view.waiting_html("Removing what was erased from the files on the disk…", dialog_id=dialog_id)
         try:
             await self._assistant.purge()
-            yield erasure_view.purged_html(asked=asked)
-        except Exception as error:  # a toast would stand behind the dialog
-            yield erasure_view.refused_html(sentence_for(error), asked=asked, title="It is still on the disk")
+            yield erasure_view.purged_html(dialog_id=dialog_id)
+        except Exception as error:  # a toast would be hidden behind the dialog
+            yield erasure_view.refused_html(sentence_for(error), dialog_id=dialog_id, title="It is still on the disk")
 
 
 def erasure_of(event: gr.EventData) -> Erasure:
-    """What a click names. Raises `NoSuchThingError` for what the page's own script does not send."""
-    kind: ErasureKind | None = next((one for one in get_args(ErasureKind) if one == getattr(event, "kind", None)), None)
-    named = getattr(event, "id", None)
-    if kind == "everything" or (kind == "forgotten" and named is None):
+    """Returns the erasure that a click asks for. Raises `NoSuchThingError` for values that the page's script does not send."""
+    kind: ErasureKind | None = next(
+        (kind for kind in get_args(ErasureKind) if kind == getattr(event, "kind", None)), None
+    )
+    erased_id = getattr(event, "id", None)
+    if kind == "everything" or (kind == "forgotten" and erased_id is None):
         return Erasure(kind)
     keep_memories = kind in KEEPING and getattr(event, "keep", None) is True
     if kind in _NUMBERED:
         return Erasure(kind, number_of(event, "id"), keep_memories)
-    if kind is None or type(named) is not str or not 0 < len(named) <= _LONGEST_ID:
-        raise NoSuchThingError("This is no longer there; please reload the page.")
-    return Erasure(kind, named, keep_memories)
+    if kind is None or type(erased_id) is not str or not 0 < len(erased_id) <= _MAX_ID_LENGTH:
+        raise NoSuchThingError("This no longer exists; please reload the page.")
+    return Erasure(kind, erased_id, keep_memories)

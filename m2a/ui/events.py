@@ -1,4 +1,4 @@
-"""How the page and its handlers reach each other, the same for every panel."""
+"""How the page and its handlers reach each other; every panel uses it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -10,10 +10,10 @@ from m2a.ui.plain_words import in_plain_words
 
 
 class Page(gr.Blocks):
-    """Blocks whose handlers' outputs reach the browser whole, one after another.
+    """Blocks that send every output of a handler whole.
 
-    Gradio sends what changed within an output, and its client makes that change in the output before, which may still
-    wait to be shown: with "and now nothing new" the box's buttons were lost where the tab was hidden or slow.
+    Gradio sends only the difference to the previous output, which its client may not have shown yet. In a hidden or slow tab
+    the message box lost its buttons that way, when the next output changed nothing in it.
     """
 
     def handle_streaming_diffs(
@@ -25,21 +25,21 @@ class Page(gr.Blocks):
         final: bool,
         simple_format: bool = False,
     ) -> list[Any]:
-        streamed = session_hash is not None and run in self.pending_diff_streams[session_hash] and not final
-        whole = list(data)
-        sent = super().handle_streaming_diffs(block_fn, data, session_hash, run, final, simple_format)
-        if not streamed or simple_format:
-            return sent
+        is_stream = session_hash is not None and run in self.pending_diff_streams[session_hash] and not final
+        outputs = list(data)
+        diffs = super().handle_streaming_diffs(block_fn, data, session_hash, run, final, simple_format)
+        if not is_stream or simple_format:
+            return diffs
         return [
             [["replace", [], output]] if any(path for _, path, _ in edits) else edits
-            for edits, output in zip(sent, whole, strict=True)
+            for edits, output in zip(diffs, outputs, strict=True)
         ]
 
 
 def forwarded(place: str, names: Sequence[str]) -> str:
-    """The script of a part to which the page's script hands clicks and forms, as events of the document named `place`.
+    """Returns the script of a component that triggers the named events when the page's script dispatches them to `place`.
 
-    Gradio looks for the names in it, in quotes.
+    Gradio searches the script for the quoted names.
     """
     return f"""
 document.addEventListener('{place}', (event) => {{
@@ -55,9 +55,9 @@ def connect(
     outputs: Any = None,
     trigger_mode: Literal["once", "multiple", "always_last"] = "multiple",
 ) -> Any:
-    """Has the event call the handler, which may run many times at once; nothing blinks meanwhile, and no client sees it listed.
+    """Calls the handler on each event, several at once if need be, without a progress display or an API entry.
 
-    Returns what other events can follow.
+    Returns a dependency that other events can follow.
     """
     return event(
         in_plain_words(handler),

@@ -1,4 +1,4 @@
-"""What a memory rests on, in the original words, with links to the memory and to the message."""
+"""The evidence of a memory in the original words, with links to the memory and to the message."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -10,34 +10,33 @@ RESTS_ON: dict[RestsOn, str] = {
     "stated": "You said this.",
     "agreed": "You agreed to this; these are not your own words.",
     "shown": "A photo or a text that you shared shows this; you did not say it.",
-    "unchecked": "A language model wrote this, before such writes were checked.",
+    "unchecked": "A language model wrote this before M2A checked what models write.",
 }
-_BEFORE = 240
 
 
 def quote_html(message: Message, *, without: Sequence[str] = (), before: Message | None = None) -> str:
-    """The original words, with who said them when and what was said before them; photos in `without` are left out."""
+    """Quotes a message, with who said it and when, and the message before it. The photos in `without` are left out."""
     words = f"<p dir='auto'>“{markup.text(message.text)}”</p>" if message.text else "<p>A photo without words.</p>"
-    rest = [photo_id for photo_id in message.photos if photo_id not in without]
+    photo_ids = [photo_id for photo_id in message.photos if photo_id not in without]
     context = _before_html(message, before) if before is not None and before.text else ""
     return (
-        f'<blockquote class="m-quote">{words}{markup.photos(rest)}'
+        f'<blockquote class="m-quote">{words}{markup.photos(photo_ids)}'
         f"<footer><bdi>{markup.text(message.speaker)}</bdi>, {markup.moment(message.said_at)} · {message_link(message)}</footer>"
         f"{context}</blockquote>"
     )
 
 
 def _before_html(message: Message, before: Message) -> str:
-    cut = before.text if len(before.text) <= _BEFORE else before.text[: _BEFORE - 1].rstrip() + "…"
-    said = f'<p class="m-before" dir="auto">{markup.text(before.speaker)}: “{markup.text(cut)}”</p>'
+    words = markup.text(markup.shortened(before.text))
+    line = f'<p class="m-before" dir="auto">{markup.text(before.speaker)}: “{words}”</p>'
     return (
         f'<details class="m-details m-context" data-key="before-{message.message_id}">'
-        f"<summary>What was said before</summary>{said}</details>"
+        f"<summary>What was said before</summary>{line}</details>"
     )
 
 
 def message_link(message: Message) -> str:
-    """It leads to the conversation at the message, also in a tab of its own."""
+    """Returns a link to the message in its conversation; it also works in a new tab."""
     conversation_id = quote(message.conversation_id, safe="")
     address = f"/?conversation={conversation_id}&amp;message={message.message_id}#m{message.message_id}"
     see = f'data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
@@ -45,15 +44,15 @@ def message_link(message: Message) -> str:
 
 
 def memory_link(entry: MemoryEntry) -> str:
-    """It opens the memory in the panel, also in a tab of its own."""
-    shown = markup.text(entry.text or entry.caption or "A photo")
-    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto">{shown}</a>'
+    """Returns a link that opens the memory in the panel; it also works in a new tab."""
+    words = markup.text(entry.text or entry.caption or "A photo")
+    return f'<a href="/?memory={entry.memory_id}" data-memory="{entry.memory_id}" dir="auto">{words}</a>'
 
 
 def correct_button(entry: MemoryEntry) -> str:
-    """It opens the memory with the form in which its words are changed; nothing for one that holds no more."""
+    """Returns the button that opens a memory with its edit form; empty for a memory that was replaced."""
     if entry.superseded_by is not None:
         return ""
-    named = markup.text(f"Correct: {entry.text or entry.caption}")
+    label = markup.text(f"Correct: {entry.text or entry.caption}")
     act = f'data-memory="{entry.memory_id}" data-correct'
-    return f'<button type="button" class="m-correct" {act} aria-label="{named}">Correct it…</button>'
+    return f'<button type="button" class="m-correct" {act} aria-label="{label}">Correct it…</button>'

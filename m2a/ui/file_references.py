@@ -1,4 +1,4 @@
-"""What a request names as a file: only what was uploaded here. Gradio would fetch an address that stands in its place."""
+"""Finds file references in a request that point elsewhere. Gradio would fetch an address given in place of an upload."""
 
 import json
 import re
@@ -11,27 +11,27 @@ _FETCHING_PATH = re.compile(r"/(?:proxy=|(?:file[=/])\s*(?:[a-z][a-z0-9+.-]*:|[/
 
 
 def path_fetches(path: str) -> bool:
-    """Whether Gradio would answer the path of a request with what it fetches from elsewhere."""
+    """Returns whether Gradio would fetch something from elsewhere to answer this request path."""
     return _FETCHING_PATH.search(path) is not None
 
 
 def names_elsewhere(body: bytes, hosts: Collection[str]) -> bool:
-    """Whether anything in the JSON is a file that lies elsewhere: a `path` that is an address, a `url` of another host.
+    """Returns whether the JSON names a file elsewhere: a `path` that is an address, or a `url` of another host.
 
-    Raises `ValueError` for what is no JSON.
+    Raises `ValueError` for anything but JSON.
     """
     try:
-        waiting: list[Any] = [json.loads(body)]
+        pending: list[Any] = [json.loads(body)]
     except RecursionError:
-        raise ValueError("This is nested too deep.") from None
-    while waiting:
-        item = waiting.pop()
+        raise ValueError("This is nested too deeply.") from None
+    while pending:
+        item = pending.pop()
         if isinstance(item, list):
-            waiting += item
+            pending += item
         elif isinstance(item, dict):
             if _is_elsewhere(item.get("path"), ()) or _is_elsewhere(item.get("url"), hosts):
                 return True
-            waiting += item.values()
+            pending += item.values()
     return False
 
 

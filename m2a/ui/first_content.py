@@ -1,7 +1,7 @@
-"""The first content: what the address names stands in the page that is sent, to be read before Gradio has begun.
+"""The first content: the page is sent with what its address names, so that it can be read before Gradio has started.
 
-It lies over Gradio's page in a closed shadow tree, where neither the page's script nor another's styles take it for the page
-itself, and it is inert: what is typed or pressed would be lost. The page's script takes it away once the same stands below it.
+The first content covers Gradio's page, in a closed shadow tree that the page's script and Gradio's styles do not reach. It is
+inert, because anything typed or pressed would be lost. The page's script removes it once Gradio shows the same below it.
 """
 
 import asyncio
@@ -15,12 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from m2a.sentences import place_of
 from m2a.ui import memory_list, photo_search
-from m2a.ui.chat_panel import INVITATION, message_in
+from m2a.ui.chat_panel import PLACEHOLDER
 from m2a.ui.chat_view import ChatView
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.page import brand_html, foot_html
 from m2a.ui.page_scripts import script_tags
+from m2a.ui.request import record_id_in
 from m2a.ui.review_card import review_html
 from m2a.ui.settings_panel import SettingsPanel
 from m2a.ui.settings_view import head_html
@@ -35,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class FirstContent:
-    """ASGI middleware that puts the first content into the page. A page of which it cannot be written is sent without it."""
+    """ASGI middleware that puts the first content into the page. If that fails, the page is sent without it."""
 
     def __init__(self, app: ASGIApp, *, assistant: "Assistant", owner_of: Callable[[Request], str]) -> None:
         self._app, self._assistant, self._owner_of = app, assistant, owner_of
@@ -58,7 +59,7 @@ class FirstContent:
                 before, gradio, after = body.replace(b"<head>", _HEAD, 1).partition(b"<gradio-app")
                 del MutableHeaders(scope=start)["content-length"]
                 await send(start)
-                # While the content is written the browser fetches what the head names.
+                # While the content is written, the browser already fetches the files that the head names.
                 await send({"type": "http.response.body", "body": before, "more_body": True})
                 content = await asyncio.to_thread(self._content, Request(scope))
                 await send({"type": "http.response.body", "body": content + gradio + after})
@@ -70,60 +71,60 @@ class FirstContent:
     def _content(self, request: Request) -> bytes:
         try:
             html = first_html(self._assistant, self._owner_of(request), request.query_params)
-        except Exception as error:  # the page works without, and its own handlers say what is wrong
+        except Exception as error:  # the page works without it, and its handlers report what is wrong
             _log.error("The first content of the page failed: %s", place_of(error))
             return b""
         return html.encode("utf-8", "replace")
 
 
 def first_html(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> str:
-    """The places that the address, by its parameters, opens: the chat, and the memory beside it or the settings instead of it."""
+    """Returns the chat, with the memory beside it or covered by the settings if the parameters of the address ask for that."""
     if "settings" in address:
-        shows, here, place = "m-settings-open", "settings", _settings(assistant, owner)
+        css_class, place, beside = "m-settings-open", "settings", _settings(assistant, owner)
     elif (memory := address.get("memory")) is not None:
-        shows, here, place = "m-memory-open", "memory", _memory(assistant, owner, memory)
+        css_class, place, beside = "m-memory-open", "memory", _memory(assistant, owner, memory)
     else:
-        shows, here, place = "", "chat", ""
+        css_class, place, beside = "", "chat", ""
     conversations, chat = _chat(assistant, owner, address)
     side = (
-        f'<div id="m2a-brand">{brand_html(here)}</div><div id="m2a-find-conversations">{search_html()}</div>'
+        f'<div id="m2a-brand">{brand_html(place)}</div><div id="m2a-find-conversations">{search_html()}</div>'
         f'<div id="m2a-conversations">{conversations}</div><div id="m2a-side-foot">{foot_html(assistant)}</div>'
     )
     return (
-        f'<div id="m2a-first" inert><template shadowrootmode="closed">{_STYLES}<div class="{shows}"><div id="m2a">'
-        f'<div id="m2a-side">{side}</div><div id="m2a-main">{chat}</div>{place}</div></div></template></div>'
+        f'<div id="m2a-first" inert><template shadowrootmode="closed">{_STYLES}<div class="{css_class}"><div id="m2a">'
+        f'<div id="m2a-side">{side}</div><div id="m2a-main">{chat}</div>{beside}</div></div></template></div>'
     )
 
 
 def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tuple[str, str]:
-    """The list of conversations, and the one that is open. Its end is at the top of the source, and at the foot of the page."""
+    """Returns the list of conversations and the open one, whose end comes first: the style sheet lays it out from below."""
     view = ChatView(assistant)
-    conversation_id = view.at(owner, address.get("conversation"))
+    conversation_id = view.requested_or_last(owner, address.get("conversation"))
     turns = assistant.turns.running(owner, conversation_id) if conversation_id else []
-    shown = view.whole(owner, conversation_id, None, turns[-1] if turns else None)
-    message_id = message_in(address.get("message"))
+    update = view.full_update(owner, conversation_id, None, turns[-1] if turns else None)
+    message_id = record_id_in(address.get("message"))
     near = view.around(owner, conversation_id, message_id) if conversation_id and message_id is not None else None
     if near is None:
-        talk = f'<div id="m2a-live">{shown.live}</div><div id="m2a-history">{shown.history}</div>'
-    else:  # nothing can be scrolled here: the message stands in the middle by itself
+        talk = f'<div id="m2a-live">{update.live}</div><div id="m2a-history">{update.history}</div>'
+    else:  # nothing scrolls here, so the layout itself centres the message
         linked = near[0].replace(f'" id="m{message_id}"', f' m-found-here" id="m{message_id}"')
         talk = (
             f'<div class="m-first-after"><div id="m2a-live">{near[1]}</div></div>'
             f'<div class="m-first-before"><div id="m2a-history">{linked}</div></div>'
         )
-    return shown.conversations or "", (
-        f'<div id="m2a-heading">{shown.heading}</div><div id="m2a-talk">{talk}</div>'
-        f'<div id="m2a-foot"><div class="m-first-box">{INVITATION}</div></div>'
+    return update.conversations or "", (
+        f'<div id="m2a-heading">{update.heading}</div><div id="m2a-talk">{talk}</div>'
+        f'<div id="m2a-foot"><div class="m-first-box">{PLACEHOLDER}</div></div>'
     )
 
 
-def _memory(assistant: "Assistant", owner: str, named: str) -> str:
-    _view, _notice, opened, listed = MemoryPanel(assistant).at(owner, named)
-    review = review_html(assistant.review(owner, None, skip=False), asked=False)
+def _memory(assistant: "Assistant", owner: str, memory_id: str) -> str:
+    _view, _notice, opened, list_html = MemoryPanel(assistant).at(owner, memory_id)
+    review = review_html(assistant.review(owner), is_requested=False)
     return (
         '<div id="m2a-memory"><div id="m2a-memory-controls">'
         f'{memory_list.controls_html(photo_search.button_html())}</div><div id="m2a-memory-body"><div id="m2a-review">'
-        f'{review}</div><div id="m2a-memory-opened">{opened}</div><div id="m2a-memory-list">{listed}</div>'
+        f'{review}</div><div id="m2a-memory-opened">{opened}</div><div id="m2a-memory-list">{list_html}</div>'
         f'</div><div id="m2a-memory-foot">{memory_list.foot_html()}</div></div>'
     )
 

@@ -1,4 +1,4 @@
-"""What was forgotten and is still on the disk: when, and how much. Its words are shown only before they are erased."""
+"""The list of what was forgotten and is still on the disk: when, and how much. Only the erase dialog shows its words."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import message_link
 
-FORGOTTEN = "forgotten"  # in a view of the memory, in the place of a reason to keep something back
+FORGOTTEN = "forgotten"  # used by a view of the memory where it names the reason to keep a memory back
 
 
 def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:
-    """The acts of forgetting, each with its Undo, as far as that is possible, and with the offer to erase it."""
+    """Returns the acts of forgetting, each with a button to erase it, and with an Undo if that is possible."""
     if not forgettings:
         return '<h3>Forgotten</h3><p class="m-nothing">Nothing that was forgotten is left.</p>'
     rows = "".join(map(_row, forgettings))
     return (
         "<h3>Forgotten</h3><p>I no longer find or use any of this, and show it only to ask you before it is erased. It "
-        f"stays on the disk, so that Undo can bring it back, until you erase it for good.</p>"
+        "stays on the disk, so that Undo can bring it back, until you erase it for good.</p>"
         f'<ul class="m-memories m-past">{rows}</ul>'
         f"<p>{erase_button('forgotten', None, 'Erase all that was forgotten…')}</p>"
     )
@@ -25,14 +25,14 @@ def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:
 
 def _row(forgetting: PastForgetting) -> str:
     number, reply = forgetting.forgetting_id, forgetting.reply
-    what = markup.plural(forgetting.memories, "memory", "memories") if forgetting.memories else "Words of a message"
+    label = markup.plural(forgetting.memories, "memory", "memories") if forgetting.memories else "Words of a message"
     when = ""
     undo = ""
     if reply is not None:
         when = f" <small>Forgotten on {markup.moment(reply.said_at)} · {message_link(reply)}</small>"
         undo = (
             f'<button type="button" class="m-act" data-act="undo" data-reply="{reply.message_id}" '
-            f'data-number="{forgetting.number}" aria-label="Undo: {what}">Undo</button>'
+            f'data-number="{forgetting.number}" aria-label="Undo: {label}">Undo</button>'
         )
-    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {what}", style="m-act")
-    return f'<li><div><b>{what}</b>{when}</div><span class="m-pair">{undo}{erase}</span></li>'
+    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {label}", style="m-act")
+    return f'<li><div><b>{label}</b>{when}</div><span class="m-pair">{undo}{erase}</span></li>'

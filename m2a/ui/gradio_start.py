@@ -1,4 +1,4 @@
-"""Gradio imported in half the time."""
+"""Halves the time of importing Gradio."""
 
 import sys
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _MODULE = "gradio.component_meta"
 
 
 class _WithoutInterfaceFiles(MetaPathFinder):
-    """For each of its components Gradio reads the source and writes a `.pyi` file for editors beside it, at every import."""
+    """Keeps Gradio from reading each component's source and writing a `.pyi` file for editors at every import."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path) if name == _MODULE else None
@@ -18,15 +18,15 @@ class _WithoutInterfaceFiles(MetaPathFinder):
             return None
         execute = spec.loader.exec_module
 
-        def without(module: ModuleType) -> None:
+        def execute_without_files(module: ModuleType) -> None:
             execute(module)
-            module.create_or_modify_pyi = lambda *_of_a_component: None  # type: ignore[attr-defined]
+            module.create_or_modify_pyi = lambda *_: None  # type: ignore[attr-defined]
 
-        spec.loader.exec_module = without  # type: ignore[method-assign]
+        spec.loader.exec_module = execute_without_files  # type: ignore[method-assign]
         return spec
 
 
 def without_interface_files() -> None:
-    """Called before Gradio is first imported; later it does nothing."""
-    if _MODULE not in sys.modules and not any(isinstance(one, _WithoutInterfaceFiles) for one in sys.meta_path):
+    """Must be called before Gradio is first imported; later it has no effect."""
+    if _MODULE not in sys.modules and not any(isinstance(finder, _WithoutInterfaceFiles) for finder in sys.meta_path):
         sys.meta_path.insert(0, _WithoutInterfaceFiles())

@@ -1,12 +1,12 @@
-"""What every request and every response passes: only this machine's own page may talk to the server.
+"""The guard that every request and response passes: only this machine's own page may talk to the server.
 
-- A page of another site cannot reach it under a name of its own (DNS rebinding): the Host header must be ours.
-- A page of another site, or of another local port, cannot make it do something: a request that changes anything and
-  names an Origin must name ours. Nor can it read what is answered: no response lets another origin in.
-- Nor does a page of another site get anything by its own requests; a link to ours opens it.
-- No request has the server fetch an address, and none that fails leaves more than its place in the log.
-- Bodies have a limit, uploads a quota, responses a policy that lets the page load nothing from another host. Gradio's page needs
-  `unsafe-eval` (its templates are compiled in the browser) but no inline script: those it ships carry a nonce.
+- Another site cannot reach the server under its own name (DNS rebinding): the Host header must be ours.
+- A page of another site or another local port cannot change anything: a request that could, and names an Origin, must name
+  ours. It cannot read responses either: none admits another origin.
+- Another site's own requests are refused; only a link to our page works.
+- No request makes the server fetch an address, and a failed request leaves only its place in the log.
+- Bodies have a limit, uploads have a quota, and the response policy lets the page load nothing from another host. Gradio's
+  page needs `unsafe-eval` (it compiles templates in the browser) but no inline script: its own scripts get a nonce.
 """
 
 import logging
@@ -28,17 +28,17 @@ from m2a.ui.uploads import NoRoomError, Uploads
 UPLOAD_PATH = "/gradio_api/upload"
 MAX_UPLOAD_BYTES = 200_000_000
 MAX_BODY_BYTES = 2_000_000
-MAX_PHOTO_BYTES = 30_000_000  # of one for a temporary chat; the decoder's limit is lower and says more
+MAX_PHOTO_BYTES = 30_000_000  # for one photo of a temporary chat; the decoder has a lower limit and a better message
 
 _GRADIO = "/gradio_api/"
-_ELSEWHERE = "M2A takes files that are uploaded here, and fetches none from elsewhere."
+_ELSEWHERE = "M2A takes files that are uploaded here. It fetches none from elsewhere."
 _OTHER_PAGES = "Requests from other pages are refused."
 _TOO_MUCH = "This is more than M2A takes at once."
 
 _log = logging.getLogger(__name__)
 
 _SCRIPT = re.compile(rb"<script(?=[\s>])")
-# Gradio's template names pictures and fonts of other hosts; nothing of ours needs them.
+# Gradio's template refers to pictures and fonts on other hosts; we need none of them.
 _FOREIGN = re.compile(rb"<(?:meta|link)\b[^>]*\b(?:content|href)=\"https?://[^\"]*\"[^>]*>")
 
 
@@ -72,13 +72,13 @@ class LocalGuard:
                 if refusal := self._refused_body(scope, headers, body):
                     await refusal(scope, receive, send)
                     return
-                receive = _again(body or b"", receive)
+                receive = _replay(body or b"", receive)
             await _Exchange(self._app, scope, receive, send).run()
 
     def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return PlainTextResponse("This server answers under its own name alone.", 421)
+            return PlainTextResponse("This server answers only under its own name.", 421)
         site = headers.get("sec-fetch-site", "same-origin")
         if scope["method"] not in ("GET", "HEAD"):
             origin = headers.get("origin")
@@ -94,7 +94,7 @@ class LocalGuard:
         return None
 
     def _refused_body(self, scope: Scope, headers: Headers, body: bytes | None) -> PlainTextResponse | None:
-        """Gradio reads JSON, whatever the content is said to be; forms, which it would keep elsewhere, are for uploads."""
+        """Returns the refusal of a body, if any. Gradio reads JSON whatever the content type says; forms are for uploads only."""
         if body is None:
             return PlainTextResponse(_TOO_MUCH, 413)
         if not body or not scope["path"].startswith(_GRADIO):
@@ -123,19 +123,21 @@ class _Exchange:
         self._start: Message | None = None
         self._is_begun = self._is_answered = False
         self._body = b""
-        # The page is rewritten, so it must not come compressed.
-        kept = [(name, value) for name, value in scope["headers"] if not (self._is_page and name == b"accept-encoding")]
-        self._scope = {**scope, "headers": kept}
+        # The page is rewritten, so it must not be compressed.
+        headers = [
+            (name, value) for name, value in scope["headers"] if not (self._is_page and name == b"accept-encoding")
+        ]
+        self._scope = {**scope, "headers": headers}
 
     async def run(self) -> None:
         try:
             await self._app(self._scope, self._counted_receive, self._guarded_send)
-        except Exception as error:  # Starlette would log the words of whatever broke, which may be a user's
+        except Exception as error:  # Starlette would log the error's message, which may contain a user's words
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
-        """A short answer, where one has not begun, and a line in the log."""
-        if not _is_of_http(error):
+        """Logs the error, and sends a short response if none has begun."""
+        if not _is_http_refusal(error):
             _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], place_of(error))
         if self._is_answered:
             return
@@ -175,7 +177,7 @@ class _Exchange:
         await self._send(message)
 
     def _add_headers(self, headers: MutableHeaders) -> None:
-        for name in set(headers):  # Gradio lets pages of other local ports read its answers
+        for name in set(headers):  # Gradio lets pages of other local ports read its responses
             if name.lower().startswith("access-control-"):
                 del headers[name]
         headers.setdefault("Content-Security-Policy", _policy(self._nonce))
@@ -186,7 +188,7 @@ class _Exchange:
         headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
         if self._is_page:
             headers["Cache-Control"] = "no-store"
-        elif self._scope["path"].startswith(_GRADIO):  # what is answered streams by there: no browser keeps it
+        elif self._scope["path"].startswith(_GRADIO):  # answers are streamed here, and no browser may keep them
             headers.setdefault("Cache-Control", "no-store")
 
 
@@ -213,7 +215,7 @@ def _is_upload(scope: Scope) -> bool:
 
 
 def _is_visit(scope: Scope, headers: Headers) -> bool:
-    """A link of another page to ours was followed."""
+    """Returns whether the request follows a link from another page."""
     return bool(scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate")
 
 
@@ -224,7 +226,7 @@ def _limit(scope: Scope) -> int:
 
 
 async def _whole_body(receive: Receive, limit: int) -> bytes | None:
-    """None where it is longer than the limit."""
+    """Returns the body, or None if it is longer than the limit."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -235,22 +237,22 @@ async def _whole_body(receive: Receive, limit: int) -> bytes | None:
             return b"".join(parts)
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Hands out the body that was read, then what else comes."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Returns a receiver of the body that was already read, then of what follows."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
-        return waiting.pop() if waiting else await receive()
+        return pending.pop() if pending else await receive()
 
     return receive_again
 
 
-def _is_of_http(error: BaseException | None) -> bool:
-    """Whether it began as an answer such as "not found", which nobody has to look into."""
+def _is_http_refusal(error: BaseException | None) -> bool:
+    """Returns whether the error began as a plain HTTP refusal such as "not found", which needs no log line."""
     while error is not None:
         if isinstance(error, HTTPException | _TooMuchError):
             return True
         if isinstance(error, BaseExceptionGroup):
-            return all(_is_of_http(one) for one in error.exceptions)
+            return all(_is_http_refusal(part) for part in error.exceptions)
         error = error.__cause__ or error.__context__
     return False

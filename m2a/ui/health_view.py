@@ -1,4 +1,4 @@
-"""What a look through the memory found, as HTML, each with what can be done about it."""
+"""What a check of the memory found, as HTML, with what can be done about each finding."""
 
 from datetime import datetime
 from itertools import groupby
@@ -7,7 +7,7 @@ from m2a.types import FindingKind, Health, OpenFinding
 from m2a.ui import markup
 from m2a.ui.evidence import memory_link
 
-# What it is, what is to be known of it, and the buttons: what each does, and its words.
+# The title, the explanation, and the buttons as (remedy, label).
 _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
     "injection": (
         "Reads like an instruction to me",
@@ -21,12 +21,12 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
     ),
     "corrected": (
         "Corrected, and both kept",
-        "The newer corrects the older. I kept the older for what may still hold of it.",
+        "The newer corrects the older. I kept the older because part of it may still be true.",
         (("newer", "Only the newer is true"), ("", "Keep both")),
     ),
     "duplicate": (
         "Duplicates",
-        "They say the same in nearly the same words.",
+        "They say the same thing in nearly the same words.",
         (("newer", "Keep the newest"), ("", "Leave them")),
     ),
     "unsupported": (
@@ -43,35 +43,35 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
 
 
 def health_html(health: Health | None, checked_at: datetime | None = None, *, working: str = "") -> str:
-    """The section: a button that checks the memory, and what the newest check found. `working` stands in its place.
+    """Returns the section: the findings of the newest check, or `working` in their place, and a button that checks again.
 
-    What a check found is known until M2A is closed; when it was, also after that.
+    Findings are kept until M2A is closed; the time of the check is kept longer.
     """
     again = "Check the memory" + (" again" if checked_at else "")
     button = f'<button type="button" class="m-button" data-settings-act="look">{again}</button>'
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-health"><h3 id="m2a-set-health" tabindex="-1">Memory health</h3>'
         "<p>Finds memories that repeat or may contradict each other, that have no source or read like an instruction, "
-        f"and photos that words cannot find.</p>{working or _found(health, checked_at)}"
+        f"and photos that words cannot find.</p>{working or _findings(health, checked_at)}"
         f'<div class="m-acts">{"" if working else button}</div></section>'
     )
 
 
-def _found(health: Health | None, checked_at: datetime | None) -> str:
+def _findings(health: Health | None, checked_at: datetime | None) -> str:
     when = f"Last checked on {markup.moment(checked_at)}" if checked_at else "Not checked yet"
     if health is None:
         return f'<p class="m-when">{when}.{" Check it again to see what it finds." if checked_at else ""}</p>'
     left_out = dict(health.left_out)
     parts = "".join(
         _group(kind, list(group), left_out.get(kind, 0))
-        for kind, group in groupby(health.shown, key=lambda one: one.finding.kind)
+        for kind, group in groupby(health.shown, key=lambda open_finding: open_finding.finding.kind)
     )
     covered = markup.plural(health.memories, "memory", "memories") + ("" if parts else "; nothing wrong was found")
     return f'<p role="status">{when}: {covered}.</p>{_unused(health.unused)}{parts}'
 
 
 def _unused(count: int) -> str:
-    """How many memories no answer has used yet, which is no fault, with a link to their list."""
+    """Returns how many memories no answer has used yet, which is not a problem, with a link to their list."""
     if not count:
         return ""
     have, show = ("has", "Show it") if count == 1 else ("have", "Show them")
@@ -79,28 +79,27 @@ def _unused(count: int) -> str:
     return f'<p class="m-when">{count:,} of them {have} not been used in an answer yet, which is fine. {link}</p>'
 
 
-def _group(kind: FindingKind, found: list[OpenFinding], left_out: int) -> str:
+def _group(kind: FindingKind, findings: list[OpenFinding], left_out: int) -> str:
     title, why, _ = _KINDS[kind]
-    items = "".join(_item(one) for one in found)
+    items = "".join(map(_item, findings))
     more = f"<p>{left_out:,} more follow once these are done.</p>" if left_out else ""
     return (
-        f'<h4>{title} <span>· {len(found) + left_out:,}</span></h4><p class="m-when">{why}</p>'
+        f'<h4>{title} <span>· {len(findings) + left_out:,}</span></h4><p class="m-when">{why}</p>'
         f'<ul class="m-findings">{items}</ul>{more}'
     )
 
 
-def _item(one: OpenFinding) -> str:
-    finding = one.finding
+def _item(open_finding: OpenFinding) -> str:
+    finding, memories = open_finding.finding, open_finding.memories
     lines = "".join(
-        f"<p>{memory_link(entry)} <small>{markup.day(entry.recorded_at.astimezone())}</small></p>"
-        for entry in one.memories
+        f"<p>{memory_link(entry)} <small>{markup.day(entry.recorded_at.astimezone())}</small></p>" for entry in memories
     )
     photo = markup.photos([finding.photo_id], caption="Photo of the memory") if finding.photo_id else ""
-    about = one.memories[-1].text or one.memories[-1].caption if one.memories else "photo"
+    about = memories[-1].text or memories[-1].caption if memories else "photo"
     buttons = "".join(
-        f'<button type="button" class="m-act" data-settings-act="{"mend" if mending else "dismiss"}" '
-        f'data-kind="{finding.kind}" data-subject="{markup.text(finding.subject)}" data-mending="{mending}" '
+        f'<button type="button" class="m-act" data-settings-act="{"mend" if remedy else "dismiss"}" '
+        f'data-kind="{finding.kind}" data-subject="{markup.text(finding.subject)}" data-mending="{remedy}" '
         f'aria-label="{markup.text(f"{name}: {about}")}">{name}</button>'
-        for mending, name in _KINDS[finding.kind][2]
+        for remedy, name in _KINDS[finding.kind][2]
     )
     return f'<li>{photo}{lines}<div class="m-finding-acts">{buttons}</div></li>'

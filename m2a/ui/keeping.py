@@ -1,4 +1,4 @@
-"""How a memory is kept: pinned, until a day, or unmentioned; the form for it, and what it says of one that is not used."""
+"""How a memory is kept: pinned, until a day, or not mentioned. The form for it, and the lists of memories that are not used."""
 
 from datetime import date, timedelta
 from typing import get_args
@@ -10,6 +10,7 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_memory_button
 from m2a.ui.evidence import memory_link
 from m2a.ui.forgotten_list import FORGOTTEN
+from m2a.ui.plain_words import page_error
 from m2a.ui.request import number_of
 
 _TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Asked about"}
@@ -23,14 +24,14 @@ _WHY: dict[KeptBackReason, str] = {
     "expired": "Its last day has passed. I keep it and show it here, but no answer uses it.",
     "asked": "You may have asked to forget this; I was not sure. I keep it and show it here, but no answer uses it.",
 }
-_BACK: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again", "asked": "Keep it"}
+_RETURN: dict[KeptBackReason, str] = {"unmentioned": "Mention it again", "expired": "Use it again", "asked": "Keep it"}
 _LENGTHS = ((1, "Tomorrow"), (7, "In a week"), (30, "In a month"), (365, "In a year"))
-_LONGEST = 3_653  # days
+_MAX_DAYS = 3_653
 _WHY_CHOSEN: Reason = "the user chose it in the memory"
 
 
 def keeping_of(event: gr.EventData, today: date) -> Keeping:
-    """What a click or the form of `keep_html` asks for."""
+    """Returns the change that a button or the form of `keep_html` asks for."""
     memory_id, act = number_of(event, "memory_id"), getattr(event, "act", "")
     match act:
         case "pin" | "unpin":
@@ -45,21 +46,21 @@ def keeping_of(event: gr.EventData, today: date) -> Keeping:
 
 def _last_day(event: gr.EventData, today: date) -> date | None:
     days, until = getattr(event, "days", None), str(getattr(event, "until", ""))
-    if type(days) is int and 0 < days <= _LONGEST:
+    if type(days) is int and 0 < days <= _MAX_DAYS:
         return today + timedelta(days=days)
     try:
         return date.fromisoformat(until) if until else None
     except ValueError:
-        raise gr.Error(f"{until!r} is not a day; please choose one.", title="M2A", print_exception=False) from None
+        raise page_error(f"{until!r} is not a date; please choose one.") from None
 
 
 def reason_of(text: str) -> KeptBackReason | None:
-    """The reason of that name."""
+    """Returns the reason with this name, or None."""
     return next((reason for reason in get_args(KeptBackReason) if reason == text), None)
 
 
 def keep_html(entry: MemoryEntry) -> str:
-    """What can be said of how a living memory is kept; apart from what is rid of it."""
+    """Returns the buttons for how a current memory is kept; those that remove it are elsewhere."""
     number = entry.memory_id
     pin = _act("unpin" if entry.pinned_at else "pin", number, "Unpin" if entry.pinned_at else "Pin")
     lengths = "".join(_act("until", number, name, days=days) for days, name in _LENGTHS)
@@ -78,21 +79,20 @@ def keep_html(entry: MemoryEntry) -> str:
     )
 
 
-def kept_back_html(kept: KeptBack) -> str:
-    """Why a memory is not used, and the way back."""
-    since = markup.day(kept.since.astimezone())
+def kept_back_html(kept_back: KeptBack) -> str:
+    """Returns why a memory is not used, and the button that returns it to use."""
+    since = markup.day(kept_back.since.astimezone())
     return (
-        f'<p class="m-near m-kept-back">{_WHY[kept.reason]} <small>Since {since}.</small></p>'
-        f'<div class="m-acts m-keep">{_act("return", kept.entry.memory_id, _BACK[kept.reason])}'
-        f"{erase_memory_button(kept.entry)}"
-        "</div>"
+        f'<p class="m-near m-kept-back">{_WHY[kept_back.reason]} <small>Since {since}.</small></p>'
+        f'<div class="m-acts m-keep">{_act("return", kept_back.entry.memory_id, _RETURN[kept_back.reason])}'
+        f"{erase_memory_button(kept_back.entry)}</div>"
     )
 
 
 def chips_html(counts: dict[KeptBackReason, int], forgettings: int, chosen: str) -> str:
-    """How many memories are kept and not used, each reason a button that lists them, and how often something was forgotten.
+    """Returns a button for each reason why memories are not used, and one for what was forgotten, with their counts.
 
-    The one that is chosen leads back to the list, whether anything of it is left or not.
+    The chosen one leads back to the full list, and is there even if nothing is left of it.
     """
     chips: list[tuple[str, str, int]] = [(reason, title, counts.get(reason, 0)) for reason, title in _TITLES.items()]
     chips.append((FORGOTTEN, "Forgotten", forgettings))
@@ -102,17 +102,17 @@ def chips_html(counts: dict[KeptBackReason, int], forgettings: int, chosen: str)
     return f'<div class="m-subjects m-not-used" role="group" aria-label="Not used">{items}</div>' if items else ""
 
 
-def listed_html(found: list[KeptBack]) -> str:
-    """Memories that are kept and not used."""
-    rows = "".join(_row(one) for one in found)
-    rows = f'<ul class="m-memories">{rows}</ul>' if found else '<p class="m-nothing">None are left.</p>'
+def listed_html(kept_back: list[KeptBack]) -> str:
+    """Returns the list of memories that are kept but not used."""
+    rows = "".join(map(_row, kept_back))
+    rows = f'<ul class="m-memories">{rows}</ul>' if kept_back else '<p class="m-nothing">None are left.</p>'
     return f"<h3>Kept, but not used in answers</h3>{rows}"
 
 
-def _row(kept: KeptBack) -> str:
-    photo = markup.photo(kept.entry.photo_ids[0], caption=kept.entry.caption) if kept.entry.photo_ids else ""
-    since = f"{_SINCE[kept.reason]} {markup.day(kept.since.astimezone())}"
-    return f"<li>{photo}<div>{memory_link(kept.entry)}<small>{since}</small></div></li>"
+def _row(kept_back: KeptBack) -> str:
+    entry, since = kept_back.entry, f"{_SINCE[kept_back.reason]} {markup.day(kept_back.since.astimezone())}"
+    photo = markup.photo(entry.photo_ids[0], caption=entry.caption) if entry.photo_ids else ""
+    return f"<li>{photo}<div>{memory_link(entry)}<small>{since}</small></div></li>"
 
 
 def _chip(name: str, title: str, count: int, *, is_chosen: bool) -> str:

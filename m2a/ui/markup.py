@@ -1,4 +1,4 @@
-"""Text of users, models and memories as HTML that can neither run nor load anything."""
+"""Text from users, models and memories as HTML that cannot run or load anything."""
 
 import re
 from collections.abc import Sequence
@@ -15,44 +15,44 @@ from markdown_it.utils import EnvType, OptionsDict
 from m2a.plurals import plural as plural
 from m2a.types import DateInterval
 
-# In a form that a `details` opens: it closes it, and what was typed goes.
+# Closes the `details` that contains the form, and clears the form.
 CANCEL = '<button type="button" class="m-button" data-fold>Cancel</button>'
+DOTS = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
+_MAX_QUOTE = 240
+_LINKS = re.compile(r"(https?|mailto):", re.IGNORECASE)
 
 
 def menu(name: str = "Places and conversations") -> str:
-    """Beside the heading of a place, where the side bar is hidden."""
+    """Returns the button that opens the side bar where it is hidden, for the heading of a place."""
     return (
         f'<button type="button" class="m-menu" data-menu aria-label="{name}" aria-expanded="false" '
         'aria-controls="m2a-side"><span aria-hidden="true">☰</span></button>'
     )
 
 
-_LINKS = re.compile(r"(https?|mailto):", re.IGNORECASE)
-
-
 def text(value: object) -> str:
-    """Escaped, for an element's content and for a quoted attribute alike; half a character is a question mark."""
+    """Escapes a value for an element or a quoted attribute. A lone surrogate becomes a question mark."""
     return escape(str(value).encode("utf-8", "replace").decode(), quote=True)
 
 
 def plain(value: str, *, is_gone: bool = False) -> str:
-    """Escaped text whose line breaks and spaces are kept by the style sheet; `is_gone`: it says only that nothing is left."""
+    """Returns escaped text that keeps its line breaks and spaces. `is_gone`: the text only says that nothing is left."""
     kind = "m-plain m-gone" if is_gone else "m-plain"
     return f'<div class="{kind}" dir="auto">{text(value)}</div>'
 
 
 def wording(value: str) -> str:
-    """The words of a memory within a sentence. They are M2A's own wording: quotation marks are for what a message says."""
+    """Returns the words of a memory for use in a sentence. They are M2A's wording; quotation marks are for messages only."""
     return f'<i class="m-wording" dir="auto">{text(value)}</i>'
 
 
 def reply(value: str) -> str:
-    """An assistant's Markdown: no HTML passes, no picture is loaded, links open apart and say nothing of this page."""
+    """Renders the assistant's Markdown without HTML or images. Links open in a new tab and do not reveal this page."""
     return f'<div class="m-markdown" dir="auto">{_markdown().render(value)}</div>'
 
 
 def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:
-    """A thumbnail that opens the whole photo; both come from our own route, which checks the owner."""
+    """Returns a thumbnail that opens the photo in full size. Both come from our own route, which checks the owner."""
     address = f"/photos/{quote(photo_id, safe='')}"
     label = text(caption or "Photo")
     kind = "m-photo m-photo-large" if large else "m-photo"
@@ -65,7 +65,11 @@ def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:
 def photos(photo_ids: Sequence[str], *, caption: str = "") -> str:
     if not photo_ids:
         return ""
-    return f'<div class="m-photos">{"".join(photo(one, caption=caption) for one in photo_ids)}</div>'
+    return f'<div class="m-photos">{"".join(photo(photo_id, caption=caption) for photo_id in photo_ids)}</div>'
+
+
+def shortened(value: str) -> str:
+    return value if len(value) <= _MAX_QUOTE else value[: _MAX_QUOTE - 1].rstrip() + "…"
 
 
 def day(value: date) -> str:
@@ -73,7 +77,7 @@ def day(value: date) -> str:
 
 
 def day_name(value: date, today: date) -> str:
-    """Today and yesterday by name, other days by date; the year is told where it is another."""
+    """Returns "Today", "Yesterday" or the date, with the year if it is another year."""
     if value == today:
         return "Today"
     if value == today - timedelta(days=1):
@@ -82,7 +86,7 @@ def day_name(value: date, today: date) -> str:
 
 
 def moment(value: datetime) -> str:
-    """Day and time on the user's clock, as a `time` element."""
+    """Returns the local day and time as a `time` element."""
     local = value.astimezone()
     return f'<time datetime="{local.isoformat(timespec="seconds")}">{day(local)}, {local:%H:%M}</time>'
 

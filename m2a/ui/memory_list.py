@@ -1,4 +1,4 @@
-"""The list of what is remembered: the newest first under its day, or what a search found; and the subjects of it all."""
+"""The list of memories, newest first by day, or the results of a search; and the subjects that they are about."""
 
 from collections.abc import Container, Sequence
 from datetime import date, datetime
@@ -11,9 +11,9 @@ from m2a.ui.notices import memory_html
 from m2a.ui.sources import found_in_short
 
 PAGE = 30
-UNNAMED = 0  # in the place of a subject's number; no subject has it
+UNNAMED = 0  # used in place of a subject's id; no subject has it
 ELSE = "Everything else"
-# Of what subjects are, and of what memories tell.
+# The kinds of subjects and of memories, in the plural.
 KINDS: dict[ConceptKind | MemoryKind, str] = {
     "person": "people",
     "pet": "pets",
@@ -30,7 +30,7 @@ CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show eve
 
 
 def controls_html(by_photo: str) -> str:
-    """Heading, search, the button to search `by_photo`, and filters. They stay while the list below them changes."""
+    """Returns the heading, the search with its `by_photo` button, and the filters. They stay while the list changes."""
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
         f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and why · '
@@ -52,7 +52,7 @@ def controls_html(by_photo: str) -> str:
 
 
 def foot_html() -> str:
-    """Where a change is typed; it happens as a message of the chat."""
+    """Returns the form where a change is typed, which is sent as a message of the chat."""
     return (
         '<form class="m-tell" data-tell><label for="m2a-tell">Tell me a change</label><div>'
         '<input id="m2a-tell" name="text" maxlength="20000" autocomplete="off" aria-describedby="m2a-tell-where" '
@@ -65,9 +65,9 @@ def foot_html() -> str:
 
 
 def page_html(page: MemoryPage, start: int, corrected: Container[int], *, today: date, is_filtered: bool) -> str:
-    """A page of the list, with buttons to the pages before and after it; others correct those `corrected`."""
+    """Returns a page of the list, with buttons to the other pages. `corrected` are the memories that others correct."""
     if not page.total:
-        return _none_html("No memory fits these filters.") if is_filtered else _empty_html()
+        return _none_html("No memory matches these filters.") if is_filtered else _empty_html()
     groups = []
     for name, members in groupby(page.entries, key=lambda entry: _group(entry, today)):
         rows = "".join(row_html(entry, is_corrected=entry.memory_id in corrected) for entry in members)
@@ -78,15 +78,15 @@ def page_html(page: MemoryPage, start: int, corrected: Container[int], *, today:
 def hits_html(
     hits: Sequence[Hit], words: str, corrected: Container[int], about: str = "", *, is_kept_back: bool = False
 ) -> str:
-    """What a search found, best first, each with what found it; where nothing is near, that, and what is closest.
+    """Returns the hits, best first, each with how it was found. If none is near, it says so and shows the closest.
 
-    `about` is the subject that the search is limited to. `is_kept_back`: what is kept and not used says the words.
+    `about` is the subject that the search is limited to. `is_kept_back`: memories that are not used contain the words.
     """
     if is_kept_back and not any(hit.is_near for hit in hits):
-        return _none_html(f"What I know of “{words}” stands below: I keep it, and no answer uses it.")
-    what, way = (f"Nothing about {about}", _EVERYWHERE) if about else ("Nothing that I remember", CLEAR)
+        return _none_html(f"What I know about “{words}” is listed below: I keep it, but no answer uses it.")
+    subject, button = (f"Nothing about {about}", _EVERYWHERE) if about else ("Nothing that I remember", CLEAR)
     if not hits:
-        return _none_html(f"{what} matches “{words}”. Try other words, or fewer.", way)
+        return _none_html(f"{subject} matches “{words}”. Try other words, or fewer.", button)
     rows = "".join(
         row_html(hit.record, found_in_short(hit), is_corrected=hit.record.memory_id in corrected)
         for hit in hits
@@ -94,12 +94,12 @@ def hits_html(
     )
     if any(hit.is_near for hit in hits):
         return f'<h3>Best matches first</h3><ul class="m-memories">{rows}</ul>'
-    none = _none_html(f"{what} is close to “{words}”. Try other words, or see if one of these is it.", way)
+    none = _none_html(f"{subject} is close to “{words}”. Try other words, or see if one of these is it.", button)
     return f'{none}<h3>The closest I have</h3><ul class="m-memories">{rows}</ul>'
 
 
 def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date) -> str:
-    """What the memories are about, with how many there are and when the newest was told; one may be chosen."""
+    """Returns the subjects of the memories, with their counts and the time of the newest; one may be chosen."""
     if not subjects:
         return ""
     if about == UNNAMED:
@@ -110,20 +110,20 @@ def subjects_html(subjects: Sequence[Subject], about: int | None, *, today: date
 
 
 def summary_html(total: int, kept_back: int, last_updated: datetime | None, *, today: date) -> str:
-    """How much is known, how many memories are kept back from answers, and when it was last updated."""
+    """Returns the number of memories, how many of them answers do not use, and when the memory was last updated."""
     if last_updated is None:
         return ""
     updated = markup.day_name(last_updated.astimezone().date(), today)
     more = f", and {kept_back:,} that no answer uses" if kept_back else ""
-    known = f"{markup.plural(total, 'memory', 'memories')}{more}"
-    return f'<p class="m-known" role="status">{known} · Last updated: {updated}</p>'
+    counts = f"{markup.plural(total, 'memory', 'memories')}{more}"
+    return f'<p class="m-known" role="status">{counts} · Last updated: {updated}</p>'
 
 
 def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:
-    """What was changed last, as the chat tells it, each change with its Undo."""
-    told = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
-    told = told or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
-    return f'<div class="m-told" role="status" tabindex="-1" data-told="{reply_id}">{told}</div>'
+    """Returns the last changes, as the chat shows them, each with its Undo."""
+    lines = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
+    lines = lines or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
+    return f'<div class="m-told" role="status" tabindex="-1" data-told="{reply_id}">{lines}</div>'
 
 
 def _subject(subject: Subject, today: date, *, is_chosen: bool) -> str:
@@ -144,8 +144,8 @@ def _group(entry: MemoryEntry, today: date) -> str:
     return "Pinned" if entry.pinned_at else markup.day_name(entry.recorded_at.astimezone().date(), today)
 
 
-def row_html(entry: MemoryEntry, found: str = "", *, is_corrected: bool = False) -> str:
-    """A memory in a list, with what it rests on, when it was, whether a newer one corrects it, and what `found` it."""
+def row_html(entry: MemoryEntry, how_found: str = "", *, is_corrected: bool = False) -> str:
+    """Returns a memory as a row of a list: what it rests on, when it happened, whether it is corrected, and how it was found."""
     notes = [_RESTS_ON[entry.rests_on]]
     if is_corrected:
         notes.append("corrected since")
@@ -157,32 +157,32 @@ def row_html(entry: MemoryEntry, found: str = "", *, is_corrected: bool = False)
         notes.append(markup.plural(len(entry.photo_ids), "photo"))
     if entry.used_until:
         notes.append(f"until {markup.day(entry.used_until)}")
-    if found:
-        notes.append(found)
+    if how_found:
+        notes.append(how_found)
     photo = markup.photo(entry.photo_ids[0], caption=entry.caption) if entry.photo_ids else ""
     return f"<li>{photo}<div>{memory_link(entry)}<small>{markup.text(' · '.join(notes))}</small></div></li>"
 
 
 def pages_html(start: int, shown: int, total: int) -> str:
-    """Buttons to the pages before and after the one that is shown."""
+    """Returns the buttons to the previous and the next page; empty if there is only one page."""
     if total <= shown:
         return ""
 
-    def button(name: str, first: int, *, is_there: bool) -> str:
-        disabled = "" if is_there else " disabled"
+    def button(name: str, first: int, *, is_enabled: bool) -> str:
+        disabled = "" if is_enabled else " disabled"
         return (
             f'<button type="button" class="m-button" data-memory-act="page" data-start="{max(first, 0)}" '
             f'data-focus="{name}"{disabled}>{name}</button>'
         )
 
-    newer = button("Newer", start - PAGE, is_there=start > 0)
-    older = button("Older", start + PAGE, is_there=start + shown < total)
+    newer = button("Newer", start - PAGE, is_enabled=start > 0)
+    older = button("Older", start + PAGE, is_enabled=start + shown < total)
     where = f"<span>{start + 1:,}–{start + shown:,} of {total:,}</span>"
     return f'<nav class="m-pages" aria-label="Pages of the memory">{newer}{where}{older}</nav>'
 
 
-def _none_html(words: str, way: str = CLEAR) -> str:
-    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{way}</div>'
+def _none_html(words: str, button: str = CLEAR) -> str:
+    return f'<div class="m-empty"><p dir="auto">{markup.text(words)}</p>{button}</div>'
 
 
 def _empty_html() -> str:

@@ -1,4 +1,4 @@
-"""When memories are written: the form that sets it, and what the page sends of it."""
+"""The form that sets when memories are written, and the rule that it sends."""
 
 from typing import Any, get_args
 
@@ -15,7 +15,7 @@ _SAVED = '<div class="m-told" role="status">Saved. It applies from the next mess
 
 
 def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
-    """The form, and under it that it was saved."""
+    """Returns the form, and below it the notice that it was saved."""
     when = _choice("", "Right away", not rule.after_review) + _choice(
         "yes", "Ask me first: they wait under Review in Memory", rule.after_review
     )
@@ -35,11 +35,12 @@ def memory_rule_html(rule: MemoryRule, *, is_saved: bool = False) -> str:
 
 
 def rule_of(event: Any) -> MemoryRule:
-    """The rule that the form was sent with."""
-    sent = getattr(event, "never", [])
-    wanted = sent if isinstance(sent, list) else []
+    """Returns the rule that the form was sent with."""
+    value = getattr(event, "never", [])
+    never = value if isinstance(value, list) else []
     return MemoryRule(
-        getattr(event, "after_review", "") == "yes", frozenset(c for c in get_args(Category) if c in wanted)
+        getattr(event, "after_review", "") == "yes",
+        frozenset(category for category in get_args(Category) if category in never),
     )
 
 

@@ -1,5 +1,4 @@
-"""The quiet lines below an answer: what the memory kept, corrected, changed, forgot and brought back, what it did not, with
-buttons to have it otherwise, and what failed."""
+"""The quiet lines below an answer: how the memory changed, what it did not keep, and what failed, with buttons to change that."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -12,10 +11,10 @@ from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
     "forgotten": "I no longer find, show or use it, not even in our conversations. It is not erased from the disk.",
-    "asked": "You may want this forgotten; I was not sure. Until you choose, no answer uses what I ask about, or the words it "
-    "came from. If you forget one, I use the others again.",
+    "asked": "You may want this forgotten; I was not sure. Until you choose, no answer uses it, or the words it came from. If "
+    "you forget one, I use the others again.",
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
-    "pinned": "It stands first in the list of Memory, and goes along with every message to a language model.",
+    "pinned": "It comes first in the list of Memory, and is sent to the language model with every message.",
 }
 
 
@@ -29,21 +28,20 @@ def memory_html(
     reply_id: int | None = None,
     place: str = "m",
 ) -> str:
-    """One line per change, then what was not done. With the reply's id each has its button.
+    """Returns a line for each change, then what was not done. The lines get their buttons once there is a `reply_id`.
 
-    The ids of the lines begin with `place`: the page may tell the same in two places.
+    The ids of the lines begin with `place`, because the page may show the same lines in two places.
     """
-    told = _by_undo(changes)
-    last = {
-        recorded.changed.change: recorded.number for recorded in told if not recorded.undone
-    }  # of a kind; it has the note
-    lines = [_change(one, reply_id, place, note=last.get(one.changed.change) == one.number) for one in told]
-    lines += [_not_kept(one, reply_id) for one in not_kept]
-    lines += [_rejected(one, reply_id) for one in rejected]
+    shown_changes = _by_undo(changes)
+    last_of_kind = {recorded.changed.change: recorded.number for recorded in shown_changes if not recorded.undone}
+    noted = set(last_of_kind.values())
+    lines = [_change(recorded, reply_id, place, has_note=recorded.number in noted) for recorded in shown_changes]
+    lines += [_not_kept(refusal, reply_id) for refusal in not_kept]
+    lines += [_rejected(refusal, reply_id) for refusal in rejected]
     if unasked:
         were = "was" if unasked == 1 else "were"
-        what = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
-        lines.append(f'<li class="m-change m-not-kept"><div>{what}</div></li>')
+        sentence = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
+        lines.append(f'<li class="m-change m-not-kept"><div>{sentence}</div></li>')
     if waiting:
         lines.append(f'<li class="m-change m-not-kept"><div><strong>Not in my memory{_WAITING[waiting]}</div></li>')
     if not lines:
@@ -70,30 +68,32 @@ def failure_html(failure: Failed) -> str:
 
 
 def refusal_html(reason: str) -> str:
-    """A message that was not taken at all; its words are still in the box."""
+    """Returns the notice for a message that was not accepted; its words are still in the box."""
     why = f'<span dir="auto">{markup.text(reason)}</span>'
     return f'<div class="m-failure" role="alert"><strong>I could not accept this.</strong> {why}</div>'
 
 
 def _by_undo(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
-    """One for each Undo: memories that went in one act of forgetting come back together. That which still has words tells it."""
-    lines: dict[tuple[str, int], RecordedChange] = {}
-    for one in changes:
-        is_act = one.changed.change == "forgotten" and not one.undone and one.forgetting_id is not None
-        line = ("act", one.forgetting_id or 0) if is_act else ("change", one.number)
-        if line not in lines or lines[line].changed.previous is None:
-            lines[line] = one
-    return list(lines.values())
+    """Returns one change for each Undo. Memories forgotten together come back together; one that has words stands for all."""
+    changes_by_undo: dict[tuple[str, int], RecordedChange] = {}
+    for recorded in changes:
+        is_forgetting = (
+            recorded.changed.change == "forgotten" and not recorded.undone and recorded.forgetting_id is not None
+        )
+        key = ("forgetting", recorded.forgetting_id or 0) if is_forgetting else ("change", recorded.number)
+        if key not in changes_by_undo or changes_by_undo[key].changed.previous is None:
+            changes_by_undo[key] = recorded
+    return list(changes_by_undo.values())
 
 
-def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, note: bool) -> str:
+def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, has_note: bool) -> str:
     changed = recorded.changed
     anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
-    title, words = _told(changed)
-    said = (_NOTES.get(changed.change) if note else "") or _basis(changed.entry)
-    small = _along(recorded.taken_along) + (f" <small>{said}</small>" if said else "")
+    title, words = _described(changed)
+    note = (_NOTES.get(changed.change) if has_note else "") or _basis(changed.entry)
+    small = _along(recorded.taken_along) + (f" <small>{note}</small>" if note else "")
     about = changed.entry or changed.previous
     undo = _button("Keep it" if changed.change == "asked" else "Undo", "undo", reply_id, recorded.number, about=about)
     if changed.change == "asked" and about is not None:
@@ -111,12 +111,12 @@ def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, note:
 def _along(count: int) -> str:
     if not count:
         return ""
-    which = "The memory" if count == 1 else f"The {count} memories"
-    return f" <small>{which} that corrected it went with it.</small>"
+    memories = "The memory" if count == 1 else f"The {count} memories"
+    return f" <small>{memories} that corrected it went with it.</small>"
 
 
 def _erase(recorded: RecordedChange, reply_id: int | None) -> str:
-    """A button for what was forgotten, which is still on the disk."""
+    """Returns the button that erases what was forgotten, which is still on the disk."""
     if reply_id is None or recorded.forgetting_id is None:
         return ""
     words = recorded.changed.previous
@@ -125,17 +125,17 @@ def _erase(recorded: RecordedChange, reply_id: int | None) -> str:
 
 
 def _basis(entry: MemoryEntry | None) -> str:
-    """What a memory rests on, where that is not what the user said."""
+    """Returns what a memory rests on, unless the user said it."""
     return RESTS_ON[entry.rests_on] if entry and entry.rests_on in ("agreed", "shown") else ""
 
 
-def _told(changed: MemoryChanged) -> tuple[str, str]:
+def _described(changed: MemoryChanged) -> tuple[str, str]:
     entry, previous = _words_of(changed.entry), _words_of(changed.previous)
     match changed.change:
         case "added":
             return "Remembered", entry
         case "corrected":
-            part = f" <small>This corrects what you said before, which is kept too: {_within(changed.previous)}</small>"
+            part = f" <small>This corrects what you said before, which I also keep: {_within(changed.previous)}</small>"
             return "Corrected", f"<ins>{entry}</ins>{part if previous else ''}"
         case "replaced":
             before = f"<del>{previous}</del> <span aria-hidden='true'>→</span> " if previous else ""
@@ -177,50 +177,50 @@ def _undone(changed: MemoryChanged) -> str:
 
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
-    kept = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
+    sentence = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
     replace = _button("Replace it", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
-    return f"<div>{kept}</div>{replace}"
+    return f"<div>{sentence}</div>{replace}"
 
 
-def _not_kept(one: NotKept, reply_id: int | None) -> str:
-    title, name = _HELD[one.held]
-    act = "" if one.number is None else _button(name, "insist", reply_id, one.number, label=one.text)
-    if act and one.held == "review":
-        act = f'<span class="m-pair">{act}{_review_button("Reject", "reject", one, reply_id)}</span>'
-    if one.held == "category":
-        act = f'<span class="m-pair m-below">{act}{_erase_message(one, reply_id)}</span>'
-    words = markup.text(one.text)
-    reason = f' <small dir="auto">{markup.text(one.reason)}</small>' if one.reason else ""
-    reason += f" <small>{STAYS}</small>" if one.held == "category" else ""
-    said = f'<strong>{title}</strong> <span dir="auto">{words}</span>{reason}'
-    return f'<li class="m-change m-not-kept"><div>{said}</div>{act}</li>'
+def _not_kept(refusal: NotKept, reply_id: int | None) -> str:
+    title, name = _HELD[refusal.held]
+    act = "" if refusal.number is None else _button(name, "insist", reply_id, refusal.number, label=refusal.text)
+    if act and refusal.held == "review":
+        act = f'<span class="m-pair">{act}{_review_button("Reject", "reject", refusal, reply_id)}</span>'
+    if refusal.held == "category":
+        act = f'<span class="m-pair m-below">{act}{_erase_message(refusal, reply_id)}</span>'
+    words = markup.text(refusal.text)
+    reason = f' <small dir="auto">{markup.text(refusal.reason)}</small>' if refusal.reason else ""
+    reason += f" <small>{STAYS}</small>" if refusal.held == "category" else ""
+    line = f'<strong>{title}</strong> <span dir="auto">{words}</span>{reason}'
+    return f'<li class="m-change m-not-kept"><div>{line}</div>{act}</li>'
 
 
-def _rejected(one: NotKept, reply_id: int | None) -> str:
-    said = f'<strong>Rejected</strong> <span dir="auto">{markup.text(one.text)}</span> <small>{STAYS}</small>'
-    acts = _review_button("Undo", "reopen", one, reply_id) + _erase_message(one, reply_id)
-    return f'<li class="m-change m-not-kept"><div>{said}</div><span class="m-pair m-below">{acts}</span></li>'
+def _rejected(refusal: NotKept, reply_id: int | None) -> str:
+    line = f'<strong>Rejected</strong> <span dir="auto">{markup.text(refusal.text)}</span> <small>{STAYS}</small>'
+    acts = _review_button("Undo", "reopen", refusal, reply_id) + _erase_message(refusal, reply_id)
+    return f'<li class="m-change m-not-kept"><div>{line}</div><span class="m-pair m-below">{acts}</span></li>'
 
 
-def _erase_message(one: NotKept, reply_id: int | None) -> str:
-    """A button for the message behind it; nothing while the turn still runs."""
-    if reply_id is None or one.said_in is None:
+def _erase_message(refusal: NotKept, reply_id: int | None) -> str:
+    """Returns the button that erases the message it came from; empty while the turn is running."""
+    if reply_id is None or refusal.said_in is None:
         return ""
-    label = f"Erase the message… {one.text}"
-    return erase_button("message", one.said_in, "Erase the message…", label=label, style="m-act")
+    label = f"Erase the message… {refusal.text}"
+    return erase_button("message", refusal.said_in, "Erase the message…", label=label, style="m-act")
 
 
-def _review_button(name: str, act: str, one: NotKept, reply_id: int | None) -> str:
-    """A button of the review; nothing while the turn still runs."""
-    if reply_id is None or one.number is None:
+def _review_button(name: str, act: str, refusal: NotKept, reply_id: int | None) -> str:
+    """Returns a button of the review; empty while the turn is running."""
+    if reply_id is None or refusal.number is None:
         return ""
     return (
-        f'<button type="button" class="m-act" data-review="{act}" data-reply="{reply_id}" data-number="{one.number}" '
-        f'aria-label="{markup.text(f"{name}: {one.text}")}">{name}</button>'
+        f'<button type="button" class="m-act" data-review="{act}" data-reply="{reply_id}" data-number="{refusal.number}" '
+        f'aria-label="{markup.text(f"{name}: {refusal.text}")}">{name}</button>'
     )
 
 
-# By whom a memory was held: what the line says, and its button.
+# What held a memory back: the title of the line, and the label of its button.
 _HELD: dict[Held, tuple[str, str]] = {
     "check": ("Not done", "Do it anyway"),
     "category": ("Not kept", "Keep it anyway"),
@@ -238,14 +238,14 @@ def _button(
     label: str = "",
     memory_id: int | None = None,
 ) -> str:
-    """A button of the page's script; nothing while the turn still runs, when there is no reply to name yet."""
+    """Returns a button; empty while the turn is running, because there is no reply to refer to yet."""
     if reply_id is None:
         return ""
-    what = label or (about.text or about.caption if about else "")
-    named = f' aria-label="{markup.text(f"{name}: {what}")}"' if what else ""
+    subject = label or (about.text or about.caption if about else "")
+    aria = f' aria-label="{markup.text(f"{name}: {subject}")}"' if subject else ""
     memory = f' data-memory="{memory_id}"' if memory_id is not None else ""
     return (
-        f'<button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{named}>'
+        f'<button type="button" class="m-act" data-act="{act}" data-reply="{reply_id}" data-number="{number}"{memory}{aria}>'
         f"{name}</button>"
     )
 
@@ -255,5 +255,5 @@ def _words_of(entry: MemoryEntry | None) -> str:
 
 
 def _within(entry: MemoryEntry | None) -> str:
-    """The same within a sentence."""
+    """Returns the same words for use in a sentence."""
     return markup.wording(entry.text or entry.caption or "a photo") if entry else ""

@@ -1,4 +1,4 @@
-"""One memory with all that belongs to it: what it rests on, what it was before, and what can be done with it."""
+"""One memory with everything that belongs to it: its evidence, its earlier versions, and what can be done with it."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ CHANGES: dict[EntryChange, str] = {
     "expired": "Expired",
 }
 
-# Who changed it and why, as it is said to the user.
+# Who changed it and why, in words for the user.
 _WHO = {"the user": " by you", "offline rules": " by M2A, without a language model"}
 _WHYS: Mapping[Reason, str] = {
     "the user said so": "You said so.",
@@ -39,7 +39,7 @@ _WHYS: Mapping[Reason, str] = {
 
 
 def opened_html(opened: OpenedMemory) -> str:
-    """The memory as a page of the panel."""
+    """Returns the memory as a page of the panel."""
     entry = opened.entry
     acts = kept_back_html(opened.kept_back) if opened.kept_back else _acts(entry)
     caption = f'<p class="m-caption" dir="auto">{markup.text(entry.caption)}</p>' if entry.caption else ""
@@ -54,12 +54,12 @@ def opened_html(opened: OpenedMemory) -> str:
 
 
 def gone_html() -> str:
-    """In the place of a memory that was forgotten, undone or erased, or never was."""
+    """Returns the page for a memory that was forgotten, undone or erased, or that never existed."""
     return (
         '<section class="m-opened" data-opened="0" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
-        '<h2 tabindex="-1">This memory is no longer there.</h2>'
-        '<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten can be brought back; what was erased is '
+        '<h2 tabindex="-1">This memory no longer exists.</h2>'
+        '<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten can be brought back. What was erased is '
         f'gone for good.</p><button type="button" class="m-button" data-memory-act="about" data-kept="{FORGOTTEN}" '
         'data-focus="kept-forgotten">Show what was forgotten</button></section>'
     )
@@ -82,7 +82,7 @@ def _facts(opened: OpenedMemory) -> str:
 
 
 def _acts(entry: MemoryEntry) -> str:
-    """What can be done with a memory: one that holds is edited or forgotten, an older version brought back."""
+    """Returns the buttons for a memory: a current one can be edited or forgotten, an older version brought back."""
     number = entry.memory_id
     if entry.superseded_by is not None:
         restore = f'<button type="button" class="m-button" data-memory-act="restore" data-of="{number}">'
@@ -105,14 +105,14 @@ def _acts(entry: MemoryEntry) -> str:
 
 
 def _near(opened: OpenedMemory) -> str:
-    """The memories that this one corrects, that correct it, or that took its place."""
+    """Returns links to the memories that this one corrects, that correct it, or that replaced it."""
     lines = []
     if opened.successor is not None:
         lines.append(f"No longer current. Replaced by: {memory_link(opened.successor)}")
     if opened.corrects is not None:
         lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
-    along = "<small>If you forget this one, or ask me not to mention it, that one goes with it.</small>"
-    lines += [f"A part of it is corrected by: {memory_link(one)} {along}" for one in opened.corrections]
+    note = "<small>If you forget this one, or ask me not to mention it, that one goes with it.</small>"
+    lines += [f"A part of it is corrected by: {memory_link(correction)} {note}" for correction in opened.corrections]
     return "".join(f'<p class="m-near">{line}</p>' for line in lines)
 
 
@@ -124,22 +124,22 @@ def _evidence(opened: OpenedMemory) -> str:
     more = opened.evidence_count - len(opened.evidence)
     if more > 0:
         quotes += f'<p class="m-nothing">and {markup.plural(more, "further message")} of the same conversation.</p>'
-    quotes = quotes or '<p class="m-nothing">Its words are no longer there.</p>'
+    quotes = quotes or '<p class="m-nothing">The words that it came from no longer exist.</p>'
     return f"<h3>Where this comes from</h3>{quotes}"
 
 
 def _versions(opened: OpenedMemory) -> str:
     if not opened.versions:
         return ""
-    items = "".join(_version(one) for one in opened.versions)
+    items = "".join(map(_version, opened.versions))
     return f'<h3>Earlier versions</h3><ul class="m-versions">{items}</ul>'
 
 
 def _version(entry: MemoryEntry) -> str:
-    told = markup.day(entry.recorded_at.astimezone())
+    recorded_on = markup.day(entry.recorded_at.astimezone())
     restore = f'<button type="button" class="m-act" data-memory-act="restore" data-of="{entry.memory_id}"'
-    named = f' aria-label="{markup.text(f"Use this version again: {entry.text}")}"'
-    return f"<li><div>{memory_link(entry)}<small>told on {told}</small></div>{restore}{named}>Restore</button></li>"
+    aria_label = f' aria-label="{markup.text(f"Use this version again: {entry.text}")}"'
+    return f"<li><div>{memory_link(entry)}<small>told on {recorded_on}</small></div>{restore}{aria_label}>Restore</button></li>"
 
 
 def _history(opened: OpenedMemory) -> str:
@@ -152,7 +152,7 @@ def _history(opened: OpenedMemory) -> str:
 
 
 def _row(row: HistoryRow) -> str:
-    told = next((told for reason, told in _WHYS.items() if reason == row.why), row.why)
-    why = f' <small dir="auto">{markup.text(told)}</small>' if told else ""
+    reason = next((words for reason, words in _WHYS.items() if reason == row.why), row.why)
+    why = f' <small dir="auto">{markup.text(reason)}</small>' if reason else ""
     who = _WHO.get(row.who, f" by <bdi>{markup.text(row.who)}</bdi>")
     return f"<li>{markup.moment(row.changed_at)}: {CHANGES[row.change]}{who}.{why}</li>"

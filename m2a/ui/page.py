@@ -1,6 +1,6 @@
-"""The page: a side bar that names the places, the chat, the memory beside it, and the settings.
+"""The page: the side bar with its places, the chat, the memory beside it, and the settings.
 
-A new place gets a panel of its own with `build` and `connect`, and a line in `_PLACES`.
+A new place gets its own panel with `build` and `connect`, and a line in `_PLACES`.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from m2a.ui.settings_panel import SettingsPanel
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-# The page has it from its beginning too; here it stands behind Gradio's own styles, and so wins.
+# The page already loads it at its start; this link comes after Gradio's styles and so overrides them.
 HEAD = '<link rel="stylesheet" href="/m2a/page.css">'
 
 _PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
@@ -34,7 +34,7 @@ element.addEventListener('click', (click) => {
 
 
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
-    """The Gradio application; `uploads` is the private folder in which Gradio keeps files until they are sent."""
+    """Returns the Gradio application. `uploads` is the private folder where Gradio keeps files until they are sent."""
     page: gr.Blocks
     chat, memory, settings = ChatPanel(assistant, uploads), MemoryPanel(assistant), SettingsPanel(assistant)
     erasing = ErasePanel(assistant)
@@ -45,7 +45,7 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
             with gr.Column(elem_id="m2a-side", scale=0, min_width=0):
                 new = gr.HTML(brand_html(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
                 chat.build_conversations()
-                # Asked anew at each load of the page: what the model can do is found out while one talks to it.
+                # Written again at each load of the page: what the model can do is learned while it is used.
                 foot = gr.HTML(
                     lambda: foot_html(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None
                 )
@@ -65,10 +65,10 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     return page
 
 
-def brand_html(here: str = "") -> str:
-    """The head of the side bar, with the place marked that is open; the page's script marks it where none is named."""
+def brand_html(open_place: str = "") -> str:
+    """Returns the head of the side bar. The open place is marked; if none is given, the page's script marks it."""
     places = "".join(
-        f'<li><a href="{address}" data-place="{place}"{_MARK if place == here else ""}>{name}</a></li>'
+        f'<li><a href="{address}" data-place="{place}"{_MARK if place == open_place else ""}>{name}</a></li>'
         for place, name, address in _PLACES
     )
     return (
@@ -81,7 +81,7 @@ def brand_html(here: str = "") -> str:
 
 
 def foot_html(assistant: "Assistant") -> str:
-    """The foot of the side bar."""
+    """Returns the foot of the side bar."""
     return (
         welcome.model_html(assistant.settings.chat_model, assistant.chat_model_sentences())
         + '<button type="button" class="m-theme" data-theme-toggle>Theme: system</button>'

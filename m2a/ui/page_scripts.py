@@ -1,6 +1,6 @@
-"""The page's own scripts: the modules of `assets/page`, under an address that changes with any of them.
+"""The page's own scripts: the modules in `assets/page`, at an address that changes when any of them changes.
 
-So a browser may keep them, and never has some of one version and some of another.
+So a browser can cache them, and never mixes two versions.
 """
 
 from hashlib import sha256
@@ -13,13 +13,13 @@ from m2a.ui.welcome import ASSETS
 
 _FOLDER = ASSETS / "page"
 _MODULES = sorted(_FOLDER.glob("*.js"))
-ADDRESS = f"/m2a/page-{sha256(b''.join(one.read_bytes() for one in _MODULES)).hexdigest()[:16]}"
+ADDRESS = f"/m2a/page-{sha256(b''.join(module.read_bytes() for module in _MODULES)).hexdigest()[:16]}"
 
 
 def script_tags() -> str:
-    """The tags that load the scripts. All are named, so that a browser asks for them at once and not one after another."""
-    named = "".join(f'<link rel="modulepreload" href="{ADDRESS}/{one.name}">' for one in _MODULES)
-    return f'{named}<script type="module" src="{ADDRESS}/page.js"></script>'
+    """Returns the tags that load the scripts. They name every module, so that a browser requests all of them at once."""
+    preloads = "".join(f'<link rel="modulepreload" href="{ADDRESS}/{module.name}">' for module in _MODULES)
+    return f'{preloads}<script type="module" src="{ADDRESS}/page.js"></script>'
 
 
 class PageScripts(StaticFiles):

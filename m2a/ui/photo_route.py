@@ -1,4 +1,4 @@
-"""Photos by our own route: only their owner gets them, as what they are, and no shared cache keeps them."""
+"""The routes that return photos to their owner only; no shared cache keeps them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -20,31 +20,31 @@ _HEADERS = {
 
 
 def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> APIRouter:
-    """`/photos/{photo_id}` and its thumbnail. Another owner's photo is as unknown as one that never was: 404."""
+    """Returns the routes `/photos/{photo_id}` and `…/thumbnail`. They answer 404 for another owner's photo, too."""
     router = APIRouter(prefix="/photos")
 
     @router.get("/{photo_id}")
     def photo(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
-        held = assistant.temporary_chats.holding(owner, photo_id)
-        return _shown((held or assistant.memory(owner)).photos.data, photo_id, is_temporary=held is not None)
+        bank = assistant.temporary_chats.holding(owner, photo_id)
+        return _response((bank or assistant.memory(owner)).photos.data, photo_id, is_temporary=bank is not None)
 
     @router.get("/{photo_id}/thumbnail")
     def thumbnail(photo_id: str, owner: Annotated[str, Depends(owner_of)]) -> Response:
-        held = assistant.temporary_chats.holding(owner, photo_id)
-        return _shown((held or assistant.memory(owner)).photos.thumbnail, photo_id, is_temporary=held is not None)
+        bank = assistant.temporary_chats.holding(owner, photo_id)
+        return _response((bank or assistant.memory(owner)).photos.thumbnail, photo_id, is_temporary=bank is not None)
 
     @router.delete("/cached", status_code=204)
     def drop_cached(owner: Annotated[str, Depends(owner_of)]) -> Response:
-        """After an erasure the page asks for this: the browser drops what it cached of this host, photos among it."""
+        """Makes the browser clear its cache of this host, photos included; the page requests this after an erasure."""
         return Response(status_code=204, headers={"Clear-Site-Data": '"cache"'})
 
     return router
 
 
-def _shown(load: Callable[[str], bytes], photo_id: str, *, is_temporary: bool) -> Response:
-    """What was stored, or nothing: a file that is missing, was altered or is a link is not served.
+def _response(load: Callable[[str], bytes], photo_id: str, *, is_temporary: bool) -> Response:
+    """Returns the stored photo. A missing file, an altered one or a link is not served.
 
-    A photo of a temporary chat is in no cache either, the browser's included.
+    Not even the browser caches a photo of a temporary chat.
     """
     headers = _HEADERS | {"Cache-Control": "no-store"} if is_temporary else _HEADERS
     try:

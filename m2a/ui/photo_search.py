@@ -1,4 +1,4 @@
-"""The search in the memory by a photo: one of the memory's own, or a picture that is shown for that and kept nowhere."""
+"""The search of the memory by photo: by a stored one, or by a picture that is used for the search and not kept."""
 
 import base64
 import binascii
@@ -9,27 +9,26 @@ import gradio as gr
 from m2a.types import MemoryEntry
 from m2a.ui import markup
 from m2a.ui.memory_list import CLEAR, row_html
+from m2a.ui.plain_words import page_error
 
-_LARGEST = 2_000_000  # characters; the page's script makes a picture small before it sends it
+_MAX_LENGTH = 2_000_000  # characters; the page's script reduces a picture before it sends it
 
 
 def photo_of(event: gr.EventData) -> str | bytes | None:
-    """The id of a stored photo, or the bytes of a picture, that a search goes by; None where it goes by neither."""
-    stored, picture = getattr(event, "photo", None), getattr(event, "picture", None)
-    if isinstance(stored, str) and stored:
-        return stored
+    """Returns the id of the stored photo, or the bytes of the picture, to search by; None for a search without either."""
+    photo_id, picture = getattr(event, "photo", None), getattr(event, "picture", None)
+    if isinstance(photo_id, str) and photo_id:
+        return photo_id
     if picture is None:
         return None
     try:
-        return base64.b64decode(str(picture)[:_LARGEST], validate=True)
+        return base64.b64decode(str(picture)[:_MAX_LENGTH], validate=True)
     except binascii.Error:
-        raise gr.Error(
-            "This picture cannot be read here; choose a JPEG, PNG or WebP.", title="M2A", print_exception=False
-        ) from None
+        raise page_error("This picture cannot be read. Choose a JPEG, PNG or WebP.") from None
 
 
 def near_html(entries: Sequence[MemoryEntry]) -> str:
-    """The memories that were found by a photo, the nearest first."""
+    """Returns the memories found by a photo, nearest first."""
     if not entries:
         return f'<div class="m-empty"><p>I have no memory with a photo like this one.</p>{CLEAR}</div>'
     rows = "".join(row_html(entry) for entry in entries)
@@ -37,7 +36,7 @@ def near_html(entries: Sequence[MemoryEntry]) -> str:
 
 
 def button_html() -> str:
-    """Where a picture is chosen."""
+    """Returns the button that chooses a picture."""
     return (
         '<label class="m-button m-by-photo">By photo'
         '<input type="file" accept="image/*" data-find-photo aria-label="Search by a photo"></label>'
@@ -45,7 +44,7 @@ def button_html() -> str:
 
 
 def like_html(entry: MemoryEntry) -> str:
-    """Leads from a memory to those with photos like its own."""
+    """Returns the button that finds memories with photos like this memory's."""
     if not entry.photo_ids:
         return ""
     return (

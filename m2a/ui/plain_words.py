@@ -1,4 +1,4 @@
-"""What a user reads when a handler breaks: one sentence, never a traceback."""
+"""What a user reads when a handler fails: one sentence, never a traceback."""
 
 import inspect
 import logging
@@ -18,12 +18,12 @@ UNEXPECTED = "Something went wrong inside M2A; the details are in the terminal w
 
 
 def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """The same handler; an error is shown as one sentence, and logged where it is unexpected."""
+    """Returns the handler with its errors shown as one sentence, and logged if unexpected."""
     if inspect.isasyncgenfunction(handler):
 
         @wraps(handler)
         async def stream(*inputs: Any) -> AsyncIterator[Any]:
-            with _plainly():
+            with _errors_in_plain_words():
                 async for output in handler(*inputs):
                     yield output
 
@@ -33,21 +33,26 @@ def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:
 
         @wraps(handler)
         async def run(*inputs: Any) -> Any:
-            with _plainly():
+            with _errors_in_plain_words():
                 return await handler(*inputs)
 
         return run
 
     @wraps(handler)
     def call(*inputs: Any) -> Any:
-        with _plainly():
+        with _errors_in_plain_words():
             return handler(*inputs)
 
     return call
 
 
+def page_error(sentence: str) -> gr.Error:
+    """Returns the error that the page shows as a notice."""
+    return gr.Error(escaped(sentence), title="M2A", print_exception=False)
+
+
 def sentence_for(error: Exception) -> str:
-    """What the user reads of the error; one that nobody foresaw is logged."""
+    """Returns the sentence that the user reads. An unexpected error is logged."""
     sentence = sentence_of(error)
     if sentence is None:
         _log.error("A handler of the page failed: %s", place_of(error))
@@ -55,10 +60,10 @@ def sentence_for(error: Exception) -> str:
 
 
 @contextmanager
-def _plainly() -> Iterator[None]:
+def _errors_in_plain_words() -> Iterator[None]:
     try:
         yield
     except gr.Error:
         raise
-    except Exception as error:  # whatever broke, Gradio would show its words, and its traceback in the log
-        raise gr.Error(escaped(sentence_for(error)), title="M2A", print_exception=False) from None
+    except Exception as error:  # Gradio would show the error's message, and log its traceback
+        raise page_error(sentence_for(error)) from None

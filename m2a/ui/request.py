@@ -1,4 +1,4 @@
-"""What a handler can trust in a request: who is logged in, and the numbers that a click names."""
+"""What a handler can trust in a request: who is logged in, and the numbers that a click sends."""
 
 import gradio as gr
 
@@ -6,25 +6,31 @@ from m2a.types.errors import UserError
 
 
 class NoSuchThingError(UserError, LookupError):
-    """A click names what the page's own script does not send, or what is not there any more."""
+    """A click sends something that the page's own script does not send, or names something that no longer exists."""
 
 
 def owner_of(request: gr.Request) -> str:
-    """The owner whom the login found; the page has no other way to one."""
+    """Returns the owner that is logged in. The page learns the owner in no other way."""
     if not request.username:
         raise gr.Error("Please log in again.", print_exception=False)
     return request.username
 
 
 def numbers_of(event: gr.EventData, *names: str) -> list[int]:
-    """The numbers that a click names. Raises `NoSuchThingError` for what the page's own script does not send."""
-    sent = [getattr(event, name, None) for name in names]
-    numbers = [number for number in sent if type(number) is int and 0 <= number < 2**53]
+    """Returns the numbers that a click sends. Raises `NoSuchThingError` for values that the page's own script does not send."""
+    values = [getattr(event, name, None) for name in names]
+    numbers = [number for number in values if type(number) is int and 0 <= number < 2**53]
     if len(numbers) < len(names):
-        raise NoSuchThingError("This is no longer there; please reload the page.")
+        raise NoSuchThingError("This no longer exists; please reload the page.")
     return numbers
 
 
 def number_of(event: gr.EventData, name: str) -> int:
-    """Returns the one number that a click names. Raises like `numbers_of`."""
+    """Returns one number that a click sends. Raises like `numbers_of`."""
     return numbers_of(event, name)[0]
+
+
+def record_id_in(value: object) -> int | None:
+    """Returns the id of a message or a memory that an address or a link names; None for anything else."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

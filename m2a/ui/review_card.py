@@ -1,4 +1,4 @@
-"""The review, as HTML: how much waits, and the memory that is to be decided on."""
+"""The review, as HTML: how many memories wait, and the one to decide on."""
 
 from m2a.sentences import STAYS
 from m2a.types import HeldMemory, Review
@@ -9,13 +9,13 @@ from m2a.ui.evidence import quote_html
 _WHY = {"review": "Waiting for your review", "category": "Not kept", "check": "Not kept: it did not pass the check"}
 
 
-def review_html(review: Review, *, asked: bool) -> str:
-    """Closed it tells how much waits; open it shows one memory, and where it is set when memories are written.
+def review_html(review: Review, *, is_requested: bool) -> str:
+    """Returns the review. Closed, it shows how many memories wait; open, it shows one, and links to the setting for it.
 
-    `asked` is whether the user asked for what is shown, such as by a decision.
+    `is_requested`: the user's own click, such as a decision, led to what is shown.
     """
     card = _card(review, review.memory) if review.memory else '<p class="m-nothing">Nothing to review.</p>'
-    mark = " data-asked" if asked else ""
+    mark = " data-asked" if is_requested else ""
     rule = '<a href="/?settings=" data-place="settings" data-at="m2a-set-rule">Choose when memories are saved</a>'
     return (
         f'<details class="m-details m-review" data-key="review" data-waiting="{review.waiting}"{mark}>'
@@ -25,11 +25,11 @@ def review_html(review: Review, *, asked: bool) -> str:
 
 
 def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
-    """Says that a memory was rejected, with an Undo; `memory` is what was shown in its place before."""
-    is_it = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
-    words = markup.text(memory.change.draft.text) if memory and is_it else "It is not remembered."
-    said = memory.said if memory and is_it else None
-    erase = erase_button("message", said.message_id, "Erase the message…", style="m-act") if said else ""
+    """Returns the notice that a memory was rejected, with an Undo; `memory` is the one that was shown."""
+    is_same = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
+    words = markup.text(memory.change.draft.text) if memory and is_same else "It is not remembered."
+    message = memory.said if memory and is_same else None
+    erase = erase_button("message", message.message_id, "Erase the message…", style="m-act") if message else ""
     return (
         '<div class="m-told"><ul class="m-changes"><li class="m-change m-not-kept"><div><strong>Rejected</strong> '
         f'<span dir="auto">{words}</span><small>{STAYS}</small></div>'
@@ -39,8 +39,8 @@ def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
 
 
 def gone_html() -> str:
-    """In the place of that, where what was rejected is not there any more."""
-    return '<div class="m-told"><p role="status">This has been erased since then; nothing brings it back.</p></div>'
+    """Returns the notice for a rejected memory that no longer exists."""
+    return '<div class="m-told"><p role="status">This has been erased since then. Nothing brings it back.</p></div>'
 
 
 def _count(review: Review) -> str:
@@ -54,23 +54,23 @@ def _count(review: Review) -> str:
 
 def _card(review: Review, memory: HeldMemory) -> str:
     place, change = memory.place, memory.change
-    of = f'data-reply="{place.reply_id}" data-number="{place.number}"'
+    ids = f'data-reply="{place.reply_id}" data-number="{place.number}"'
     reason = f'<p class="m-when" dir="auto">{markup.text(memory.reason)}</p>' if memory.reason else ""
     before = f"<del>{markup.text(memory.previous.text)}</del> " if memory.previous else ""
     keep = "Keep it" if place.held == "review" else "Keep it anyway"
     buttons = "".join(
-        f'<button type="button" class="m-button" data-review="{act}" {of} aria-keyshortcuts="{key}" '
+        f'<button type="button" class="m-button" data-review="{act}" {ids} aria-keyshortcuts="{key}" '
         f'title="{name} (key {key.upper()})">{name}</button>'
         for act, name, key in (("keep", keep, "k"), ("reject", "Reject", "r"), ("skip", "Skip", "s"))
     )
     return (
-        f'<section class="m-review-card" tabindex="-1" {of} aria-label="Memory {review.position} of '
+        f'<section class="m-review-card" tabindex="-1" {ids} aria-label="Memory {review.position} of '
         f'{review.waiting + review.refused}"><p class="m-when">{review.position} of {review.waiting + review.refused} · '
         f'{_WHY[place.held]}</p>{reason}<p class="m-memory" dir="auto">{before}{markup.text(change.draft.text)}</p>'
         f"{markup.photos(change.draft.photo_ids)}{quote_html(memory.said) if memory.said else ''}"
         f'<div class="m-acts">{buttons}<details class="m-details m-edit" data-key="review-{place.reply_id}-{place.number}">'
         '<summary class="m-button" aria-keyshortcuts="e" title="Edit (key E)">Edit</summary>'
-        f"<form data-review-edit {of}><label>What I remember"
+        f"<form data-review-edit {ids}><label>What I remember"
         f'<textarea name="text" rows="3" maxlength="20000" dir="auto">{markup.text(change.draft.text)}</textarea></label>'
         "<small>Saved as something you said today.</small>"
         f'<div class="m-edit-acts"><button class="m-button">Save and keep</button>{markup.CANCEL}</div></form></details>'

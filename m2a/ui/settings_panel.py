@@ -1,7 +1,7 @@
-"""The place of settings: thin handlers between the page, the assistant and the functions that write HTML.
+"""The settings: thin handlers between the page, the assistant and the functions that write HTML.
 
-A further section gets a part of its own in `build` and a line in `_shown`. Models, index and mending belong to the user of
-this computer, whoever else may log in one day.
+A new section gets its own part in `build` and a line in `_outputs`. Only the user of this computer may change the model, rebuild
+the index and repair the data, whoever else may log in one day.
 """
 
 from collections.abc import AsyncIterator
@@ -19,16 +19,16 @@ from m2a.ui.health_view import health_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.memory_rule_form import memory_rule_html, rule_of
 from m2a.ui.notices import memory_html
-from m2a.ui.plain_words import sentence_for
+from m2a.ui.plain_words import page_error, sentence_for
 from m2a.ui.request import numbers_of, owner_of
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 DAYS = 30
-LONGEST_NAME = 20_000
+MAX_NAME_LENGTH = 20_000
 
-# The page's script hands every click and form of the place in here, as an event with the name of what it asks for.
+# The page's script sends every click and form of the settings as an event with one of these names.
 _EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex", "cancel"]
 _EVENTS += ["look", "mend", "dismiss", "undo"]
 
@@ -56,44 +56,45 @@ class SettingsPanel:
 
     def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> list[Any]:
         """Returns the events after which another language model may be in use."""
-        shown = [self.connection, self.rule, self.costs, self.data, self.health]
-        told, upkept, found = [self.connected, *shown], [self.report, self.data], [self.health, self.notice]
-        connect(page.load, self.on_load, outputs=shown)
+        section_parts = [self.connection, self.rule, self.costs, self.data, self.health]
+        connection_parts, data_parts = [self.connected, *section_parts], [self.report, self.data]
+        health_parts = [self.health, self.notice]
+        connect(page.load, self.on_load, outputs=section_parts)
         events = self.connection
-        connect(events.show, self.on_show, outputs=[*shown, self.connected, self.report, self.notice])
+        connect(events.show, self.on_show, outputs=[*section_parts, self.connected, self.report, self.notice])
         connect(events.rule, self.on_rule, outputs=self.rule)
         connect(events.cancel, self.on_cancel)
-        connect(events.dismiss, self.on_dismiss, outputs=found)
+        connect(events.dismiss, self.on_dismiss, outputs=health_parts)
         connected = [
-            connect(event, handler, outputs=told, trigger_mode="once")
+            connect(event, handler, outputs=connection_parts, trigger_mode="once")
             for event, handler in ((events.connect, self.on_connect), (events.offline, self.on_offline))
         ]
         for event, handler, outputs in (
-            (events.verify, self.on_verify, upkept),
-            (events.repair, self.on_repair, upkept),
-            (events.reindex, self.on_reindex, upkept),
-            (events.look, self.on_look, found),
+            (events.verify, self.on_verify, data_parts),
+            (events.repair, self.on_repair, data_parts),
+            (events.reindex, self.on_reindex, data_parts),
+            (events.look, self.on_look, health_parts),
         ):
             connect(event, handler, outputs=outputs, trigger_mode="once")
         for event, act in ((events.mend, self.on_mend), (events.undo, self.on_undo)):
-            done = connect(event, act, outputs=found)  # what was mended shows in the other places too
+            done = connect(event, act, outputs=health_parts)  # the change shows in the chat and the memory, too
             connect(done.then, chat.on_change, [chat.current, chat.shown], chat.parts)
             connect(done.then, memory.on_change, memory.view, memory.parts)
         return connected
 
     def on_load(self, request: gr.Request) -> list[Any]:
-        """Fills the place where the address names it."""
+        """Fills the settings if the address names them."""
         owner = owner_of(request)
-        return self._shown(owner) if "settings" in request.query_params else [gr.skip()] * 5
+        return self._outputs(owner) if "settings" in request.query_params else [gr.skip()] * 5
 
     def sections(self, owner: str) -> list[str]:
-        """All of the place below its head, in order."""
-        connection, rule, costs, data, health = self._shown(owner)
+        """Returns all sections below the heading, in order."""
+        connection, rule, costs, data, health = self._outputs(owner)
         return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
 
     def on_show(self, request: gr.Request) -> list[Any]:
         """Redraws the settings without the reports of the last visit."""
-        return [*self._shown(owner_of(request)), "", "", ""]
+        return [*self._outputs(owner_of(request)), "", "", ""]
 
     def on_rule(self, event: gr.EventData, request: gr.Request) -> str:
         """Sets when memories are written."""
@@ -102,9 +103,9 @@ class SettingsPanel:
         return memory_rule_html(self._assistant.memory(owner).rule(), is_saved=True)
 
     async def on_connect(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[list[Any]]:
-        """Tests what was typed, and uses it if it answers. What the form left out stays as it is."""
-        sent = {name: getattr(event, name, None) for name in ("chat_model", "chat_base_url", "chat_api_key")}
-        model, address, key = (None if value is None else str(value) for value in sent.values())
+        """Tests the model that was entered, and uses it if it answers. A field that the form left out stays as it is."""
+        values = [getattr(event, name, None) for name in ("chat_model", "chat_base_url", "chat_api_key")]
+        model, address, key = (None if value is None else str(value) for value in values)
         async for output in self._connected(request, ConnectionWish(model, address, key)):
             yield output
 
@@ -114,21 +115,21 @@ class SettingsPanel:
 
     async def on_verify(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Reports inconsistencies; changes nothing."""
-        self._keeper(request)
+        self._local_owner(request)
         yield [view.working_html("Checking the database, the photos and the search index…"), gr.skip()]
         yield [view.faults_html(await self._assistant.upkeep.verify()), gr.skip()]
 
     async def on_repair(self, request: gr.Request) -> AsyncIterator[list[Any]]:
-        owner = self._keeper(request)
+        owner = self._local_owner(request)
         yield [view.working_html("Fixing…"), gr.skip()]
-        mended = await self._assistant.upkeep.repair()
+        fixed = await self._assistant.upkeep.repair()
         yield [view.working_html("Checking again…"), gr.skip()]
         left = await self._assistant.upkeep.verify()
-        yield [view.faults_html(left, mended), self._data(owner)]
+        yield [view.faults_html(left, fixed), self._data(owner)]
 
     async def on_reindex(self, request: gr.Request) -> AsyncIterator[list[Any]]:
-        """Follows the building of the index; it goes on where the page is left."""
-        owner = self._keeper(request)
+        """Rebuilds the index and reports the progress. The rebuild goes on if the page is left."""
+        owner = self._local_owner(request)
         reindexing = self._assistant.upkeep.reindex()
         async for done, total in reindexing.follow():
             yield [view.reindexing_html(done, total, is_cancelled=reindexing.is_cancelled), gr.skip()]
@@ -139,12 +140,12 @@ class SettingsPanel:
             yield [view.reindexed_html(reindexing.records, left), self._data(owner)]
 
     def on_cancel(self, request: gr.Request) -> None:
-        """Ends the building of the index. Whoever follows it is told by that."""
-        self._keeper(request)
+        """Cancels the rebuild of the index; `on_reindex` reports that."""
+        self._local_owner(request)
         self._assistant.upkeep.cancel_reindexing()
 
     async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
-        """Checks the memory of the user who asks."""
+        """Checks the memory of the logged-in user."""
         owner = owner_of(request)
         yield [health_html(None, working=view.working_html("Checking the memory…")), ""]
         async for done, total in self._assistant.health_checks.look(owner):
@@ -153,13 +154,13 @@ class SettingsPanel:
         yield [self._health(owner), gr.skip()]
 
     async def on_mend(self, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Mends what a click names, as an act that is told and can be undone."""
-        owner, (kind, subject, mending) = owner_of(request), _named(event, "kind", "subject", "mending")
+        """Fixes the finding that a click names; the change is shown and can be undone."""
+        owner, (kind, subject, mending) = owner_of(request), _texts_of(event, "kind", "subject", "mending")
         reply_id = await self._assistant.health_checks.mend(owner, kind, subject, mending)  # type: ignore[arg-type]
         return [self._health(owner), self._notice(owner, reply_id)]
 
     def on_dismiss(self, event: gr.EventData, request: gr.Request) -> list[Any]:
-        owner, (kind, subject) = owner_of(request), _named(event, "kind", "subject")
+        owner, (kind, subject) = owner_of(request), _texts_of(event, "kind", "subject")
         self._assistant.health_checks.dismiss(owner, kind, subject)
         return [self._health(owner), ""]
 
@@ -169,23 +170,23 @@ class SettingsPanel:
         return [self._health(owner), self._notice(owner, reply_id)]
 
     async def _connected(self, request: gr.Request, wish: ConnectionWish) -> AsyncIterator[list[Any]]:
-        owner = self._keeper(request)
+        owner = self._local_owner(request)
         unchanged = [gr.skip()] * 5
-        yield [view.working_html("Asking the model… the first answer of a large one may take a minute."), *unchanged]
+        yield [view.working_html("Asking the model… The first answer of a large one may take a minute."), *unchanged]
         try:
             sentences = await self._assistant.connect(wish)
-        except Exception as error:  # told in its place, where a toast would go: what was typed stays in the form
+        except Exception as error:  # shown in place, not in a toast that disappears; the form keeps what was typed
             yield [view.failed_html(sentence_for(error)), *unchanged]
         else:
-            yield [view.connected_html(sentences), *self._shown(owner)]
+            yield [view.connected_html(sentences), *self._outputs(owner)]
 
-    def _keeper(self, request: gr.Request) -> str:
+    def _local_owner(self, request: gr.Request) -> str:
         owner = owner_of(request)
         if owner != self._assistant.local_owner:
-            raise gr.Error("Only the user of this computer can do this.", title="M2A", print_exception=False)
+            raise page_error("Only the user of this computer can do this.")
         return owner
 
-    def _shown(self, owner: str) -> list[Any]:
+    def _outputs(self, owner: str) -> list[Any]:
         days, total = self._assistant.memory(owner).replies.daily_costs(DAYS)
         today = datetime.now().astimezone().date()
         return [
@@ -203,14 +204,14 @@ class SettingsPanel:
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
             return view.report_html(["Done. Words will find this photo from now on."])
-        told = self._assistant.explanation(owner, reply_id)
-        return f'<div class="m-report" role="status">{memory_html(told.changes, reply_id=reply_id, place="s")}</div>'
+        changes = self._assistant.explanation(owner, reply_id).changes
+        return f'<div class="m-report" role="status">{memory_html(changes, reply_id=reply_id, place="s")}</div>'
 
     def _data(self, owner: str) -> str:
         upkeep = self._assistant.upkeep
         return view.data_html(upkeep.data_size(owner), is_reindexing=upkeep.is_reindexing)
 
 
-def _named(event: gr.EventData, *names: str) -> list[str]:
-    """The words that a click names; they are looked up, never believed."""
-    return [str(getattr(event, name, ""))[:LONGEST_NAME] for name in names]
+def _texts_of(event: gr.EventData, *names: str) -> list[str]:
+    """Returns the texts that a click sends. They are only looked up, never trusted."""
+    return [str(getattr(event, name, ""))[:MAX_NAME_LENGTH] for name in names]

@@ -1,4 +1,4 @@
-"""The settings as HTML: the language model, the look, what answering took, the data and its upkeep."""
+"""The settings as HTML: the language model, the theme, cost and time, and the data."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -8,10 +8,10 @@ from m2a.types import ChatConnection, CostSum, DataSize
 from m2a.ui import markup
 from m2a.ui.costs import days_html
 
+_MAX_LINES = 50
 _OFFLINE = "offline"
 _THEMES = (("system", "System"), ("light", "Light"), ("dark", "Dark"))
 _HERE = {"`m2a repair`": "“Fix what can be fixed”"}
-_WORKING = '<span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
 
 
 def head_html() -> str:
@@ -22,7 +22,7 @@ def head_html() -> str:
 
 
 def connection_html(connection: ChatConnection) -> str:
-    """The form of the chat model. What the environment fixes is shown, with the variable that does it."""
+    """Returns the form for the chat model. A field that the environment sets is disabled and names its variable."""
     model = "" if connection.chat_model == _OFFLINE else connection.chat_model
     key = "A key is saved; it is never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
     now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>; I answer by rules"
@@ -59,7 +59,7 @@ def connection_html(connection: ChatConnection) -> str:
 
 
 def theme_html() -> str:
-    """The look of the page, which the browser keeps."""
+    """Returns the choice of the theme, which the browser remembers."""
     choices = "".join(
         f'<label><input type="radio" name="theme" value="{value}" data-theme> {name}</label>' for value, name in _THEMES
     )
@@ -69,7 +69,7 @@ def theme_html() -> str:
 
 
 def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, today: date) -> str:
-    """What answering took by day."""
+    """Returns the section of cost and time by day."""
     table = days_html(days, total, today=today)
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-cost"><h3 id="m2a-set-cost">Cost and time</h3>'
@@ -78,7 +78,7 @@ def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, toda
 
 
 def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
-    """How much there is, and what can be done with it."""
+    """Returns the size of the data, and the buttons that check it and rebuild the index."""
     reindex = "Show the progress" if is_reindexing else "Rebuild the search index"
     rows = [
         ("Conversations", f"{size.conversations:,}"),
@@ -90,7 +90,7 @@ def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
     ]
     facts = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
     waiting = (
-        f"<p>{markup.plural(size.waiting, 'record')} {'is' if size.waiting == 1 else 'are'} not in the search index yet; the "
+        f"<p>{markup.plural(size.waiting, 'record')} {'is' if size.waiting == 1 else 'are'} not in the search index yet. The "
         "next search adds what is missing.</p>"
         if size.waiting
         else ""
@@ -107,7 +107,7 @@ def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
 
 
 def reindexing_html(done: int, total: int, *, is_cancelled: bool) -> str:
-    """How far the new index is, and a button that ends it."""
+    """Returns the progress of the rebuild, with a button that cancels it."""
     words = f"{done:,} of {total:,} records are in the new index…" if total else "Rebuilding the search index…"
     if is_cancelled:
         return working_html("Stopping…", done, total)
@@ -116,30 +116,30 @@ def reindexing_html(done: int, total: int, *, is_cancelled: bool) -> str:
 
 
 def reindexed_html(records: int, left: int) -> str:
-    """What the index holds now."""
+    """Returns the report after the rebuild; `left` records are not in the index yet."""
     if not left:
         return report_html([f"The search index is rebuilt. It holds {markup.plural(records, 'record')}."])
     return report_html(
         [
-            f"Cancelled. {records - left:,} of {records:,} records are in the index; the next search adds the rest, so it "
+            f"Cancelled. {records - left:,} of {records:,} records are in the index. The next search adds the rest, so it "
             "takes longer."
         ]
     )
 
 
-def working_html(words: str, done: int = 0, of: int = 0, *, button: str = "") -> str:
-    """Something that takes its time is under way; a `button` may end it."""
-    bar = f'<progress max="{of}" value="{done}" aria-label="{markup.text(words)}"></progress>' if of else ""
-    return f'<div class="m-report" role="status"><p class="m-thinking">{_WORKING}{markup.text(words)}</p>{bar}{button}</div>'
+def working_html(words: str, done: int = 0, total: int = 0, *, button: str = "") -> str:
+    """Returns the display of work in progress; a `button` may cancel it."""
+    bar = f'<progress max="{total}" value="{done}" aria-label="{markup.text(words)}"></progress>' if total else ""
+    return f'<div class="m-report" role="status"><p class="m-thinking">{markup.DOTS}{markup.text(words)}</p>{bar}{button}</div>'
 
 
 def report_html(sentences: Sequence[str], *, mark: str = "") -> str:
-    """What was done, or found out. The `mark` is for the page's script."""
+    """Returns a report. The `mark` is for the page's script."""
     return f'<div class="m-report" role="status"{mark}>{_lines(sentences)}</div>'
 
 
 def connected_html(sentences: Sequence[str]) -> str:
-    """What a language model that is used from now on can do. The key that was typed leaves the form."""
+    """Returns what the newly connected language model can do. The page's script then clears the key from the form."""
     return report_html(sentences, mark=" data-connected")
 
 
@@ -147,31 +147,31 @@ def failed_html(sentence: str) -> str:
     return f'<div class="m-failure" role="alert">{markup.text(sentence)}</div>'
 
 
-def faults_html(faults: Sequence[str], mended: Sequence[str] | None = None) -> str:
-    """Shows the problems that were found, with a button that fixes them; after that, what was fixed and what is left."""
-    if mended is None:
+def faults_html(faults: Sequence[str], fixed: Sequence[str] | None = None) -> str:
+    """Returns the problems found, with a button that fixes them; after a repair, what was fixed and what is left."""
+    if fixed is None:
         if not faults:
             return report_html(["No problems found: messages, memories, photos and the search index agree."])
         button = '<button type="button" class="m-button" data-settings-act="repair">Fix what can be fixed</button>'
         title = f"{markup.plural(len(faults), 'problem')} found."
         return (
             f'<div class="m-report" role="status"><p><b>{title}</b> Fixing loses nothing that you said.</p>'
-            f"{_lines([naming(one, _HERE) for one in faults])}{button}</div>"
+            f"{_lines([naming(fault, _HERE) for fault in faults])}{button}</div>"
         )
-    told = list(mended) or ["There was nothing to fix."]
+    report = list(fixed) or ["There was nothing to fix."]
     left = (
-        f"<p><b>Could not be fixed:</b></p>{_lines([naming(one, IN_THE_PAGE) for one in faults])}"
+        f"<p><b>Could not be fixed:</b></p>{_lines([naming(fault, IN_THE_PAGE) for fault in faults])}"
         if faults
         else "<p>Everything agrees now.</p>"
     )
-    return f'<div class="m-report" role="status">{_lines(told)}{left}</div>'
+    return f'<div class="m-report" role="status">{_lines(report)}{left}</div>'
 
 
-def _lines(sentences: Sequence[str], most: int = 50) -> str:
+def _lines(sentences: Sequence[str]) -> str:
     if len(sentences) == 1:
         return f'<p dir="auto">{markup.text(sentences[0])}</p>'
-    items = "".join(f'<li dir="auto">{markup.text(sentence)}</li>' for sentence in sentences[:most])
-    more = len(sentences) - most
+    items = "".join(f'<li dir="auto">{markup.text(sentence)}</li>' for sentence in sentences[:_MAX_LINES])
+    more = len(sentences) - _MAX_LINES
     return f"<ul>{items}{f'<li>And {more} more.</li>' if more > 0 else ''}</ul>"
 
 

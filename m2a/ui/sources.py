@@ -1,4 +1,4 @@
-"""What was searched for an answer, and the memories that it rests on."""
+"""The searches behind an answer, and the memories that it rests on."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -9,13 +9,13 @@ from m2a.ui import markup
 from m2a.ui.evidence import RESTS_ON, correct_button, memory_link, quote_html
 
 THUMBNAILS = 4
-HITS = 8  # of a search; the rules look at up to 25, most of which are far from it
+HITS = 8  # shown of a search; the rules look at up to 25, most of them far from the query
 
 _PATHS: tuple[tuple[Path, str], ...] = (("dense", "meaning"), ("bm25", "words"), ("photo", "photo"))
 
 
 def searched_html(searches: Sequence[MemorySearched], *, key: str) -> str:
-    """The collapsible list of searches of one turn; empty when nothing was searched."""
+    """Returns the collapsible list of a turn's searches; empty if there were none."""
     if not searches:
         return ""
     items = "".join(_search(search) for search in searches)
@@ -30,9 +30,9 @@ def why_html(
     before: Mapping[int, Message] = MappingProxyType({}),
     corrected: Collection[int] = (),
 ) -> str:
-    """The collapsible list of the memories that an answer rests on; empty when it rests on none.
+    """Returns the collapsible list of the memories that an answer rests on; empty if it rests on none.
 
-    `before` holds, by the id of an original message, the one before it. Others correct the memories `corrected`.
+    `before` maps the id of a quoted message to the message before it. `corrected` are the memories that others correct.
     """
     if not sources:
         return ""
@@ -45,24 +45,24 @@ def why_html(
 
 
 def found_by(hit: Hit) -> str:
-    """How a hit was found, as a sentence: "Found by its meaning (the best match) and its words."
+    """Returns how a hit was found, as a sentence: "Found by its meaning (the best match) and its words."
 
-    Other ranks are left out: what ranks third by all together may rank eleventh by one.
+    Ranks below the first are left out: a hit that ranks third overall may rank eleventh on one path.
     """
-    found = [
+    reasons = [
         f"its {name}{' (the best match)' if hit.ranks[path] == 1 else ''}" for path, name in _PATHS if path in hit.ranks
     ]
-    return f"Found by {joined(found)}." if found else "Found by reading on in the conversation."
+    return f"Found by {joined(reasons)}." if reasons else "Found by reading on in the conversation."
 
 
 def found_in_short(hit: Hit) -> str:
-    """The same without ranks: "found by meaning and words"."""
+    """Returns the same without ranks: "found by meaning and words"."""
     names = [name for path, name in _PATHS if path in hit.ranks]
     return f"found by {joined(names)}" if names else ""
 
 
 def _details(summary: str, content: str, *, kind: str, key: str) -> str:
-    # The page keeps what is open across updates by data-key.
+    # By its data-key the page keeps it open across updates.
     return f'<details class="m-details {kind}" data-key="{markup.text(key)}"><summary>{summary}</summary>{content}</details>'
 
 
@@ -89,10 +89,10 @@ def _hit_text(hit: Hit) -> str:
 
 def _source(source: Source, before: Mapping[int, Message], corrected: Collection[int]) -> str:
     record = source.hit.record
-    shown: tuple[str, ...] = ()
+    photo_ids: tuple[str, ...] = ()
     about = ""
     if isinstance(record, MemoryEntry):
-        shown = record.photo_ids
+        photo_ids = record.photo_ids
         about = f'<p class="m-memory">{memory_link(record)} {correct_button(record)}</p>'
         if record.caption and record.text and record.photo_ids:
             about += f'<p class="m-caption" dir="auto">{markup.text(record.caption)}</p>'
@@ -100,15 +100,15 @@ def _source(source: Source, before: Mapping[int, Message], corrected: Collection
             about += f'<p class="m-when">When: {markup.text(markup.interval(record.happened))}</p>'
         about += f'<p class="m-when">{RESTS_ON[record.rests_on]}</p>'
         if record.superseded_by is not None:
-            about += '<p class="m-when">It no longer holds: another memory has taken its place.</p>'
+            about += '<p class="m-when">No longer current: another memory has replaced it.</p>'
         elif record.memory_id in corrected:
             about += '<p class="m-when">Another memory has corrected it since.</p>'
     quoted = [message for message in source.messages if message.text or message.photos]
     if isinstance(record, Message) and not quoted:
         quoted = [record]
-    quotes = "".join(quote_html(message, without=shown, before=before.get(message.message_id)) for message in quoted)
-    found = f'<p class="m-found">{markup.text(found_by(source.hit))}</p>'
-    if len(shown) > THUMBNAILS:
-        about += f'<p class="m-caption">{THUMBNAILS} of its {len(shown)} photos are shown here.</p>'
-        shown = shown[:THUMBNAILS]
-    return f'<li class="m-source">{markup.photos(shown, caption="Photo of this memory")}<div>{about}{quotes}{found}</div></li>'
+    quotes = "".join(quote_html(each, without=photo_ids, before=before.get(each.message_id)) for each in quoted)
+    how = f'<p class="m-found">{markup.text(found_by(source.hit))}</p>'
+    if len(photo_ids) > THUMBNAILS:
+        about += f'<p class="m-caption">{THUMBNAILS} of its {len(photo_ids)} photos are shown here.</p>'
+        photo_ids = photo_ids[:THUMBNAILS]
+    return f'<li class="m-source">{markup.photos(photo_ids, caption="Photo of this memory")}<div>{about}{quotes}{how}</div></li>'

@@ -1,4 +1,4 @@
-"""Photos for a temporary chat, straight into this process: Gradio would put them on the disk."""
+"""The route that takes photos for a temporary chat into memory; Gradio would write them to the disk."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ PREFIX = "/temporary"
 
 
 def temporary_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> APIRouter:
-    """`/temporary/{conversation_id}/photos` takes the bytes of one photo for the next message of an open chat."""
+    """Returns the route `/temporary/{conversation_id}/photos`. It takes the bytes of one photo for the chat's next message."""
     router = APIRouter(prefix=PREFIX)
 
     @router.post("/{conversation_id}/photos")
@@ -27,7 +27,7 @@ def temporary_routes(assistant: "Assistant", owner_of: Callable[[Request], str])
         except LookupError as error:
             raise HTTPException(404, str(error)) from None
         except ValueError as error:
-            raise HTTPException(422, sentence_of(error) or "This photo is not taken.") from None
+            raise HTTPException(422, sentence_of(error) or "This photo was not accepted.") from None
         return Response(status_code=204)
 
     return router

@@ -1,17 +1,17 @@
-"""What tells a temporary chat from a conversation that is kept: how it is begun, the bar above it, its photos, as HTML."""
+"""What is special about a temporary chat, as HTML: how it begins, the bar above it and its photos."""
 
 from collections.abc import Sequence
 
 from m2a.ui import markup
 
 TITLE = "Temporary chat"
-ENDED = "This temporary chat has ended, and nothing was sent. Begin another one, or open a conversation."
-OVER = "The temporary chat has ended. Nothing of it was kept."
-NOT_FROM_HERE = "A temporary chat is open, which changes nothing in the memory; end it first."
+ENDED = "This temporary chat has ended, and nothing was sent. Start another one, or open a conversation."
+OVER = "The temporary chat has ended. Nothing from it was kept."
+CHANGES_NO_MEMORY = "A temporary chat is open, and it changes nothing in the memory. End it first."
 
 
 def begin_html() -> str:
-    """Below the button for a new conversation: with the memory, or without."""
+    """Returns the buttons that start a temporary chat, with or without the memory."""
     return (
         '<details class="m-details m-begin" data-key="begin-temporary"><summary>Temporary chat</summary>'
         "<p>Nothing in it is kept: no message, no memory, no photo.</p><div>"
@@ -23,8 +23,8 @@ def begin_html() -> str:
 
 
 def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
-    """The heading of a temporary chat, and the bar that says what it is."""
-    reads = "I can look things up in my memory." if reads_memory else "I do not look into my memory."
+    """Returns the heading of a temporary chat, and the bar that says what it is."""
+    reads = "I can look things up in my memory." if reads_memory else "I do not look anything up in my memory."
     return (
         f'<header class="m-heading">{markup.menu("Conversations")}'
         f'<h1 data-conversation="{markup.text(conversation_id)}" data-temporary>{TITLE}</h1></header>'
@@ -37,13 +37,13 @@ def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
 def welcome_html(*, offline: bool) -> str:
     model = "" if offline else " The language model that you connected still reads what you write."
     return (
-        f'<section class="m-welcome"><h2>A temporary chat</h2><p>What you say and show here is in no conversation, no memory '
-        f"and no file, and cannot be found later.{model}</p></section>"
+        f'<section class="m-welcome"><h2>A temporary chat</h2><p>What you say and show here goes into no conversation, no '
+        f"memory and no file, and cannot be found later.{model}</p></section>"
     )
 
 
 def attached_html(photo_ids: Sequence[str]) -> str:
-    """The photos that go with the next message, and the button to add some: they are sent to this process alone."""
+    """Returns the photos that go with the next message, and the button to add more. They are sent to this process only."""
     photos = "".join(_attached(photo_id, number) for number, photo_id in enumerate(photo_ids, start=1))
     return (
         f'<div class="m-attached">{photos}<label class="m-button m-attach">Add photos<input type="file" multiple data-attach '

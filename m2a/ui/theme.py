@@ -1,4 +1,4 @@
-"""Gradio's own variables, set to the colours of `assets/page.css`; fonts are those of the system, none is loaded."""
+"""Gradio's variables, set to the colours of `assets/page.css`. Only system fonts are used, and none is loaded."""
 
 import gradio as gr
 
@@ -7,7 +7,7 @@ _MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "DejaVu Sans Mono", "monospa
 
 
 def m2a_theme() -> gr.themes.Base:
-    """Warm paper and ink by day, the same by lamplight; one quiet green."""
+    """Returns the theme: warm paper and ink, in a light and a dark version, with one quiet green."""
     theme = gr.themes.Base(
         primary_hue=gr.themes.colors.teal,
         neutral_hue=gr.themes.colors.stone,

@@ -1,4 +1,4 @@
-"""The first thing that a new user reads: who M2A is, what to try, and which language model it uses."""
+"""What a new user reads first: what M2A is, what to try, and which language model it uses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Words, and perhaps a drawing of `assets/examples`, that a click puts into the message box."""
+    """A message, perhaps with a drawing from `assets/examples`, that a click puts into the message box."""
 
     title: str
     text: str
@@ -32,9 +32,9 @@ CONNECT = "M2A_CHAT_MODEL=openai:NAME \\\nM2A_CHAT_BASE_URL=http://127.0.0.1:114
 
 
 def welcome_html(*, offline: bool, returning: bool, sends: bool = False, on_server: bool = False) -> str:
-    """The empty state of a conversation; the longer one for someone who has none yet.
+    """Returns the text of an empty conversation; a longer one for a user who has no conversation yet.
 
-    `sends`: the language model is not on this computer. `on_server`: the database may not be either.
+    `sends`: the language model is not on this computer. `on_server`: the database may not be on it either.
     """
     stays = (
         "I keep everything in the database that M2A was set up with"
@@ -52,7 +52,7 @@ def welcome_html(*, offline: bool, returning: bool, sends: bool = False, on_serv
         "in words or with another photo, and I show you how I know it.</p>"
         f"<p>{stays}{', except for what I send to the language model that you connected' if sends else ''}.</p>"
         + (offline_html() if offline else "")
-        + "<p class='m-try'>Try one of these. A click puts it into the box below; nothing is sent until you say so.</p>"
+        + "<p class='m-try'>Try one of these. A click puts it into the box below, and nothing is sent until you send it.</p>"
         "</section>"
     )
 
@@ -70,7 +70,7 @@ def offline_html() -> str:
 
 
 def model_html(chat_model: str, abilities: Sequence[str]) -> str:
-    """The line at the foot of the side bar; what the model can do, in sentences, opens below it."""
+    """Returns the line at the foot of the side bar. What the model can do opens below it."""
     if chat_model == "offline":
         return '<p class="m-model">No language model connected</p>'
     name = f"Language model:&nbsp;<b>{markup.text(chat_model)}</b>"
@@ -81,19 +81,19 @@ def model_html(chat_model: str, abilities: Sequence[str]) -> str:
 
 
 def loading_html(loading: Sequence[tuple[str, bool]]) -> str:
-    """The progress line while models load; empty once all are there."""
-    waiting = [name for name, done in loading if not done]
-    if not waiting:
+    """Returns the progress line while models load; empty once all are loaded."""
+    missing = [name for name, is_loaded in loading if not is_loaded]
+    if not missing:
         return ""
-    number = len(loading) - len(waiting) + 1
+    number = len(loading) - len(missing) + 1
     return (
-        '<p class="m-loading" role="status"><span class="m-dots" aria-hidden="true"><i></i><i></i><i></i></span>'
-        f"Loading the {markup.text(waiting[0])}… {number} of {len(loading)}</p>"
+        f'<p class="m-loading" role="status">{markup.DOTS}'
+        f"Loading the {markup.text(missing[0])}… {number} of {len(loading)}</p>"
     )
 
 
 def examples_html() -> str:
-    """The examples as buttons, with their pictures."""
+    """Returns the examples as buttons, with their pictures."""
     buttons = "".join(_example(index, example) for index, example in enumerate(EXAMPLES))
     return f'<div class="m-examples">{buttons}</div>'
 

@@ -150,7 +150,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
             ("memory, from the middle", shown(start=middle), CONTENT),
             ("memory, with photos", shown(photos=True), CONTENT),
             ("an opened memory", shown(memory_id=newest), CONTENT),
-            ("the long conversation", lambda: chat.whole(owner, long, None), CONTENT),
+            ("the long conversation", lambda: chat.full_update(owner, long, None), CONTENT),
             ("the long conversation, all of it", lambda: chat.history(owner, long, 10**6), None),
         ):
             figures.show(what, [await asyncio.to_thread(_timed, act) for _ in range(TIMES)], bar)
@@ -170,7 +170,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
         searches: tuple[tuple[str, Callable[[str], object]], ...] = (
             ("search of the memory", lambda words: shown(words=words)()),
             ("search with photos alone", lambda words: shown(words=words, photos=True)()),
-            ("search of the conversations", lambda words: chat.found(owner, words, None)),
+            ("search of the conversations", lambda words: chat.search_results(owner, words, None)),
         )
         for what, search in searches:
             search(SEARCHES[0])
