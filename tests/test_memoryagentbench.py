@@ -127,8 +127,8 @@ def test_an_estimate_reckons_with_chunks_that_are_longer_than_messages(tmp_path:
     benchmark = read_memoryagentbench(written(tmp_path, row("eventqa_65536", context=context)))
     tokens = len(context) // 4
     for one in estimate(benchmark, ["m2a", "engram", "hymem", "rag"], asks_model=True, judges=0, window=100_000):
-        assert (one.building_tokens > 0.9 * tokens) is (one.system != "rag")
-        assert one.input_tokens - one.building_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
+        assert (one.ingestion_tokens > 0.9 * tokens) is (one.system != "rag")
+        assert one.input_tokens - one.ingestion_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
 
 
 def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind() -> None:
