@@ -26,7 +26,7 @@ from m2a.settings import Settings, load_settings
 if TYPE_CHECKING:
     from m2a.benchmarks import Benchmark
     from m2a.evaluation.runner import RunResult
-    from m2a.systems.shared import PeerPlace
+    from m2a.systems.shared import PeerSettings
     from models.chat_model import ChatModel
 
 OPENAI = "https://api.openai.com/v1"
@@ -135,7 +135,7 @@ def _run(options: Options, settings: Settings) -> "RunResult":
 
     silence_telemetry()
     has_model = not options.retrieval_only and settings.chat_model != OFFLINE
-    benchmark = selected_benchmark(options, _peer_place(settings), has_model=has_model)
+    benchmark = selected_benchmark(options, _peer_settings(settings), has_model=has_model)
     judge_address = options.judge_address(settings.chat_base_url)
     wordings: dict[str, tuple[Wording, ...]] = {LENIENT: ("lenient",), STRICT: ("strict",)}
     judges = [
@@ -290,7 +290,7 @@ def _parts(
 
     def parts(work: Path) -> Parts:
         stores = SharedStores(work, text_encoder.get, image_encoder.get)
-        return Parts(stores, model, retrieval_only, captioner, offline_rules, window, _peer_place(settings))
+        return Parts(stores, model, retrieval_only, captioner, offline_rules, window, _peer_settings(settings))
 
     return parts
 
@@ -320,11 +320,11 @@ def _judge_model(settings: Settings, name: str, options: Options) -> "ChatModel"
         raise UsageError(f"The judge {name!r} of --judge cannot be used: {reason}") from error
 
 
-def _peer_place(settings: Settings) -> "PeerPlace":
-    from m2a.systems.shared import PeerPlace
+def _peer_settings(settings: Settings) -> "PeerSettings":
+    from m2a.systems.shared import PeerSettings
 
     base_url, key = _address(settings)
-    return PeerPlace(_encoder_folder(settings), base_url, settings.chat_model.partition(":")[2], key)
+    return PeerSettings(_encoder_folder(settings), base_url, settings.chat_model.partition(":")[2], key)
 
 
 def _address(settings: Settings) -> tuple[str | None, str | None]:

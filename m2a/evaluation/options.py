@@ -8,7 +8,7 @@ from m2a.evaluation.terminal import UsageError
 
 if TYPE_CHECKING:
     from m2a.benchmarks import Benchmark
-    from m2a.systems.shared import PeerPlace
+    from m2a.systems.shared import PeerSettings
 
 
 LENIENT, STRICT, BOTH = "lenient", "strict", "both"
@@ -44,7 +44,7 @@ def split_names(listed: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in listed.split(",") if name.strip())
 
 
-def selected_benchmark(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Benchmark":
+def selected_benchmark(options: Options, peers: "PeerSettings", *, has_model: bool) -> "Benchmark":
     """Returns the questions to ask, with their dialogues.
 
     Raises `UsageError` for options that do not fit together, and whatever the readers and the registry raise.

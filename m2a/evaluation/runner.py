@@ -184,7 +184,7 @@ async def _run_dialogue(work: Work, dialogue: Dialogue, name: str) -> None:
         async with asyncio.TaskGroup() as group:
             for item in unanswered:
                 group.create_task(_ask(work, dialogue, item, opened))
-        await asyncio.to_thread(opened.memory.leave_index)
+        await asyncio.to_thread(opened.memory.remove_from_index)
     finally:
         await opened.system.close()
 
