@@ -108,7 +108,7 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     again = await opened_again(here)
     assert await again.found("Lisbon") == await here.found("Lisbon") and len(server.requests) == calls
     await again.system.observe(again.memory.record(session(3, "I bought a canoe again.")))
-    assert Notes(here.memory, "hymem").of(UNITS)[-1].fields["unit"] == "4"
+    assert Notes(here.memory, "hymem").in_store(UNITS)[-1].fields["unit"] == "4"
     parts.stores.close()
 
 
