@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from m2a.evaluation.tables import categories_of
+from m2a.evaluation.tables import categories_of, main_rate
 
 _INK = "#123456"  # replaced by the page's text colour
 _COLOURS = "#2b6a5c #c2703d #5b6fb0 #a8892b #8c4f86 #4c94a8 #b04d4d #6f7a4a #7d6a58 #3d8f5f".split()
@@ -40,14 +40,7 @@ def charts_of(
 
     `facts` are `facts_of` the same run.
     """
-    metric = next(
-        (
-            name
-            for name in ("accuracy", "accepted_match", "recall@10")
-            if any(name in figures for figures in summary.values())
-        ),
-        None,
-    )
+    metric = main_rate(summary)
     if metric is None:
         return []
     charts = [(f"{metric} by category", bars(summary, metric))]
@@ -74,7 +67,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
         figure, axes = _drawing(summary, min_width=1.3 * len(names) + 1)
         for number, (system, figures) in enumerate(summary.items()):
             cells = [figures["categories"].get(category, {}) for category in names]
-            positions = [position + (number - (len(summary) - 1) / 2) * width for position in range(len(names))]
+            xs = [position + (number - (len(summary) - 1) / 2) * width for position in range(len(names))]
             rates = [100 * cell.get(metric, 0.0) for cell in cells]
             lows, highs = zip(*(_interval(cell, metric) for cell in cells), strict=True) if cells else ((), ())
             errors = (
@@ -83,10 +76,8 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
             )
             colour = _COLOURS[number % len(_COLOURS)]
             hatch = "////" if number >= len(_COLOURS) else None  # the colour repeats
-            axes.bar(
-                positions, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0
-            )
-            axes.errorbar(positions, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
+            axes.bar(xs, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0)
+            axes.errorbar(xs, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
         axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
         axes.set_ylim(0, 100)
         axes.set_ylabel(f"{metric}, %")

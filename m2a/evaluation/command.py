@@ -10,15 +10,7 @@ import typer
 from pydantic import SecretStr
 
 from m2a.evaluation.judge import KEY as JUDGE_KEY
-from m2a.evaluation.options import (
-    LENIENT,
-    SHORT,
-    STRICT,
-    Options,
-    has_unanswered_questions,
-    selected_benchmark,
-    split_names,
-)
+from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, has_unanswered, selected_benchmark, split_names
 from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, user_errors
 from m2a.sentences import naming
 from m2a.settings import Settings, load_settings
@@ -148,17 +140,15 @@ def _run(options: Options, settings: Settings) -> "RunResult":
     parts = _parts(settings, model, retrieval_only=options.retrieval_only, window=options.window)
     for line in estimate(benchmark, options.systems, asks_model=has_model, judges=len(judges), window=options.window):
         print(line.sentence)
-    dropped_count = sum(
-        len(question.dropped_evidence) for dialogue in benchmark.dialogues for question in dialogue.questions
-    )
-    if dropped_count:
-        print(f"{dropped_count} evidence references name no turn of the data; they are left out of recall.")
+    dropped = sum(len(question.dropped_evidence) for dialogue in benchmark.dialogues for question in dialogue.questions)
+    if dropped:
+        print(f"{dropped} evidence references name no turn of the data; they are left out of recall.")
     cannot_answer = [name for name in options.systems if not registry.answers_offline(name)]
     if cannot_answer and not has_model and not options.retrieval_only:
         print(f"Without a chat model {', '.join(cannot_answer)} cannot answer; only their retrieval is measured.")
 
     async def start() -> "RunResult":
-        if model is not None and has_unanswered_questions(options, benchmark):
+        if model is not None and has_unanswered(options, benchmark):
             await _check_reachable(model)
         return await run(
             benchmark,

@@ -6,10 +6,18 @@ import numpy as np
 
 from m2a.evaluation.bootstrap import interval
 from m2a.evaluation.record import FailedAttempt, IngestionRecord, QuestionRecord, failed_attempt
-from m2a.evaluation.summary import Figures, Metric, by_category, by_system, has_evidence, metrics_of, values_by_question
+from m2a.evaluation.summary import (
+    MAIN_RATES,
+    Figures,
+    Metric,
+    by_category,
+    by_system,
+    has_evidence,
+    metrics_of,
+    values_by_question,
+)
 
 _MIN_QUESTIONS = 5  # a dialogue with fewer questions is left out of the range over dialogues
-_RANGED_METRICS = ("accuracy", "accepted_match", "recall@10")
 
 
 def facts_of(
@@ -66,7 +74,7 @@ def _system_amounts(rows: Sequence[QuestionRecord]) -> Figures:
     dialogues = dict.fromkeys(row.dialogue_id for row in rows)
     metrics = metrics_of(rows)
     ranges = {}
-    for name in _RANGED_METRICS:
+    for name in MAIN_RATES:
         by_dialogue: dict[str, list[float]] = {dialogue: [] for dialogue in dialogues}
         for (dialogue, _), value in values_by_question(rows, metrics[name]).items() if name in metrics else ():
             by_dialogue[dialogue].append(value)

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.evaluation.record import QuestionRecord
-from m2a.evaluation.summary import metrics_of
+from m2a.evaluation.summary import MAIN_RATES, metrics_of
 
 SHOWN = 12
-_RATES = ("accuracy", "accepted_match", "recall@10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Failure:
 def telling_failures(rows: Sequence[QuestionRecord]) -> list[Failure]:
     """Returns at most `SHOWN` questions that a system got wrong. Categories take turns, each with the most disputed first."""
     metrics = metrics_of(rows)
-    rates = [metrics[name] for name in _RATES if name in metrics]
+    rates = [metrics[name] for name in MAIN_RATES if name in metrics]
     rate = next((metric for metric in rates if any(metric(row) is not None for row in rows)), None)
     if rate is None:
         return []

@@ -7,9 +7,7 @@ from pathlib import Path
 from m2a.benchmarks import Benchmark, Dialogue
 from m2a.evaluation.terminal import UsageError
 
-_WRONG_EVIDENCE = (
-    "WRONG_CITATION"  # the audit also lists questions whose evidence is wrong but whose gold answer is right
-)
+_WRONG_EVIDENCE = "WRONG_CITATION"  # the gold answer of these questions is right
 
 
 def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
@@ -29,11 +27,8 @@ def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
         raise UsageError(f"{file} is not a list of known errors, that is, of objects with 'question' or 'question_id'.")
     errors = [entry for entry in entries if entry.get("error_type") != _WRONG_EVIDENCE]
     ids = {str(entry["question_id"]) for entry in errors if entry.get("question_id")}
-    texts = {
-        (_normalised(entry["question"]), _normalised(entry.get("golden_answer", "")))
-        for entry in errors
-        if entry.get("question")
-    }
+    listed = [entry for entry in errors if entry.get("question")]
+    texts = {(_lower(entry["question"]), _lower(entry.get("golden_answer", ""))) for entry in listed}
 
     def marked(dialogue: Dialogue) -> Dialogue:
         return replace(
@@ -41,8 +36,7 @@ def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
             questions=tuple(
                 replace(question, known_error=True)
                 if question.question_id in ids
-                or {(_normalised(question.text), _normalised(question.answer)), (_normalised(question.text), "")}
-                & texts
+                or {(_lower(question.text), _lower(question.answer)), (_lower(question.text), "")} & texts
                 else question
                 for question in dialogue.questions
             ),
@@ -54,5 +48,5 @@ def mark_known_errors(benchmark: Benchmark, file: Path) -> Benchmark:
     return replace(benchmark, dialogues=dialogues)
 
 
-def _normalised(text: object) -> str:
+def _lower(text: object) -> str:
     return " ".join(str(text or "").lower().split())

@@ -76,7 +76,7 @@ def selected_benchmark(options: Options, peers: "PeerSettings", *, has_model: bo
     return select(benchmark, categories=options.categories, limit=options.limit, turns=options.turns)
 
 
-def has_unanswered_questions(options: Options, benchmark: "Benchmark") -> bool:
+def has_unanswered(options: Options, benchmark: "Benchmark") -> bool:
     """Whether the run's folder lacks answers to any of the questions."""
     from m2a.evaluation.run_folder import answered_questions
 

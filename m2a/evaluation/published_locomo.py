@@ -1,8 +1,8 @@
 """Accuracy on LoCoMo as papers print it, in percent, with the check that a row must pass before it is quoted.
 
-LoCoMo has 1,540 questions with an answer, so a row's overall accuracy must be their weighted mean. In many tables the columns
-are of other categories than their labels say; the right assignment is the one that reproduces the printed overall. All rows are
-quoted, not measured here; chat models, judges and prompts differ from table to table.
+LoCoMo has 1,540 questions with an answer, so a row's overall accuracy must be the weighted mean of its categories. In many
+tables the columns are of other categories than their labels say; the right assignment reproduces the printed overall. All rows are quoted,
+not measured here; chat models, judges and prompts differ from table to table.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,7 @@ AGREES = 0.15  # points between the weighted mean and the printed overall
 
 _AS_PRINTED = ("single-hop", "multi-hop", "open-domain", "temporal")
 _BY_NUMBER = ("multi-hop", "temporal", "open-domain", "single-hop")  # of the data set's categories, 1 to 4
-_AS_IN_MEM0 = (
-    "multi-hop",
-    "open-domain",
-    "single-hop",
-    "temporal",
-)  # as in Mem0's paper, which later papers copied
+_AS_IN_MEM0 = ("multi-hop", "open-domain", "single-hop", "temporal")  # later papers copied Mem0's
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,16 @@ from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
-from m2a.evaluation.tables import NONE, Table, categories_of, markdown, rates, tables_of, without_empty_columns
+from m2a.evaluation.tables import (
+    NONE,
+    Table,
+    categories_of,
+    main_rate,
+    markdown,
+    rates,
+    tables_of,
+    without_empty_columns,
+)
 from m2a.evaluation.training_overlap import LearnedFrom, by_marked_name, marked_name, overlap_note
 from m2a.types.errors import UserError
 
@@ -139,8 +148,7 @@ def merge(folders: Sequence[Path], out: Path) -> Path:
         raise ReportError("A run is named twice; name each one once.")
     runs = [read_run(folder) for folder in folders]
     _prepare_folder(out)
-    is_judged = any("accuracy" in figures for run in runs for figures in run.summary.values())
-    metric = "accuracy" if is_judged else "recall@10"
+    metric = "accuracy" if any(main_rate(run.summary) == "accuracy" for run in runs) else "recall@10"
     tables = [_table_1(runs, metric), *_published_tables(metric)]
     facts = [("runs", ", ".join(run.folder.resolve().name for run in runs))]
     write_whole(out / "report.html", _page("Runs side by side", facts, tables, _figures(runs, metric), []))

@@ -185,19 +185,12 @@ class RunFolder:
 
 def _without_added(current: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the current settings without the systems that were added since the earlier ones, if none was removed."""
-    systems, earlier_systems = current.get("systems"), earlier.get("systems")
-    if (
-        not isinstance(systems, list)
-        or not isinstance(earlier_systems, list)
-        or not set(earlier_systems) < set(systems)
-    ):
+    systems, before = current.get("systems"), earlier.get("systems")
+    if not isinstance(systems, list) or not isinstance(before, list) or not set(before) < set(systems):
         return current
     by_system = {key: current[key] for key in SETTINGS_BY_SYSTEM if isinstance(current.get(key), dict)}
-    kept = {
-        key: {name: value for name, value in values.items() if name in earlier_systems}
-        for key, values in by_system.items()
-    }
-    return {**current, **kept, "systems": earlier_systems}
+    kept = {key: {name: value[name] for name in before if name in value} for key, value in by_system.items()}
+    return {**current, **kept, "systems": before}
 
 
 def answered_questions(path: Path) -> set[tuple[str, str]]:

@@ -84,18 +84,13 @@ async def run(
     with RunFolder(out, settings) as folder:
         folder.drop_failures()
         run_parts = parts(folder.work)
-        registry.check(
-            tuple(systems), retrieval_only=run_parts.retrieval_only, has_model=run_parts.chat_model is not None
-        )
-        chat_watch = (
-            None
-            if run_parts.chat_model is None
-            else Watch(f"The chat model {run_parts.chat_model.name}", run_parts.chat_model)
-        )
+        model = run_parts.chat_model
+        registry.check(tuple(systems), retrieval_only=run_parts.retrieval_only, has_model=model is not None)
+        chat_watch = None if model is None else Watch(f"The chat model {model.name}", model)
         judge_watches = {
             judge.name: Watch(f"The judge {judge.name}", judge.chat_model, in_judge_terms) for judge in judges
         }
-        slots = 1 if run_parts.chat_model is None else concurrency
+        slots = 1 if model is None else concurrency
         work = Work(
             folder,
             run_parts,

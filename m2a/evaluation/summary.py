@@ -23,6 +23,9 @@ from m2a.evaluation.word_measures import as_published, is_strictly_right
 Metric = Callable[[QuestionRecord], float | None]
 Figures = dict[str, Any]
 
+MAIN_RATES = ("accuracy", "accepted_match", "recall@10")
+"""The main rates in order of preference: tables and charts show the first one that a run has."""
+
 
 def summarise(questions: Sequence[QuestionRecord]) -> dict[str, Figures]:
     """Returns `{system: {metric: value, "<metric>_ci95": [low, high], "n": int, "categories": {name: {…}}}}`.

@@ -10,6 +10,7 @@ from m2a.evaluation import published
 from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
 from m2a.evaluation.retrieval_metrics import CUTOFFS
+from m2a.evaluation.summary import MAIN_RATES
 from m2a.evaluation.training_overlap import LearnedFrom, marked_name, overlap_note
 
 Summary = Mapping[str, Mapping[str, Any]]
@@ -96,6 +97,11 @@ def percent(figures: Mapping[str, Any], metric: str) -> str:
 
 def _has(summary: Summary, metric: str) -> bool:
     return any(metric in figures for figures in summary.values())
+
+
+def main_rate(summary: Summary) -> str | None:
+    """Returns the first of `MAIN_RATES` that the run has."""
+    return next((name for name in MAIN_RATES if _has(summary, name)), None)
 
 
 def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
@@ -201,7 +207,7 @@ def _known_errors(summary: Summary) -> Table | None:
     audited = {system: figures for system, figures in summary.items() if "without_known_errors" in figures}
     if not audited:
         return None
-    metric = next((name for name in ("accuracy", "accepted_match", "recall@10") if _has(audited, name)), "recall@10")
+    metric = main_rate(audited) or MAIN_RATES[-1]
     categories = categories_of(audited)
     rows = []
     for system, figures in audited.items():

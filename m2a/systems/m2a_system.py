@@ -43,7 +43,7 @@ from models.chat_model import ChatModelError, TokenUsage
 Bank = TypeVar("Bank", bound=EvaluatedBank)
 
 FAILURES_IN_A_ROW = 3
-_QUESTION_MESSAGE_ID = 2**62 - 1  # greater than the id of every message
+_QUESTION_ID = 2**62 - 1  # greater than the id of every message
 CHAT_TURNS = 5  # turns that the ChatAgent sees when it decides on an update
 
 
@@ -100,7 +100,7 @@ class M2ASystem:
         metered = self._metered(meter)
         policy = _AnsweringPolicy(self._policy(metered, style=question.instructions or render("style")))
         variant = self._variant
-        bank = self._bank(QuestionBank, question.asked_at, _QUESTION_MESSAGE_ID)
+        bank = self._bank(QuestionBank, question.asked_at, _QUESTION_ID)
         captioner = self._parts.captioner(metered)
         agent = ChatAgent(
             bank,
@@ -112,14 +112,7 @@ class M2ASystem:
             history_tokens=variant.history_tokens,
         )
         message = Message(
-            _QUESTION_MESSAGE_ID,
-            bank.owner,
-            "question",
-            "user",
-            "user",
-            question.text,
-            question.photos,
-            question.asked_at,
+            _QUESTION_ID, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
         )
         events: list[TurnEvent] = []
         reply = await agent.reply(message, question.asked_at, events.append)
@@ -307,10 +300,8 @@ def _with_whole_evidence(change: Change, exchange: Sequence[Message]) -> Change:
         return change
     first, last = exchange[0].message_id, exchange[-1].message_id
     ranges = tuple(
-        EvidenceRange(min(evidence.first, first), evidence.last)
-        if evidence.first <= last <= evidence.last
-        else evidence
-        for evidence in change.draft.evidence_ids
+        EvidenceRange(min(span.first, first), span.last) if span.first <= last <= span.last else span
+        for span in change.draft.evidence_ids
     )
     return replace(change, draft=replace(change.draft, evidence_ids=ranges))
 

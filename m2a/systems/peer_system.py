@@ -43,15 +43,8 @@ class PeerSystem:
     async def observe(self, session: Sequence[Message]) -> None:
         try:
             messages = [
-                PeerMessage(
-                    message.message_id,
-                    message.speaker,
-                    message.role,
-                    message.said_at,
-                    message.text,
-                    await self._captions_of(message),
-                )
-                for message in session
+                PeerMessage(m.message_id, m.speaker, m.role, m.said_at, m.text, await self._captions_of(m))
+                for m in session
             ]
             for start in range(0, len(messages), _BATCH):
                 lost_before = self._counts.lost

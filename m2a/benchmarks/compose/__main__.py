@@ -20,25 +20,19 @@ def main() -> int:
     parser.add_argument("--intents", type=Path, help="Folder with banking77, clinc150, nlu_evaluation and trec.")
     parser.add_argument("--out", type=Path, required=True, help="Folder for the contexts, one JSON file each.")
     parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    if arguments.mquake is None and arguments.intents is None:
+    args = parser.parse_args()
+    if args.mquake is None and args.intents is None:
         parser.error("name --mquake or --intents, or both.")
     try:
-        rows = (
-            compose_fact_consolidation(arguments.mquake, [*SIZES, _ALL], seed=arguments.seed)
-            if arguments.mquake
-            else []
-        )
-        rows += compose_labelled_examples(arguments.intents, seed=arguments.seed) if arguments.intents else []
+        rows = compose_fact_consolidation(args.mquake, [*SIZES, _ALL], seed=args.seed) if args.mquake else []
+        rows += compose_labelled_examples(args.intents, seed=args.seed) if args.intents else []
     except BenchmarkError as error:
         print(f"compose: {error}", file=sys.stderr)
         return 2
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    args.out.mkdir(parents=True, exist_ok=True)
     for row in rows:
         metadata = row["metadata"]
-        (arguments.out / f"{metadata['source']}.json").write_text(
-            json.dumps([row], ensure_ascii=False, indent=1) + "\n"
-        )
+        (args.out / f"{metadata['source']}.json").write_text(json.dumps([row], ensure_ascii=False, indent=1) + "\n")
         counted = ", ".join(
             f"{key.replace('_', ' ')} {value:,}" for key, value in metadata.items() if isinstance(value, int)
         )
