@@ -211,7 +211,7 @@ def test_a_missing_photo_or_a_plain_set_is_refused(tmp_path: Path) -> None:
         read_visual(tmp_path)
     folder = visual_folder(tmp_path)
     (folder / "photos" / "ab.png").unlink()
-    with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 is not there"):
+    with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 is missing"):
         read_visual(folder)
     photo = draw_teapot(folder / "photos" / "ab.png", 0)
     read_visual(folder)

@@ -1,8 +1,8 @@
 """Accuracy on LoCoMo as papers print it, in percent, with the check that a row must pass before it is quoted.
 
-LoCoMo has 1,540 questions with an answer, so a row's overall accuracy must be the weighted mean of its categories. In many
-tables the columns are of other categories than their labels say; the right assignment reproduces the printed overall. All rows are quoted,
-not measured here; chat models, judges and prompts differ from table to table.
+LoCoMo has 1,540 questions with an answer, so a row's overall accuracy must be the weighted mean of its categories. Many tables
+label the columns wrongly; the right labels reproduce the printed overall. All rows are quoted, not measured here; chat models,
+judges and prompts differ from table to table.
 """
 
 from dataclasses import dataclass
