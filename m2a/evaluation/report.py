@@ -14,16 +14,7 @@ from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
-from m2a.evaluation.tables import (
-    NONE,
-    Table,
-    categories_of,
-    main_rate,
-    markdown,
-    rates,
-    tables_of,
-    without_empty_columns,
-)
+from m2a.evaluation.tables import NONE, Table, categories_of, markdown, rates, tables_of, without_empty_columns
 from m2a.evaluation.training_overlap import LearnedFrom, by_marked_name, marked_name, overlap_note
 from m2a.types.errors import UserError
 
@@ -148,7 +139,8 @@ def merge(folders: Sequence[Path], out: Path) -> Path:
         raise ReportError("A run is named twice; name each one once.")
     runs = [read_run(folder) for folder in folders]
     _prepare_folder(out)
-    metric = "accuracy" if any(main_rate(run.summary) == "accuracy" for run in runs) else "recall@10"
+    is_judged = any("accuracy" in figures for run in runs for figures in run.summary.values())
+    metric = "accuracy" if is_judged else "recall@10"
     tables = [_table_1(runs, metric), *_published_tables(metric)]
     facts = [("runs", ", ".join(run.folder.resolve().name for run in runs))]
     write_whole(out / "report.html", _page("Runs side by side", facts, tables, _figures(runs, metric), []))
@@ -167,10 +159,8 @@ def _prepare_folder(out: Path) -> None:
 
 
 def _table_1(runs: Sequence[Run], metric: str) -> Table:
-    merged = {
-        f"{number} {system}": figures for number, run in enumerate(runs) for system, figures in run.summary.items()
-    }
-    columns, cells = rates(merged, metric)
+    all_figures = [figures for run in runs for figures in run.summary.values()]
+    columns, cells = rates({str(number): figures for number, figures in enumerate(all_figures)}, metric)
     rows = tuple(
         (
             run.chat_model,

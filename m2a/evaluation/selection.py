@@ -47,11 +47,9 @@ def select(
         dialogues = _limited(dialogues, limit)
     if not dialogues:
         raise SelectionError(_nothing_left(benchmark, categories, turns))
-    used_categories = {question.category for dialogue in dialogues for question in dialogue.questions}
+    used = {question.category for dialogue in dialogues for question in dialogue.questions}
     return replace(
-        benchmark,
-        dialogues=tuple(dialogues),
-        categories=tuple(name for name in benchmark.categories if name in used_categories),
+        benchmark, dialogues=tuple(dialogues), categories=tuple(name for name in benchmark.categories if name in used)
     )
 
 
@@ -63,10 +61,7 @@ def with_long_answers(benchmark: Benchmark) -> Benchmark:
         dialogues=tuple(
             replace(
                 dialogue,
-                questions=tuple(
-                    replace(question, instructions=question.instructions or instructions)
-                    for question in dialogue.questions
-                ),
+                questions=tuple(replace(q, instructions=q.instructions or instructions) for q in dialogue.questions),
             )
             for dialogue in benchmark.dialogues
         ),

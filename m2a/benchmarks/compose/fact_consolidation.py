@@ -35,6 +35,10 @@ class _Statement:
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     is_filler: bool = False
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        return self.values[-1], *self.aliases[self.values[-1]]
+
     def add(self, value: str, aliases: Iterable[str] = ()) -> None:
         if value not in self.values:
             self.values.append(value)
@@ -95,11 +99,7 @@ def _rows(source: _Source, size: str, rng: random.Random) -> list[Row]:
         }
 
     one_hop = [
-        (
-            statement.question,
-            (statement.values[-1], *statement.aliases[statement.values[-1]]),
-            [newest[statement.beginning]],
-        )
+        (statement.question, statement.answers, [newest[statement.beginning]])
         for statement in _asked_statements(statements, rng)
     ]
     several_hops = [
