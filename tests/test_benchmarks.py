@@ -211,7 +211,7 @@ def test_a_missing_photo_or_a_plain_set_is_refused(tmp_path: Path) -> None:
         read_visual(tmp_path)
     folder = visual_folder(tmp_path)
     (folder / "photos" / "ab.png").unlink()
-    with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 is not there"):
+    with pytest.raises(BenchmarkError, match=r"ab\.png of conv-1 is missing"):
         read_visual(folder)
     photo = draw_teapot(folder / "photos" / "ab.png", 0)
     read_visual(folder)
@@ -251,7 +251,7 @@ def test_abstention_goes_by_the_id_and_without_marks_only_sessions_are_evidence(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"haystack_dates": ["2023/05/30 (Tue) 23:40"]}, "lists of one length"),
+        ({"haystack_dates": ["2023/05/30 (Tue) 23:40"]}, "lists of the same length"),
         ({"haystack_dates": ["30.5.2023", "2023/05/20 (Sat) 02:21"]}, "'30.5.2023'"),
         ({"question_type": "riddle"}, "'riddle'"),
         ({"haystack_sessions": [[{"role": "user"}], []]}, "lacks 'role' or 'content'"),

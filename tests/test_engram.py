@@ -173,8 +173,8 @@ async def test_rules_in_the_models_place(tmp_path: Path) -> None:
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
     here = await told(tmp_path / "data", "engram-offline", parts)
     notes = Notes(here.memory, "engram-offline")
-    assert [note.fields["when"] for note in notes.of("Anna/episodic")][:1] == ["7 May 2023"]
-    assert len(notes.of("Anna/semantic")) == 3 and len(notes.of("Ben/semantic")) == 3
+    assert [note.fields["when"] for note in notes.in_store("Anna/episodic")][:1] == ["7 May 2023"]
+    assert len(notes.in_store("Anna/semantic")) == 3 and len(notes.in_store("Ben/semantic")) == 3
     assert (await here.found("Who moved to Lisbon?"))[0] == "D2:1"
     assert here.system.ingestion.calls == 0 and "by rules" in here.system.version
     with pytest.raises(registry.UnknownSystemError, match="use engram-offline"):
@@ -199,7 +199,7 @@ async def test_an_answer_that_does_not_fit_is_given_back_and_one_failure_loses_o
         complained = steps_of(server).prompts("fact")[1]
         assert "could not be used" in complained.outside and "fact: String should have at least" in complained.outside
         assert here.system.ingestion.failures == 1
-        assert len(Notes(here.memory, "engram").of("Anna/semantic")) == 2
+        assert len(Notes(here.memory, "engram").in_store("Anna/semantic")) == 2
         assert await here.found("Coco") != []
         parts.stores.close()
 

@@ -216,13 +216,13 @@ async def test_a_judge_that_was_not_to_be_reached_is_asked_again_and_nobody_else
     ):
         judges = [Judge(model_of(court, "openai:judge"))]
         result = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
-        assert (result.failed, result.unjudged) == (0, 4) and "refuses the key" in (result.why or "")
+        assert (result.failed, result.unjudged) == (0, 4) and "refuses the key" in (result.reason or "")
         answered = len(server.requests)
         court.script = lambda request: (
             say("I cannot say.") if "lake" in json.dumps(request) else say('{"label": "right"}')
         )
         again = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
-        assert (again.unjudged, again.why, len(server.requests)) == (0, None, answered)
+        assert (again.unjudged, again.reason, len(server.requests)) == (0, None, answered)
         assert again.summary["bm25"]["accuracy"] == 0.75 and again.summary["bm25"]["judge_failed"] == 0.25
         judged = len(court.requests)
         await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
@@ -294,7 +294,7 @@ def test_a_part_of_a_benchmark(benchmark: Benchmark) -> None:
         select(benchmark, categories=["spatial"])
     with pytest.raises(SelectionError, match="left with --turns 1; the shortest first session has 4 turns"):
         select(benchmark, turns=1)
-    with pytest.raises(SelectionError, match="has no questions; name another with --data"):
+    with pytest.raises(SelectionError, match="has no questions; name another file with --data"):
         select(replace(benchmark, dialogues=()))
 
 

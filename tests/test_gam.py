@@ -177,7 +177,7 @@ async def test_a_tool_that_is_off_is_neither_offered_nor_used(tmp_path: Path, na
 async def test_research_without_memory_and_memory_without_research(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     without = await told(tmp_path / "data", "gam-no-memory", parts, SESSIONS[:3])
-    pages = Notes(without.memory, "gam-no-memory").of(PAGES)
+    pages = Notes(without.memory, "gam-no-memory").in_store(PAGES)
     assert without.system.ingestion.calls == 0 and all(page.text.startswith("Thursday") for page in pages[:1])
     assert not any("sailor" in page.text for page in pages)
     await without.answer("Where did Olga move?")
@@ -243,7 +243,7 @@ async def test_rules_in_the_memorizers_place(tmp_path: Path) -> None:
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
     here = await told(tmp_path / "data", "gam-offline", parts, SESSIONS)
     assert "D2:1" in (await here.found("Where did Olga move to: Lisbon?"))[:4]
-    pages = Notes(here.memory, "gam-offline").of(PAGES)
+    pages = Notes(here.memory, "gam-offline").in_store(PAGES)
     assert pages[1].text.startswith("Before: Page 1: Thursday 1 June 2023, 09:00, Anna: I bought a canoe.")
     assert here.system.ingestion.calls == 0 and "by rules" in here.system.version
     parts.stores.close()

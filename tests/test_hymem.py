@@ -93,14 +93,14 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     )
     assert "I bought a canoe." in said_in(steps_of(server).prompts("summary")[1], "Unit")
     notes = Notes(here.memory, "hymem", without_vectors=(UNITS,))
-    units = {note.fields["topic"]: [here.references[m] for m in note.message_ids] for note in notes.of(UNITS)}
+    units = {note.fields["topic"]: [here.references[m] for m in note.message_ids] for note in notes.in_store(UNITS)}
     assert units == {
         "the canoe": ["D1:1", "D1:2"],
         "the parrot": ["D1:2", "D1:3", "D1:4"],  # the overlap, and the message that had been left out
         "Olga": ["D2:1", "D2:2"],
         "the roof": ["D2:3"],
     }
-    level_1 = [(note.text, note.fields["unit"]) for note in notes.of(SUMMARIES)]
+    level_1 = [(note.text, note.fields["unit"]) for note in notes.in_store(SUMMARIES)]
     assert ("Olga is Anna's sister.", "2") in level_1 and ("Olga has moved to Lisbon.", "2") in level_1
     assert len(level_1) == 5
 
@@ -108,7 +108,7 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     again = await opened_again(here)
     assert await again.found("Lisbon") == await here.found("Lisbon") and len(server.requests) == calls
     await again.system.observe(again.memory.record(session(3, "I bought a canoe again.")))
-    assert Notes(here.memory, "hymem").of(UNITS)[-1].fields["unit"] == "4"
+    assert Notes(here.memory, "hymem").in_store(UNITS)[-1].fields["unit"] == "4"
     parts.stores.close()
 
 
@@ -245,7 +245,7 @@ async def test_rules_divide_and_summarise_in_the_models_place(tmp_path: Path) ->
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
     here = await told(tmp_path / "data", "hymem-offline", parts, SESSIONS)
     notes = Notes(here.memory, "hymem-offline", without_vectors=(UNITS,))
-    units = [set(note.message_ids) for note in notes.of(UNITS)]
+    units = [set(note.message_ids) for note in notes.in_store(UNITS)]
     assert set().union(*units) == set(here.references) and sum(map(len, units)) > len(here.references)  # an overlap
     assert (await here.found("Lisbon"))[:2] and here.system.ingestion.calls == 0 and "by rules" in here.system.version
     parts.stores.close()
@@ -272,8 +272,8 @@ async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted
         here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         notes = Notes(here.memory, "hymem", without_vectors=(UNITS,))
         assert here.system.ingestion.failures == 3
-        assert [len(note.message_ids) for note in notes.of(UNITS)] == [4, 2, 1]
-        assert "I bought a canoe." in notes.of(SUMMARIES)[0].text  # the unit stands for itself
+        assert [len(note.message_ids) for note in notes.in_store(UNITS)] == [4, 2, 1]
+        assert "I bought a canoe." in notes.in_store(SUMMARIES)[0].text  # the unit stands for itself
         assert "D1:1" in await here.found("I bought a canoe", k=25)
         steps_of(server).forms["light_answer"] = unsure
         steps_of(server).forms["choice"] = lambda prompt: status(403, "out of order")

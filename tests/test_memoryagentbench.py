@@ -96,7 +96,7 @@ def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Pat
     (tmp_path / "entity2id.json").write_text('{"Misery (1990)": 1}')  # lies beside the published files
     assert read_memoryagentbench(tmp_path) == read_memoryagentbench(written(tmp_path / "data", *rows))
     file.write_bytes(b"PAR1")
-    with pytest.raises(BenchmarkError, match=r"is no parquet file: .* Download it again\."):
+    with pytest.raises(BenchmarkError, match=r"is not a parquet file: .* Download it again\."):
         read_memoryagentbench(file)
 
 
@@ -127,8 +127,8 @@ def test_an_estimate_reckons_with_chunks_that_are_longer_than_messages(tmp_path:
     benchmark = read_memoryagentbench(written(tmp_path, row("eventqa_65536", context=context)))
     tokens = len(context) // 4
     for one in estimate(benchmark, ["m2a", "engram", "hymem", "rag"], asks_model=True, judges=0, window=100_000):
-        assert (one.building_tokens > 0.9 * tokens) is (one.system != "rag")
-        assert one.input_tokens - one.building_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
+        assert (one.ingestion_tokens > 0.9 * tokens) is (one.system != "rag")
+        assert one.input_tokens - one.ingestion_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
 
 
 def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind() -> None:
@@ -149,8 +149,8 @@ def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind(
     [
         ({"metadata": {"source": "squad"}}, "metadata.source is 'squad'; it must begin with one of"),
         ({"context": " "}, "'context' is missing"),
-        ({"answers": [["Jane Roe"]]}, "lists of one length"),
-        ({"answers": [["Jane Roe"], []]}, "question 2 is no text, or has no answer"),
+        ({"answers": [["Jane Roe"]]}, "lists of the same length"),
+        ({"answers": [["Jane Roe"], []]}, "question 2 is not a text, or has no answer"),
     ],
 )
 def test_what_is_no_row_is_told_with_its_place(tmp_path: Path, broken: dict[str, Any], told: str) -> None:
@@ -222,7 +222,7 @@ def test_films_count_by_the_share_that_is_among_the_first_five(tmp_path: Path) -
     assert as_published("recall@5", reply, golds) == 0.5 and not is_strictly_right("recall@5", reply, golds)
     assert is_strictly_right("recall@5", "1) ronin\n2) The Heat", golds)
     (tmp_path / "entity2id.json").write_text("[]")
-    with pytest.raises(BenchmarkError, match=r"entity2id\.json is no JSON object .* Download it again\."):
+    with pytest.raises(BenchmarkError, match=r"entity2id\.json is not a JSON object .* Download it again\."):
         read_memoryagentbench(tmp_path)
 
 

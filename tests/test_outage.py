@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from m2a.benchmarks import Benchmark, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
-from m2a.evaluation.outage import FAILURES_IN_A_ROW, LONG, ServiceGone, Watch
+from m2a.evaluation.outage import FAILURES_IN_A_ROW, SILENCE_LIMIT, ServiceGone, Watch
 from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_questions
 from m2a.evaluation.runner import RunResult, run
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
@@ -101,7 +101,7 @@ async def test_a_chat_model_that_is_gone_while_a_dialogue_is_taken_in(benchmark:
 
 
 async def test_two_failures_that_took_minutes_are_enough() -> None:
-    seconds = iter((0.0, 1.0, LONG, LONG + 2, LONG + 3))
+    seconds = iter((0.0, 1.0, SILENCE_LIMIT, SILENCE_LIMIT + 2, SILENCE_LIMIT + 3))
     with ChatServer(REFUSED) as server:
         watch = Watch("The chat model", model_of(server), clock=lambda: next(seconds))
         watch.succeeded()

@@ -49,7 +49,10 @@ def test_a_report_has_tables_charts_and_failures_and_runs_nothing(tmp_path: Path
     assert set(re.findall(r"https?://[^/\"]*", page)) <= {"http://www.w3.org"}  # names of namespaces, never fetched
     text = (folder / "report.md").read_text(encoding="utf-8")
     assert "| m2a | " in text
-    assert "as ENGRAM normalises them, but the signs of numbers stay: 1.5 is not 15." in text.split("### Answers by")[1]
+    assert (
+        "as ENGRAM normalises them, except that signs in numbers are kept: 1.5 is not 15."
+        in text.split("### Answers compared")[1]
+    )
     assert [path.name for path in folder.iterdir() if path.suffix == ".part"] == []
 
 
@@ -67,7 +70,7 @@ def test_a_run_of_retrieval_alone_has_the_tables_of_retrieval(tmp_path: Path) ->
         for row in rows_of("bm25", 0.6, seed=1, judged=False)
     ]
     titles = [table.title for table in tables_of(summarise(rows), facts_of(rows, []))]
-    assert titles == ["Evidence found, %", "recall@10 by category, %", "What a question takes"]
+    assert titles == ["Evidence found, %", "recall@10 by category, %", "Cost per question"]
     folder = run_folder(tmp_path / "run", rows)
     write_report(folder)
     assert "recall@10 by category" in (folder / "report.md").read_text(encoding="utf-8")
@@ -115,7 +118,7 @@ def test_only_judges_of_both_runs_are_compared(tmp_path: Path) -> None:
         "| judge:b | 40 | 100.0 | 100.0 | +0.0 (+0.0 to +0.0) |" in told and "| accuracy | 40 | 100.0 | 100.0 |" in told
     )
     assert "judge:a" not in told and "judge:c" not in told
-    assert "The first was judged by a, b, the second by b, c; only judges of both count." in told
+    assert "The first run was judged by a, b, the second by b, c; only judges of both count." in told
     unjudged = compare(one, nobody)
     assert "accuracy" not in unjudged and "judge" in unjudged and "| f1 | 40 | 100.0 | 100.0 |" in unjudged
 

@@ -19,8 +19,8 @@ from m2a.evaluation.provenance import hash_of_code, hash_of_prompts, versions
 from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_questions
 from m2a.evaluation.run_folder import FIGURES, RunFolder
 from m2a.evaluation.runner import RunResult, run
-from m2a.evaluation.seen import learned_from
 from m2a.evaluation.selection import select
+from m2a.evaluation.training_overlap import learned_from
 from m2a.memory.ranking.features import FEATURES
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.systems import registry

@@ -89,7 +89,7 @@ async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retriev
     assert retrieval.stores.encoded == encoded == 6
     assert first.memory.owner != second.memory.owner
     assert [m.reference for m in first.memory.messages()] == [m.reference for m in second.memory.messages()]
-    first.memory.leave_index()
+    first.memory.remove_from_index()
     assert await first.found("Lisbon") == []
     assert (await second.found("Lisbon"))[0] == "D2:1"
 
@@ -114,7 +114,7 @@ async def test_a_memory_opened_again_is_indexed_for_the_ranking_of_its_system(tm
             return int(found[0])
 
     assert ranked(here.memory.owner) == 0
-    here.memory.leave_index()
+    here.memory.remove_from_index()
     memory = retrieval.stores.memory(here.memory.owner)
     await registry.open_system("m2a", memory, retrieval)
     assert memory.fusion == "best" and ranked(memory.owner) == 6

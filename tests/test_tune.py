@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Question, Session, Turn
-from m2a.evaluation.tune import Asked, Row, ladder, tune
+from m2a.evaluation.tune import Row, TuningQuestion, ladder, tune
 from m2a.evaluation.tune_fit import Dialogue as Material
 from m2a.evaluation.tune_fit import fit_head, fit_ranker
 from m2a.memory.ranking.ranker import Ranker, fingerprint
@@ -43,20 +43,20 @@ def benchmark(count: int) -> Benchmark:
 
 
 def test_weights_are_learned_and_their_worth_is_shown(tmp_path: Path):
-    said: list[str] = []
+    lines: list[str] = []
     tune(
         benchmark(3),
         HashingTokenEncoder(),
         leave_one_out=True,
         out=tmp_path / "new",
         made_by="m2a tune …",
-        say=said.append,
+        log=lines.append,
     )
-    assert said[0] == "3 dialogues, 18 questions with evidence."
-    assert sum("is learned" in line for line in said) == 3 + 3  # heads without one dialogue, and without two
-    [learned] = [line for line in said if "fusion = best" in line]
+    assert lines[0] == "3 dialogues, 18 questions with evidence."
+    assert sum("is learned" in line for line in lines) == 3 + 3  # heads without one dialogue, and without two
+    [learned] = [line for line in lines if "fusion = best" in line]
     assert float(learned.split("|")[2]) == 1
-    assert any(line.startswith("| their fusion as published") for line in said)
+    assert any(line.startswith("| their fusion as published") for line in lines)
     ranker = Ranker.load(tmp_path / "new" / "ranker.json")
     sessions = [session for one in benchmark(3).dialogues for session in one.sessions]
     assert ranker.trained_on == {fingerprint(turn.text for turn in session.turns) for session in sessions}
@@ -66,12 +66,15 @@ def test_weights_are_learned_and_their_worth_is_shown(tmp_path: Path):
 
 def test_two_dialogues_are_too_few():
     with pytest.raises(BenchmarkError, match="three or more"):
-        tune(benchmark(2), HashingTokenEncoder(), leave_one_out=True, out=None, made_by="", say=print)
+        tune(benchmark(2), HashingTokenEncoder(), leave_one_out=True, out=None, made_by="", log=print)
 
 
 def test_a_ladder_is_a_mean_over_questions():
     states = TokenStates(np.zeros(1), np.zeros((0, 1)), np.zeros((0, 2)))
-    asked = [Asked(0, "a", "one", frozenset({1, 2}), states), Asked(0, "b", "two", frozenset({3}), states)]
+    asked = [
+        TuningQuestion(0, "a", "one", frozenset({1, 2}), states),
+        TuningQuestion(0, "b", "two", frozenset({3}), states),
+    ]
     table = list(ladder(asked, [Row("found half", [[1, 9], [4]]), Row("found all", [[2, 1], [3]])]))
     assert table[0] == "| step | R@10 | one | two |"
     assert table[2:] == ["| found half | 0.250 | 0.500 | 0.000 |", "| found all | 1.000 | 1.000 | 1.000 |"]

@@ -1,4 +1,4 @@
-"""Readers and writers of the data sets. A benchmark is read into dialogues with questions (`dialogue.py`)."""
+"""Readers and writers of the data sets. Each is read into dialogues with questions (`dialogue.py`)."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

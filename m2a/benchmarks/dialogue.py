@@ -1,4 +1,4 @@
-"""What every benchmark is read into: dialogues in sessions, and questions about them."""
+"""The form that every benchmark is read into: dialogues in sessions, and questions about them."""
 
 import json
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from typing import Any, Literal
 from m2a.types import Role
 from m2a.types.errors import UserError
 
-# How a benchmark scores an answer: it must hold a gold one, hold all of them, be one, name its label, recommend films, or be a
-# summary, which a judge scores.
+# How a benchmark scores an answer: it contains a gold answer, contains all of them, equals one, or gives its label; or it
+# recommends films; or it is a summary, which a judge scores.
 Measure = Literal["", "contains", "contains all", "exact", "label", "recall@5", "summary"]
 
 
 class BenchmarkError(UserError, ValueError):
-    """A data set that cannot be read. Its words name the file, the place in it and the remedy."""
+    """A data set that cannot be read. The message names the file, the place in it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialoguePhoto:
-    """A photo shared in a turn. `path` is None where the data set names a picture but does not ship it."""
+    """A photo shared in a turn. `path` is None if the data set names a picture but does not ship it."""
 
     path: Path | None
     caption: str = ""
@@ -29,8 +29,8 @@ class DialoguePhoto:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`reference` is the data set's own id of the turn (`D5:3`), unique within its dialogue. `role` is `assistant` where the
-    data set has one; people who talk to each other are each a `user`."""
+    """A message of a dialogue. `reference` is the data set's own id (`D5:3`), unique within the dialogue. `role` is `assistant`
+    only if the data set has an assistant; people who talk to each other are all users."""
 
     reference: str
     role: Role
@@ -41,13 +41,13 @@ class Turn:
 
     @property
     def caption(self) -> str:
-        """What is said of its photos, in one line; empty where nothing is."""
+        """The captions of its photos in one line."""
         return " ".join(photo.caption for photo in self.photos if photo.caption)
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One sitting. `reference` is the data set's own id (`D5`, or an id of LongMemEval)."""
+    """A part of a dialogue held at one time. `reference` is the data set's own id (`D5`, or an id of LongMemEval)."""
 
     reference: str
     started_at: datetime
@@ -58,13 +58,14 @@ class Session:
 class Question:
     """A question about one dialogue.
 
-    `answer` is None where the right reply is that nothing was said of it. `accepted` are further short answers that
-    count as right. `evidence` are references of turns that exist; `dropped_evidence` are strings of the data set that
-    name none. `evidence_sessions` are references of sessions, where the data set names those. `asked_at` is None where
-    the data set gives no date. `measure` is how the benchmark scores an answer's words, empty where it has a judge do so;
-    `stratum` a kind of question within the category, for which figures stand apart; `hops` how many facts lead to the
-    answer. `instructions` say how the answer is to be given, where the benchmark does; `known_error`
-    that an audit found its gold answer to be wrong. `keypoints` are what a summary should cover.
+    - `answer` is None if the right reply is that this is not known. `accepted` are further short answers that count as right.
+    - `evidence` are references of turns that exist; `dropped_evidence` are references in the data set that name no turn.
+      `evidence_sessions` are references of sessions, if the data set names sessions.
+    - `asked_at` is None if the data set gives no date. `instructions` say how to answer, if the benchmark does.
+    - `measure` is how the benchmark scores the words of an answer; it is empty if only judges score it. `keypoints` are what a
+      summary should cover.
+    - `stratum` is a kind of question within the category that has figures of its own. `hops` is the number of facts that lead to
+      the answer. `known_error` means that an audit found the gold answer to be wrong.
     """
 
     question_id: str
@@ -91,7 +92,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A long conversation and what is asked about it. Sessions stand in the order of time."""
+    """A long conversation and the questions about it. Sessions are in chronological order."""
 
     dialogue_id: str
     sessions: tuple[Session, ...]
@@ -104,7 +105,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A data set as read. `categories` are the names of its kinds of question, in the order of its tables."""
+    """A data set that was read. `categories` are the names of its question categories, in the order of its tables."""
 
     name: str
     dialogues: tuple[Dialogue, ...]
@@ -112,7 +113,7 @@ class Benchmark:
 
 
 def read_rows(file: Path, benchmark: str, noun: str) -> list[Any]:
-    """The list that a JSON file is, or the lines of a `.jsonl`. Raises BenchmarkError where it is none, or empty."""
+    """Returns the list in a JSON file, or the lines of a `.jsonl` file. Raises `BenchmarkError` if it is missing or empty."""
     try:
         text = file.read_text(encoding="utf-8")
         rows = (
@@ -125,5 +126,5 @@ def read_rows(file: Path, benchmark: str, noun: str) -> list[Any]:
     except json.JSONDecodeError as error:
         raise BenchmarkError(f"{file} is not JSON (line {error.lineno}: {error.msg}). Download it again.") from error
     if not isinstance(rows, list) or not rows:
-        raise BenchmarkError(f"{file} is not a {benchmark} file: it must be a list of {noun}, and not empty.")
+        raise BenchmarkError(f"{file} is not a {benchmark} file: it must be a list of {noun} that is not empty.")
     return rows

@@ -1,4 +1,4 @@
-"""Folders that one process at a time writes to, and files in them that are written as a whole."""
+"""Locks on folders that only one process at a time may write to, and atomic writes of files."""
 
 import fcntl
 import os
@@ -12,9 +12,9 @@ class FolderTakenError(UserError):
 
 
 def lock_folder(path: Path) -> int:
-    """Make the folder if need be, and keep others out until the handle is closed or the process ends, however it ends.
+    """Creates the folder if necessary, and locks it until the returned handle is closed or the process ends, however it ends.
 
-    Raises OSError if the folder cannot be written to, FolderTakenError if another process has it.
+    Raises `OSError` if the folder cannot be written to, and `FolderTakenError` if another process has locked it.
     """
     path.mkdir(parents=True, exist_ok=True)
     trial = path / ".writable.part"
@@ -30,13 +30,13 @@ def lock_folder(path: Path) -> int:
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
-    """Replace the file's content, all or nothing; it is on the disk on return. A lone surrogate in a text is escaped."""
+    """Replaces the file's content atomically, and returns when it is on the disk. Escapes lone surrogates in a text."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     unfinished = file.with_name(file.name + ".part")
-    with unfinished.open("wb") as opened:
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
+    with unfinished.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
     os.replace(unfinished, file)
     folder = os.open(file.parent, os.O_RDONLY)
     try:

@@ -1,7 +1,7 @@
-"""LoCoMo (Maharana et al., 2024): reader and writer of its file, and of the keys that photo-grounded sets add to it.
+"""Reads and writes files of LoCoMo (Maharana et al., 2024) and of the photo-grounded sets that extend its format.
 
-A file is a list of samples. A merged visual set is the same format with more keys: a turn may have `photos` (paths
-relative to the file), a question `question_id`, `photos` and `accepted_answers`.
+A file is a list of samples. A merged visual set has the same format with more keys: a turn may have `photos` (paths relative to
+the file), and a question may have `question_id`, `photos` and `accepted_answers`.
 """
 
 import json
@@ -26,7 +26,7 @@ from m2a.benchmarks.photos import check_photos
 
 Sample = dict[str, Any]
 
-# 1-5 as published; 6-10 are visual-centric (M2A, appendix C; its "type 5" is 10 here, for 5 is LoCoMo's adversarial).
+# 1-5 as published; 6-10 are visual-centric (M2A, appendix C). Its "type 5" is 10 here, because 5 is LoCoMo's adversarial.
 CATEGORY_NAMES: Mapping[int, str] = {
     1: "multi-hop",
     2: "temporal",
@@ -48,89 +48,87 @@ _DATE_TIME = "%I:%M %p on %d %B, %Y"
 
 
 def read_locomo(path: Path) -> Benchmark:
-    """The dialogues of a file, or of all JSON files of a folder, in order. Times without a zone are UTC.
+    """Returns the dialogues of a file, or of all JSON files in a folder, in order. Times without a zone are UTC.
 
-    Raises BenchmarkError with the place of the first fault: also where an id of a sample or a question occurs twice in
-    all files, and for a photo that is not there or cannot be decoded.
+    Raises `BenchmarkError` with the place of the first fault. An id of a sample or a question that occurs twice in all files is
+    a fault, and so is a photo that is missing or cannot be decoded.
     """
-    found = [
+    placed = [
         (file, dialogue_of(sample, file.parent, place=f"{file}: sample {number}"))
         for file in sample_files(path)
         for number, sample in enumerate(read_samples(file), start=1)
     ]
-    _check_once("sample_id", [(dialogue.dialogue_id, file) for file, dialogue in found])
-    _check_once("question_id", [(one.question_id, file) for file, dialogue in found for one in dialogue.questions])
-    for file, dialogue in found:
+    _check_unique("sample_id", [(dialogue.dialogue_id, file) for file, dialogue in placed])
+    questions = [(question, file) for file, dialogue in placed for question in dialogue.questions]
+    _check_unique("question_id", [(question.question_id, file) for question, file in questions])
+    for file, dialogue in placed:
         check_photos(dialogue, file)
-    dialogues = tuple(dialogue for _, dialogue in found)
-    used = {question.category for dialogue in dialogues for question in dialogue.questions}
-    return Benchmark("locomo", dialogues, tuple(name for name in CATEGORY_NAMES.values() if name in used))
+    used_categories = {question.category for question, _ in questions}
+    categories = tuple(name for name in CATEGORY_NAMES.values() if name in used_categories)
+    return Benchmark("locomo", tuple(dialogue for _, dialogue in placed), categories)
 
 
 def sample_files(path: Path) -> list[Path]:
-    """The file itself, or the JSON files of a folder that hold samples, by name."""
+    """Returns the file itself, or the JSON files of a folder that hold samples, by name."""
     if path.is_file():
         return [path]
-    files = sorted(path.glob("*.json")) if path.is_dir() else []
-    found = [file for file in files if _holds_samples(file)]
-    if not found:
+    files = sorted(file for file in path.glob("*.json") if _holds_samples(file)) if path.is_dir() else []
+    if not files:
         raise BenchmarkError(f"{path} holds no LoCoMo file. Name the JSON file, or a folder with it.")
-    return found
+    return files
 
 
 def read_samples(file: Path) -> list[Sample]:
-    """The samples of one file as they are, after a check of what the readers rely on."""
+    """Returns the samples of one file unchanged. Raises `BenchmarkError` if they lack anything that the readers rely on."""
     samples: list[Sample] = read_rows(file, "LoCoMo", "samples")
-    seen: set[str] = set()
+    ids: set[str] = set()
     for number, sample in enumerate(samples, start=1):
         place = f"{file}: sample {number}"
         _check_sample(sample, place)
-        if sample["sample_id"] in seen:
+        if sample["sample_id"] in ids:
             raise BenchmarkError(f"{place}: sample_id {sample['sample_id']!r} occurs twice.")
-        seen.add(sample["sample_id"])
+        ids.add(sample["sample_id"])
     return samples
 
 
 def write_samples(samples: Sequence[Sample], file: Path) -> None:
-    """Write all of them or nothing."""
+    """Writes all samples or nothing."""
     write_whole(file, json.dumps(samples, ensure_ascii=False, indent=1) + "\n")
 
 
 def parse_date_time(text: str) -> datetime:
-    """A time in LoCoMo's words ("1:56 pm on 8 May, 2023"), as UTC. Raises ValueError."""
+    """Returns a time written as in LoCoMo ("1:56 pm on 8 May, 2023") as UTC. Raises `ValueError`."""
     return datetime.strptime(text.strip().replace("noon", "pm"), _DATE_TIME).replace(tzinfo=UTC)
 
 
 def format_date_time(moment: datetime) -> str:
-    """The same in LoCoMo's words; seconds are lost."""
+    """Returns the time as LoCoMo writes it, without seconds."""
     return f"{moment.hour % 12 or 12}:{moment:%M} {'am' if moment.hour < 12 else 'pm'} on {moment.day} {moment:%B, %Y}"
 
 
 def session_numbers(conversation: Mapping[str, Any]) -> list[int]:
-    """The numbers of the sessions that have turns, rising. Dates without a session occur and are passed over."""
+    """Returns the numbers of the sessions that have turns, in ascending order. Dates without a session occur and are ignored."""
     matches = (_SESSION.fullmatch(key) for key in conversation)
     return sorted(int(match[1]) for match in matches if match and conversation[match[0]])
 
 
 def evidence_references(evidence: Sequence[str], known: Mapping[str, object] | set[str]) -> tuple[list[str], list[str]]:
-    """The turns that evidence strings name, and the strings that name no known turn.
+    """Returns the known turns that the evidence strings name, each once, and everything in them that names no known turn.
 
-    The rule: every `D<session>:<turn>` in a string counts, whatever stands between them; a colon after the D and
-    leading zeros are ignored ("D:11:26", "D30:05"). Each turn is named once.
+    Every `D<session>:<turn>` in a string counts, whatever is between them. A colon after the D and leading zeros are ignored
+    ("D:11:26", "D30:05").
     """
-    found: dict[str, None] = {}
+    references: dict[str, None] = {}
     dropped = []
     for text in evidence:
-        references = [f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(str(text))]
-        here = [reference for reference in references if reference in known]
-        found.update(dict.fromkeys(here))
-        missing = [reference for reference in references if reference not in known]
-        dropped += missing if references else [str(text)]
-    return list(found), dropped
+        named = [f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(str(text))]
+        references |= dict.fromkeys(reference for reference in named if reference in known)
+        dropped += [reference for reference in named if reference not in known] if named else [str(text)]
+    return list(references), dropped
 
 
 def dialogue_of(sample: Sample, folder: Path, *, place: str = "sample") -> Dialogue:
-    """One sample as a dialogue. `folder` is where the paths of its photos begin."""
+    """Returns a sample as a dialogue. Paths of photos are relative to `folder`."""
     conversation = sample["conversation"]
     sessions = []
     for number in session_numbers(conversation):
@@ -141,9 +139,9 @@ def dialogue_of(sample: Sample, folder: Path, *, place: str = "sample") -> Dialo
         )
         sessions.append(Session(f"D{number}", started_at, turns))
     sessions.sort(key=lambda session: session.started_at)
-    known = {turn.reference for session in sessions for turn in session.turns}
+    references = {turn.reference for session in sessions for turn in session.turns}
     questions = tuple(
-        _question(question, f"{sample['sample_id']}/{number}", known, folder, place=f"{place}, qa {number}")
+        _question(question, f"{sample['sample_id']}/{number}", references, folder, place=f"{place}, qa {number}")
         for number, question in enumerate(sample["qa"], start=1)
     )
     return Dialogue(sample["sample_id"], tuple(sessions), questions)
@@ -151,19 +149,21 @@ def dialogue_of(sample: Sample, folder: Path, *, place: str = "sample") -> Dialo
 
 def _holds_samples(file: Path) -> bool:
     try:
-        with file.open(encoding="utf-8") as opened:
-            return opened.read(4096).lstrip().startswith("[") and '"sample_id"' in file.read_text(encoding="utf-8")
+        with file.open(encoding="utf-8") as stream:
+            return stream.read(4096).lstrip().startswith("[") and '"sample_id"' in file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False
 
 
-def _check_once(name: str, found: Sequence[tuple[str, Path]]) -> None:
-    first: dict[str, Path] = {}
-    for one, file in found:
-        if one in first:
-            where = f"{file}" if first[one] == file else f"{file} and {first[one]}"
-            raise BenchmarkError(f"{where}: {name} {one!r} occurs twice; give each its own, or take one out.")
-        first[one] = file
+def _check_unique(key: str, ids: Sequence[tuple[str, Path]]) -> None:
+    first_files: dict[str, Path] = {}
+    for value, file in ids:
+        if value in first_files:
+            where = f"{file}" if first_files[value] == file else f"{file} and {first_files[value]}"
+            raise BenchmarkError(
+                f"{where}: {key} {value!r} occurs twice; give one of the two another id, or remove it."
+            )
+        first_files[value] = file
 
 
 def _check_sample(sample: object, place: str) -> None:
@@ -187,22 +187,22 @@ _TEXTS = ("blip_caption", "question_id")
 _LISTS_OF_TEXT = ("photos", "img_url", "evidence", "accepted_answers")
 
 
-def _check_kinds(found: object, place: str, noun: str, needed: Mapping[str, type]) -> None:
-    """Whether a turn or a question holds what is needed, and nothing of another kind where the readers look."""
-    if not isinstance(found, dict):
-        raise BenchmarkError(f"{place}: a {noun} is {found!r:.80}, not an object.")
+def _check_types(value: object, place: str, noun: str, needed: Mapping[str, type]) -> None:
+    """Raises `BenchmarkError` unless a turn or a question has the needed keys, and all keys that are read have the right type."""
+    if not isinstance(value, dict):
+        raise BenchmarkError(f"{place}: a {noun} is {value!r:.80}, not an object.")
     for key, kind in needed.items():
-        if not isinstance(found.get(key), kind):
+        if not isinstance(value.get(key), kind):
             raise BenchmarkError(
-                f"{place}: a {noun} lacks {key!r}, or it is not a {kind.__name__}: {found.get(key)!r:.80}."
+                f"{place}: a {noun} lacks {key!r}, or it is not a {kind.__name__}: {value.get(key)!r:.80}."
             )
     for key in _TEXTS:
-        if not isinstance(found.get(key) or "", str):
-            raise BenchmarkError(f"{place}: {key!r} of a {noun} is not a text: {found[key]!r:.80}.")
+        if not isinstance(value.get(key) or "", str):
+            raise BenchmarkError(f"{place}: {key!r} of a {noun} is not a text: {value[key]!r:.80}.")
     for key in _LISTS_OF_TEXT:
-        listed = found.get(key) or []
-        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
-            raise BenchmarkError(f"{place}: {key!r} of a {noun} is not a list of texts: {listed!r:.80}.")
+        texts = value.get(key) or []
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise BenchmarkError(f"{place}: {key!r} of a {noun} is not a list of texts: {texts!r:.80}.")
 
 
 def _started_at(conversation: Mapping[str, Any], number: int, place: str) -> datetime:
@@ -216,13 +216,12 @@ def _started_at(conversation: Mapping[str, Any], number: int, place: str) -> dat
 
 
 def _turn(turn: Mapping[str, Any], said_at: datetime, folder: Path, place: str) -> Turn:
-    _check_kinds(turn, place, "turn", {"dia_id": str, "speaker": str, "text": str})
-    reference, speaker, text = turn["dia_id"], turn["speaker"], turn["text"]
+    _check_types(turn, place, "turn", {"dia_id": str, "speaker": str, "text": str})
     return Turn(
-        reference=reference,
-        role="user",  # two people, and no assistant
-        speaker=speaker,
-        text=text,
+        reference=turn["dia_id"],
+        role="user",  # there are two people and no assistant
+        speaker=turn["speaker"],
+        text=turn["text"],
         said_at=said_at,
         photos=tuple(_photos(turn, folder)),
     )
@@ -233,25 +232,27 @@ def _photos(turn: Mapping[str, Any], folder: Path) -> Iterator[DialoguePhoto]:
     if turn.get("photos"):
         yield from (DialoguePhoto(folder / path, caption) for path in turn["photos"])
     elif turn.get("img_url") or caption:
-        yield DialoguePhoto(None, caption)  # LoCoMo ships no pictures, only where they once were
+        yield DialoguePhoto(None, caption)  # LoCoMo ships no pictures, only their former addresses
 
 
-def _question(question: Mapping[str, Any], question_id: str, known: set[str], folder: Path, place: str) -> Question:
-    _check_kinds(question, place, "question", {"question": str, "category": int})
-    text, category = question["question"], question["category"]
+def _question(
+    question: Mapping[str, Any], question_id: str, references: set[str], folder: Path, place: str
+) -> Question:
+    _check_types(question, place, "question", {"question": str, "category": int})
+    category = question["category"]
     if category not in CATEGORY_NAMES:
         raise BenchmarkError(f"{place}: category {category} is not one of 1 to {max(CATEGORY_NAMES)}.")
     answer = question.get("answer")
     if answer is None and category != ADVERSARIAL:
-        raise BenchmarkError(f"{place} has no 'answer'; only questions of category 5 may lack it.")
-    evidence, dropped = evidence_references(question.get("evidence") or (), known)
+        raise BenchmarkError(f"{place} has no 'answer'; only questions of category 5 may have none.")
+    evidence, dropped = evidence_references(question.get("evidence") or (), references)
     return Question(
         question_id=question.get("question_id") or question_id,
-        text=text,
+        text=question["question"],
         category=CATEGORY_NAMES[category],
         answer=None if category == ADVERSARIAL else str(answer),
         evidence=tuple(evidence),
-        accepted=tuple(str(one) for one in question.get("accepted_answers") or ()),
+        accepted=tuple(map(str, question.get("accepted_answers") or ())),
         photos=tuple(folder / path for path in question.get("photos") or ()),
         dropped_evidence=tuple(dropped),
     )

@@ -1,10 +1,10 @@
-"""MemoryAgentBench (Hu et al., 2025): one long context in chunks, and many questions about it.
+"""Reads MemoryAgentBench (Hu et al., 2025): long contexts in chunks, each with many questions.
 
 A file is a list of rows `{context, questions, answers, metadata{source, …}}`, as JSON or JSON lines; the published parquet
-files are read where pyarrow is installed. Each row becomes a dialogue: every chunk is one message of the user, and nothing
-of the context is changed, its line breaks included. Rows of `compose` name in their metadata which facts a question rests on.
-Films to recommend are given as ids: their titles are read from the authors' `entity2id.json` beside the data, and without it
-recommendations have no score. Neither have summaries without the key points that they should cover.
+files are read if pyarrow is installed. Each row becomes a dialogue in which every chunk is one message of the user. The context
+is not changed, not even its line breaks. The metadata of rows made by `compose` name the facts that lead to each answer. Films
+to recommend are given as ids; their titles are read from the authors' `entity2id.json` beside the data. Recommendations without
+that file have no score, and neither do summaries without the key points that they should cover.
 """
 
 import json
@@ -17,9 +17,9 @@ from typing import Any
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Measure, Question, Session, Turn, read_rows
 
-CHARACTERS_PER_TOKEN = 4.2  # of the published FactConsolidation contexts: 26,157 characters are the 6K one
+CHARACTERS_PER_TOKEN = 4.2  # in the published FactConsolidation contexts: the 6K one has 26,157 characters
 OWN = "own_"
-"""Before the source of a row that was composed here and is not of the published data."""
+"""The prefix of the source of rows that were composed here and are not published data."""
 
 WITH_CONFLICT, WITHOUT_CONFLICT = "with a conflict", "without a conflict"
 
@@ -42,7 +42,7 @@ _SHORT = "Answer from what you were given, with the words asked for and nothing 
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """A sub-dataset as published: what it tests, the tokens of a chunk, how it is scored, and how answers are asked for."""
+    """A sub-dataset as published: what it tests, the tokens of a chunk, how it is scored, and how to answer."""
 
     competency: str
     chunk_tokens: int
@@ -50,7 +50,7 @@ class Subset:
     instructions: str = ""
 
 
-# By how the source of a row begins. LongMemEval's answers are judged by its own rules, and summaries by a judge's counts.
+# By the beginning of a row's source. LongMemEval's answers are judged by its own rules, and summaries by a judge's counts.
 SUBSETS: Mapping[str, Subset] = {
     "ruler_qa": Subset("accurate retrieval", 512, "contains", _SHORT),
     "longmemeval_s": Subset("accurate retrieval", 512, "", _SHORT),
@@ -63,16 +63,16 @@ SUBSETS: Mapping[str, Subset] = {
 }
 COMPETENCIES = tuple(dict.fromkeys(subset.competency for subset in SUBSETS.values()))
 
-_BEGAN = datetime(2025, 1, 1, tzinfo=UTC)  # the data has no times; a chunk a minute
+_STARTED_AT = datetime(2025, 1, 1, tzinfo=UTC)  # the data has no times, so there is one chunk per minute
 _NUMBERED = re.compile(r"^(\d+)\. (.+?)\.?$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
 
 def read_memoryagentbench(path: Path) -> Benchmark:
-    """The rows of a file, or of all files of a folder, in order of their names.
+    """Returns a dialogue for each row of a file, or of all files in a folder, ordered by name.
 
-    Of FactConsolidation it says which questions have a conflict, and the chunk that holds the fact: as the row's metadata
-    tells, else for questions of one fact by the facts themselves. Raises BenchmarkError with the place of the first fault.
+    Questions of FactConsolidation have evidence, and a stratum that says whether there is a conflict. Both come from the row's
+    metadata, or for questions of one fact from the facts themselves. Raises `BenchmarkError` with the place of the first fault.
     """
     rows = [(place, row) for file in _files_of(path) for place, row in _rows(file)]
     titles = _titles(path if path.is_dir() else path.parent)
@@ -87,33 +87,33 @@ def read_memoryagentbench(path: Path) -> Benchmark:
 
 
 def competency_of(category: str) -> str | None:
-    """The competency that a sub-dataset tests; None for a category of another benchmark."""
+    """Returns the competency that a sub-dataset tests, or None for a category of another benchmark."""
     subset = subset_of(category)
     return None if subset is None else subset.competency
 
 
 def subset_of(source: str) -> Subset | None:
-    return next((one for name, one in SUBSETS.items() if source.removeprefix(OWN).startswith(name)), None)
+    return next((subset for name, subset in SUBSETS.items() if source.removeprefix(OWN).startswith(name)), None)
 
 
 def chunks_of(context: str, tokens: int) -> list[str]:
-    """The context in pieces of about so many tokens at most, cut between lines, and within a long line between sentences.
+    """Returns the context in chunks of at most about this many tokens, cut between lines, and in a long line between sentences.
 
-    Joined they are the context again; a sentence is never cut.
+    The chunks joined are the context again. A sentence is never cut, even if it is longer.
     """
-    most = int(tokens * CHARACTERS_PER_TOKEN)
+    limit = int(tokens * CHARACTERS_PER_TOKEN)
     chunks: list[str] = []
-    for piece in _pieces(context, most):
-        if chunks and (len(chunks[-1]) + len(piece) <= most or not piece.strip()):
+    for piece in _pieces(context, limit):
+        if chunks and (len(chunks[-1]) + len(piece) <= limit or not piece.strip()):
             chunks[-1] += piece
         else:
             chunks.append(piece)
     return chunks
 
 
-def _pieces(context: str, most: int) -> Iterator[str]:
+def _pieces(context: str, limit: int) -> Iterator[str]:
     for line in context.splitlines(keepends=True):
-        if len(line) <= most:
+        if len(line) <= limit:
             yield line
         else:
             yield from re.findall(r".+?(?:[.!?]['\"”’)]*\s+|\Z)", line, re.DOTALL)
@@ -122,21 +122,21 @@ def _pieces(context: str, most: int) -> Iterator[str]:
 def _files_of(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    found = sorted(
-        file for suffix in ("json", "jsonl", "parquet") for file in path.rglob(f"*.{suffix}") if _is_of_rows(file)
+    files = sorted(
+        file for suffix in ("json", "jsonl", "parquet") for file in path.rglob(f"*.{suffix}") if _holds_rows(file)
     )
-    if not found:
+    if not files:
         raise BenchmarkError(
             f"{path} holds no MemoryAgentBench file. Name a JSON, JSON-lines or parquet file, or a folder with them."
         )
-    return found
+    return files
 
 
-def _is_of_rows(file: Path) -> bool:
+def _holds_rows(file: Path) -> bool:
     if file.suffix == ".parquet":
         return True
-    with file.open("rb") as opened:
-        return b'"context"' in opened.read(2000)
+    with file.open("rb") as stream:
+        return b'"context"' in stream.read(2000)
 
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -158,7 +158,7 @@ def _read_parquet(file: Path) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = parquet.read_table(file).to_pylist()
     except ValueError as error:
-        raise BenchmarkError(f"{file} is no parquet file: {error}. Download it again.") from error
+        raise BenchmarkError(f"{file} is not a parquet file: {error}. Download it again.") from error
     return rows
 
 
@@ -168,15 +168,15 @@ def _source(row: Mapping[str, Any], place: str) -> str:
     if not isinstance(source, str) or subset_of(source) is None:
         raise BenchmarkError(f"{place}: metadata.source is {source!r}; it must begin with one of {', '.join(SUBSETS)}.")
     if not isinstance(row.get("context"), str) or not row["context"].strip():
-        raise BenchmarkError(f"{place}: 'context' is missing, or no text.")
+        raise BenchmarkError(f"{place}: 'context' is missing, or is not a text.")
     questions, answers = row.get("questions"), row.get("answers")
     if not isinstance(questions, list) or not isinstance(answers, list) or len(questions) != len(answers):
-        raise BenchmarkError(f"{place}: 'questions' and 'answers' must be lists of one length.")
+        raise BenchmarkError(f"{place}: 'questions' and 'answers' must be lists of the same length.")
     return source
 
 
 def _titles(folder: Path) -> Mapping[str, str]:
-    """By id the titles of films, where the folder has the authors' file of them."""
+    """Returns the titles of films by id, from the authors' file if the folder has it."""
     file = folder / "entity2id.json"
     if not file.is_file():
         return {}
@@ -184,11 +184,11 @@ def _titles(folder: Path) -> Mapping[str, str]:
         ids = json.loads(file.read_text(encoding="utf-8"))
         return {str(number): _title(name) for name, number in ids.items()}
     except (ValueError, AttributeError) as error:
-        raise BenchmarkError(f"{file} is no JSON object from names to ids: {error}. Download it again.") from error
+        raise BenchmarkError(f"{file} is not a JSON object of names and ids: {error}. Download it again.") from error
 
 
 def _title(name: str) -> str:
-    """Of an address such as `<http://dbpedia.org/resource/Heat_(1995_film)>`."""
+    """Returns the title in an address such as `<http://dbpedia.org/resource/Heat_(1995_film)>`."""
     return re.sub(r" \(.*\)$", "", name.strip("<>").rpartition("/")[2].replace("_", " "))
 
 
@@ -197,7 +197,7 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
     assert subset is not None
     chunks = chunks_of(row["context"], subset.chunk_tokens)
     turns = tuple(
-        Turn(f"C:{number}", "user", "user", chunk, _BEGAN + timedelta(minutes=number))
+        Turn(f"C:{number}", "user", "user", chunk, _STARTED_AT + timedelta(minutes=number))
         for number, chunk in enumerate(chunks, start=1)
     )
     facts = _Facts(chunks) if source.removeprefix(OWN).startswith("factconsolidation") else None
@@ -207,11 +207,11 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
     for number, (text, answers) in enumerate(zip(row["questions"], row["answers"], strict=True)):
         accepted = [answers] if isinstance(answers, str) else answers
         if not isinstance(text, str) or not isinstance(accepted, list) or not accepted:
-            raise BenchmarkError(f"{place}: question {number + 1} is no text, or has no answer: {answers!r:.80}.")
-        accepted = [str(one) for one in accepted]
-        has_titles = subset.measure == "recall@5" and all(one in titles for one in accepted)
+            raise BenchmarkError(f"{place}: question {number + 1} is not a text, or has no answer: {answers!r:.80}.")
+        accepted = [str(answer) for answer in accepted]
+        has_titles = subset.measure == "recall@5" and all(film_id in titles for film_id in accepted)
         can_be_scored = {"recall@5": has_titles, "summary": bool(keypoints)}.get(subset.measure, True)
-        accepted = [titles[one] for one in accepted] if has_titles else accepted
+        accepted = [titles[film_id] for film_id in accepted] if has_titles else accepted
         serials = hops[number] if hops else facts.newest(text, accepted) if facts and "_sh_" in source else ()
         evidence = facts.chunks_with(serials) if facts else ()
         questions.append(
@@ -229,7 +229,7 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
                 keypoints=keypoints,
             )
         )
-    return Dialogue(dialogue_id, (Session("C", _BEGAN, turns),), tuple(questions))
+    return Dialogue(dialogue_id, (Session("C", _STARTED_AT, turns),), tuple(questions))
 
 
 def _list(metadata: Mapping[str, Any], key: str, length: int) -> Sequence[Any]:
@@ -246,25 +246,25 @@ def _stratum(facts: "_Facts | None", serials: Sequence[int], answers: Sequence[s
 
 
 class _Facts:
-    """The numbered facts of a context: in which chunk each stands, and which say another value of the same."""
+    """The numbered facts of a context, each with its serial number, its text and its chunk."""
 
     def __init__(self, chunks: Sequence[str]) -> None:
-        self._chunk: dict[int, int] = {}
-        self._text: dict[int, str] = {}
+        self._chunks: dict[int, int] = {}
+        self._texts: dict[int, str] = {}
         for number, chunk in enumerate(chunks):
             for match in _NUMBERED.finditer(chunk):
-                self._chunk[int(match[1])] = number
-                self._text[int(match[1])] = match[2]
+                self._chunks[int(match[1])] = number
+                self._texts[int(match[1])] = match[2]
 
     def chunks_with(self, serials: Sequence[int]) -> list[int]:
-        return [self._chunk[serial] for serial in serials if serial in self._chunk]
+        return [self._chunks[serial] for serial in serials if serial in self._chunks]
 
     def newest(self, question: str, answers: Sequence[str]) -> tuple[int, ...]:
-        """The newest of the facts that end in an answer and share most words with the question; none, or one."""
+        """Returns the newest of the facts that end in an answer and share the most words with the question, if there is one."""
         words = set(_words(question))
         shared = {
             serial: len(words & set(_words(text[: -len(answer)])))
-            for serial, text in self._text.items()
+            for serial, text in self._texts.items()
             for answer in answers
             if text.endswith(answer)
         }
@@ -272,12 +272,12 @@ class _Facts:
         return (max(serial for serial, count in shared.items() if count == best),) if best else ()
 
     def has_conflict(self, serial: int, answers: Sequence[str]) -> bool:
-        """Whether another fact says the same of another value: it begins as this one does, up to the answer."""
-        ending = next((answer for answer in answers if self._text[serial].endswith(answer)), None)
+        """Whether another fact has the same beginning, up to the answer, and another ending."""
+        fact = self._texts[serial]
+        ending = next((answer for answer in answers if fact.endswith(answer)), None)
         if ending is None:
             return False
-        begins = self._text[serial][: -len(ending)]
-        return any(text.startswith(begins) and text != self._text[serial] for text in self._text.values())
+        return any(text.startswith(fact[: -len(ending)]) and text != fact for text in self._texts.values())
 
 
 def _words(text: str) -> list[str]:

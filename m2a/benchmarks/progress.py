@@ -18,8 +18,8 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-_LINES = 20  # printed at most, if standard error is not a terminal
-_PACE_OVER = 24 * 3600.0  # seconds; one question may take minutes
+_MAX_LINES = 20  # printed if standard error is not a terminal
+_SPEED_PERIOD = 24 * 3600.0  # seconds; one question may take minutes
 
 
 class Progress:
@@ -46,19 +46,19 @@ class Progress:
             console=Console(file=self._stream),
             transient=True,
             refresh_per_second=2,
-            speed_estimate_period=_PACE_OVER,
+            speed_estimate_period=_SPEED_PERIOD,
             disable=not self._stream.isatty(),
         )
         self._bar.add_task("", total=total, completed=done)
         [self._task] = self._bar.tasks
-        self._printed = done * _LINES // max(1, total)
+        self._printed = done * _MAX_LINES // max(1, total)
         self._bar.start()
 
     def step(self, what: str, count: int = 1) -> None:
-        """Count finished steps."""
+        """Counts finished steps. `what` describes them."""
         self._bar.update(self._task.id, advance=count, description=what)
         done, total = int(self._task.completed), int(self._task.total or 0)
-        part = done * _LINES // max(1, total)
+        part = done * _MAX_LINES // max(1, total)
         if self._bar.disable and part > self._printed:
             self._printed = part
             left = self._task.time_remaining

@@ -65,7 +65,7 @@ def tune(
     encoder = load_text_encoder(MINILM, cache_dir())
     assert isinstance(encoder, TokenEncoder)
     made_by = f"m2a tune --data {data}{' --leave-one-out' * leave_one_out}{f' --out {out}' if out else ''}"
-    learn(read_locomo(data), encoder, leave_one_out=leave_one_out, out=out, made_by=made_by, say=_say)
+    learn(read_locomo(data), encoder, leave_one_out=leave_one_out, out=out, made_by=made_by, log=_say)
 
 
 def _say(line: str) -> None:

@@ -1,9 +1,9 @@
 """Measures how close a reply's words come to the gold answer.
 
-The normalisation is that of ENGRAM (section 4.2): Unicode NFKC, lower case, without articles and punctuation, blanks
-squeezed, numbers and dates in one form. One thing differs: a sign inside or before a number is not punctuation (`1.5`,
-`10:30`, `-3`); otherwise 1.5 hours would match 15 hours. Relative times ("last week") stay as they are, because the data sets
-do not say when a question is asked.
+The normalisation is that of ENGRAM (section 4.2): Unicode NFKC, lower case, no articles or punctuation, single spaces, and
+one form for numbers and dates. One thing differs: a sign inside or before a number is not punctuation (`1.5`, `10:30`, `-3`);
+otherwise 1.5 hours would match 15 hours. Relative times ("last week") stay as they are, because the data sets do not say when
+a question is asked.
 """
 
 import re
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from math import exp
 
-NORMALISATION = "Words are compared as ENGRAM normalises them, but the signs of numbers stay: 1.5 is not 15."
+NORMALISATION = "Words are compared as ENGRAM normalises them, except that signs in numbers are kept: 1.5 is not 15."
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "(" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS).replace("sep(?:", "sep(?:t|") + ")"
@@ -53,20 +53,20 @@ def normalise(text: str) -> list[str]:
 
 def token_f1(reply: str, gold: str) -> float:
     """Returns the harmonic mean of precision and recall over bags of words; two empty texts agree."""
-    said, wanted = normalise(reply), normalise(gold)
-    if not said or not wanted:
-        return float(said == wanted)
-    common = sum((Counter(said) & Counter(wanted)).values())
-    return 2 * common / (len(said) + len(wanted))
+    reply_words, gold_words = normalise(reply), normalise(gold)
+    if not reply_words or not gold_words:
+        return float(reply_words == gold_words)
+    common = sum((Counter(reply_words) & Counter(gold_words)).values())
+    return 2 * common / (len(reply_words) + len(gold_words))
 
 
 def bleu1(reply: str, gold: str) -> float:
     """Returns BLEU over single words (Papineni et al., 2002): clipped precision times the brevity penalty."""
-    said, wanted = normalise(reply), normalise(gold)
-    if not said or not wanted:
-        return float(said == wanted)
-    precision = sum((Counter(said) & Counter(wanted)).values()) / len(said)
-    return precision * (1.0 if len(said) > len(wanted) else exp(1 - len(wanted) / len(said)))
+    reply_words, gold_words = normalise(reply), normalise(gold)
+    if not reply_words or not gold_words:
+        return float(reply_words == gold_words)
+    precision = sum((Counter(reply_words) & Counter(gold_words)).values()) / len(reply_words)
+    return precision * (1.0 if len(reply_words) > len(gold_words) else exp(1 - len(gold_words) / len(reply_words)))
 
 
 def exact_match(reply: str, gold: str) -> bool:
@@ -75,19 +75,17 @@ def exact_match(reply: str, gold: str) -> bool:
 
 def accepted_match(reply: str, answers: Iterable[str]) -> bool:
     """Whether the reply contains the words of one of the answers, in order and side by side."""
-    said = normalise(reply)
-    return any(_contains(said, normalise(answer)) for answer in answers)
+    reply_words = normalise(reply)
+    return any(_contains(reply_words, normalise(answer)) for answer in answers)
 
 
 def declines(reply: str) -> bool:
-    """Whether a reply says in its own words that it does not know. A rule, used if there is no judge."""
+    """Whether a reply says, outside quotations, that it does not know. A rule, used if there is no judge."""
     own_words = _QUOTATION.sub(" ", unicodedata.normalize("NFKC", reply).lower().replace("’", "'"))
     return bool(_DECLINES.search(own_words))
 
 
 _QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
-
-
 _DECLINES = re.compile(
     r"\b(?:not (?:mentioned|known|specified|stated|available|in (?:my |the )?memory)"
     r"|no (?:information|mention|record|memory|answer)|(?:do not|don't|does not|doesn't|cannot|can't|could not|couldn't)"
@@ -98,8 +96,8 @@ _DECLINES = re.compile(
 
 
 def _contains(words: Sequence[str], part: Sequence[str]) -> bool:
-    size = len(part)
-    return bool(size) and any(words[start : start + size] == part for start in range(len(words) - size + 1))
+    length = len(part)
+    return bool(length) and any(words[start : start + length] == part for start in range(len(words) - length + 1))
 
 
 def _iso(year: str, month: str, day: str | None = None) -> str:
@@ -109,4 +107,4 @@ def _iso(year: str, month: str, day: str | None = None) -> str:
     try:
         return datetime(int(year), number, int(day)).strftime("%Y-%m-%d")
     except ValueError:
-        return f"{day} {month} {year}"  # no such day, so it stays as written
+        return f"{day} {month} {year}"  # there is no such day, so the date stays as written

@@ -9,13 +9,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from m2a.evaluation.tables import categories_of
+from m2a.evaluation.tables import categories_of, main_rate
 
 _INK = "#123456"  # replaced by the page's text colour
 _COLOURS = "#2b6a5c #c2703d #5b6fb0 #a8892b #8c4f86 #4c94a8 #b04d4d #6f7a4a #7d6a58 #3d8f5f".split()
 _MARKERS = ("o", "s", "^")  # for points whose colours repeat
-_INCHES_OF_MARK, _INCHES_OF_LETTER = 0.7, 0.085
-_LARGEST = 1.3
+_MARK_INCHES, _LETTER_INCHES = 0.7, 0.085
+_MAX_SCALE = 1.3
 _STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "m2a",  # the same figures give the same bytes
@@ -40,22 +40,19 @@ def charts_of(
 
     `facts` are `facts_of` the same run.
     """
-    metric = next(
-        (name for name in ("accuracy", "accepted_match", "recall@10") if any(name in one for one in summary.values())),
-        None,
-    )
+    metric = main_rate(summary)
     if metric is None:
         return []
-    drawn = [(f"{metric} by category", bars(summary, metric))]
-    for key, label in (("total_tokens", "tokens a question"), ("seconds_p50", "seconds a question (p50)")):
+    charts = [(f"{metric} by category", bars(summary, metric))]
+    for key, label in (("total_tokens", "tokens per question"), ("seconds_p50", "seconds per question (p50)")):
         points = {
-            system: (float(facts[system][key]), float(one[metric]))
-            for system, one in summary.items()
-            if metric in one and facts.get(system, {}).get(key, 0) > 0
+            system: (float(facts[system][key]), float(figures[metric]))
+            for system, figures in summary.items()
+            if metric in figures and facts.get(system, {}).get(key, 0) > 0
         }
         if len(points) > 1:
-            drawn.append((f"{metric} against {label}", scatter(points, label, metric)))
-    return drawn
+            charts.append((f"{metric} against {label}", scatter(points, label, metric)))
+    return charts
 
 
 def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequence[str] | None = None) -> str:
@@ -63,14 +60,14 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
     names = [
         category
         for category in (categories or categories_of(summary))
-        if any(metric in one["categories"].get(category, {}) for one in summary.values())
+        if any(metric in figures["categories"].get(category, {}) for figures in summary.values())
     ]
     width = 0.8 / max(1, len(summary))
     with mpl.rc_context(_STYLE):
-        figure, axes = _drawing(summary, across=1.3 * len(names) + 1)
-        for number, (system, one) in enumerate(summary.items()):
-            cells = [one["categories"].get(category, {}) for category in names]
-            places = [place + (number - (len(summary) - 1) / 2) * width for place in range(len(names))]
+        figure, axes = _drawing(summary, min_width=1.3 * len(names) + 1)
+        for number, (system, figures) in enumerate(summary.items()):
+            cells = [figures["categories"].get(category, {}) for category in names]
+            xs = [position + (number - (len(summary) - 1) / 2) * width for position in range(len(names))]
             rates = [100 * cell.get(metric, 0.0) for cell in cells]
             lows, highs = zip(*(_interval(cell, metric) for cell in cells), strict=True) if cells else ((), ())
             errors = (
@@ -79,8 +76,8 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
             )
             colour = _COLOURS[number % len(_COLOURS)]
             hatch = "////" if number >= len(_COLOURS) else None  # the colour repeats
-            axes.bar(places, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0)
-            axes.errorbar(places, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
+            axes.bar(xs, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0)
+            axes.errorbar(xs, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
         axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
         axes.set_ylim(0, 100)
         axes.set_ylabel(f"{metric}, %")
@@ -88,12 +85,12 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
 
 
 def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) -> str:
-    """Draws a point per system, named in the legend, over a logarithmic axis."""
+    """Draws a point per system, named in the legend, along a logarithmic axis."""
     with mpl.rc_context(_STYLE):
         figure, axes = _drawing(points)
-        for number, (system, (across, rate)) in enumerate(points.items()):
+        for number, (system, (x, rate)) in enumerate(points.items()):
             colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
-            axes.scatter(across, 100 * rate, color=colour, marker=marker, s=40, label=system)
+            axes.scatter(x, 100 * rate, color=colour, marker=marker, s=40, label=system)
         axes.set_xscale("log")
         axes.margins(x=0.2)
         axes.set_ylim(0, 100)
@@ -103,7 +100,7 @@ def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) 
 
 
 def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric: str) -> str:
-    """Draws a line per series through its points, which are ordered along the axis."""
+    """Draws a line per series through its points, in their order."""
     with mpl.rc_context(_STYLE):
         figure, axes = _drawing(series)
         for number, (name, points) in enumerate(series.items()):
@@ -115,9 +112,9 @@ def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric
         return _svg(figure)
 
 
-def _drawing(names: Collection[str], across: float = 0.0) -> tuple[Figure, Axes]:
+def _drawing(names: Collection[str], min_width: float = 6.0) -> tuple[Figure, Axes]:
     """Returns a figure at least 6 inches wide, with room for a legend of the names above, and its axes."""
-    width = max(6.0, across)
+    width = max(6.0, min_width)
     rows = -(-len(names) // _columns(names, width))
     figure = Figure(figsize=(width, 3.2 + 0.22 * rows))
     return figure, figure.add_subplot()
@@ -125,7 +122,7 @@ def _drawing(names: Collection[str], across: float = 0.0) -> tuple[Figure, Axes]
 
 def _columns(names: Collection[str], width: float) -> int:
     """Returns the number of columns in a legend of that width in inches."""
-    return max(1, int(width / (_INCHES_OF_MARK + _INCHES_OF_LETTER * max(map(len, names), default=1))))
+    return max(1, int(width / (_MARK_INCHES + _LETTER_INCHES * max(map(len, names), default=1))))
 
 
 def _interval(cell: Mapping[str, Any], metric: str) -> tuple[float, float]:
@@ -137,12 +134,12 @@ def _interval(cell: Mapping[str, Any], metric: str) -> tuple[float, float]:
 def _svg(figure: Figure) -> str:
     _, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(loc="outside upper left", ncols=_columns(names, figure.get_figwidth()))
-    written = io.StringIO()
-    figure.savefig(written, format="svg", metadata={"Date": None})
-    drawing = written.getvalue()
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    drawing = buffer.getvalue()
     drawing = drawing[drawing.index("<svg") :]
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, count=1, flags=re.DOTALL)
-    # The page sets the colour and, within readable limits, the width; matplotlib's own sizes are in points.
+    # The page sets the colour and, within readable limits, the width. Matplotlib gives sizes in points.
     drawing = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", drawing, count=1)
     drawing = re.sub(r'(<svg[^>]*?) width="([\d.]+)pt"', _size, drawing, count=1)
     return drawing.replace(_INK, "currentColor").replace("fill: #ffffff", "fill: none")
@@ -150,4 +147,4 @@ def _svg(figure: Figure) -> str:
 
 def _size(match: re.Match[str]) -> str:
     width = float(match[2])
-    return f'{match[1]} style="width:100%;min-width:{width:.0f}px;max-width:{_LARGEST * width:.0f}px"'
+    return f'{match[1]} style="width:100%;min-width:{width:.0f}px;max-width:{_MAX_SCALE * width:.0f}px"'

@@ -10,7 +10,7 @@ import typer
 from pydantic import SecretStr
 
 from m2a.evaluation.judge import KEY as JUDGE_KEY
-from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, has_open_questions, selected_benchmark, split_names
+from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, has_unanswered, selected_benchmark, split_names
 from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, user_errors
 from m2a.sentences import naming
 from m2a.settings import Settings, load_settings
@@ -18,19 +18,19 @@ from m2a.settings import Settings, load_settings
 if TYPE_CHECKING:
     from m2a.benchmarks import Benchmark
     from m2a.evaluation.runner import RunResult
-    from m2a.systems.shared import PeerPlace
+    from m2a.systems.shared import PeerSettings
     from models.chat_model import ChatModel
 
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_WINDOW = 100_000
 DECODING = "greedy: temperature 0, where the server takes one"
-_LATER = "Interrupted. The answers so far are kept; run the same command again to continue."
+_INTERRUPTED = "Interrupted. The answers so far are kept; run the same command again to continue."
 
 evaluate_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @evaluate_app.command()
-@user_errors(_LATER)
+@user_errors(_INTERRUPTED)
 def evaluate(
     benchmark: Annotated[str, typer.Option(help="locomo, visual, longmemeval or memoryagentbench.")],
     data: Annotated[Path, typer.Option(help="The benchmark's file, or a folder with it.")],
@@ -87,7 +87,7 @@ def evaluate(
     M2A_JUDGE_API_KEY for judges. Exit code 0: every question was answered and judged. 1: some questions failed, or the chat
     model or a judge stopped answering. 2: something in the input must be corrected first.
     """
-    judge_key = os.environ.pop(JUDGE_KEY, None)  # not a setting of the app, and not for the processes of peers
+    judge_key = os.environ.pop(JUDGE_KEY, None)  # it is no setting of the app, and child processes must not see it
     settings = load_settings(chat_model=chat_model, chat_base_url=chat_base_url)
     options = Options(
         benchmark,
@@ -127,34 +127,35 @@ def _run(options: Options, settings: Settings) -> "RunResult":
 
     silence_telemetry()
     has_model = not options.retrieval_only and settings.chat_model != OFFLINE
-    asked = selected_benchmark(options, _peer_place(settings), has_model=has_model)
-    address = options.judge_address(settings.chat_base_url)
+    benchmark = selected_benchmark(options, _peer_settings(settings), has_model=has_model)
+    judge_address = options.judge_address(settings.chat_base_url)
     wordings: dict[str, tuple[Wording, ...]] = {LENIENT: ("lenient",), STRICT: ("strict",)}
     judges = [
-        Judge(_judge_model(settings, model, options), price_of(model, address), wording=wording)
-        for name, model in ((name, name.removeprefix(PAPER)) for name in options.judges)
+        Judge(_judge_model(settings, model, options), price_of(model, judge_address), wording=wording)
+        for name in options.judges
+        for model in [name.removeprefix(PAPER)]
         for wording in (wordings.get(options.judging, ("lenient", "strict")) if model == name else ("paper",))
     ]
     model = _answering_model(settings) if has_model else None
     parts = _parts(settings, model, retrieval_only=options.retrieval_only, window=options.window)
-    for line in estimate(asked, options.systems, asks_model=has_model, judges=len(judges), window=options.window):
+    for line in estimate(benchmark, options.systems, asks_model=has_model, judges=len(judges), window=options.window):
         print(line.sentence)
-    dropped = sum(len(question.dropped_evidence) for dialogue in asked.dialogues for question in dialogue.questions)
+    dropped = sum(len(question.dropped_evidence) for dialogue in benchmark.dialogues for question in dialogue.questions)
     if dropped:
-        print(f"{dropped} evidence references name no turn of the data; recall leaves them out.")
-    silent = [name for name in options.systems if not registry.answers_offline(name)]
-    if silent and not has_model and not options.retrieval_only:
-        print(f"Without a chat model {', '.join(silent)} cannot answer; only their retrieval is measured.")
+        print(f"{dropped} evidence references name no turn of the data; they are left out of recall.")
+    cannot_answer = [name for name in options.systems if not registry.answers_offline(name)]
+    if cannot_answer and not has_model and not options.retrieval_only:
+        print(f"Without a chat model {', '.join(cannot_answer)} cannot answer; only their retrieval is measured.")
 
     async def start() -> "RunResult":
-        if model is not None and has_open_questions(options, asked):
+        if model is not None and has_unanswered(options, benchmark):
             await _check_reachable(model)
         return await run(
-            asked,
+            benchmark,
             options.systems,
             options.out,
             parts=parts,
-            settings=_run_settings(options, settings, asked, has_model=has_model),
+            settings=_run_settings(options, settings, benchmark, has_model=has_model),
             judges=judges,
             concurrency=options.concurrency or _default_concurrency(settings, has_model),
             price=price_of(settings.chat_model if has_model else None, settings.chat_base_url),
@@ -164,18 +165,18 @@ def _run(options: Options, settings: Settings) -> "RunResult":
     return asyncio.run(start())
 
 
-def _run_settings(options: Options, settings: Settings, asked: "Benchmark", *, has_model: bool) -> dict[str, Any]:
-    """Returns the content of run.json: all that an answer depends on, and what readers of the figures must know."""
+def _run_settings(options: Options, settings: Settings, benchmark: "Benchmark", *, has_model: bool) -> dict[str, Any]:
+    """Returns the content of run.json: everything that an answer depends on, and what readers of the figures must know."""
     from m2a.evaluation.judge import VERSION
     from m2a.evaluation.provenance import hash_of_code, hash_of_data, hash_of_prompts, versions
-    from m2a.evaluation.seen import learned_from
+    from m2a.evaluation.training_overlap import learned_from
     from m2a.systems import registry
     from models.provider_connection import public_address
 
-    def address(of: str | None) -> str | None:
-        return None if of is None else public_address(of)
+    def address(url: str | None) -> str | None:
+        return None if url is None else public_address(url)
 
-    questions = [question for dialogue in asked.dialogues for question in dialogue.questions]
+    questions = [question for dialogue in benchmark.dialogues for question in dialogue.questions]
     return {
         "benchmark": options.benchmark,
         "data": options.data.name,
@@ -199,7 +200,7 @@ def _run_settings(options: Options, settings: Settings, asked: "Benchmark", *, h
         "image_encoder": settings.image_encoder,
         "chat_sees_photos": settings.chat_sees_photos if has_model else None,
         "system_settings": {name: registry.settings_of(name) for name in options.systems if registry.settings_of(name)},
-        "learned_from": learned_from(asked, options.systems),
+        "learned_from": learned_from(benchmark, options.systems),
         "known_errors": sum(question.known_error for question in questions),
         "known_errors_sha256": hash_of_data(options.known_errors) if options.known_errors else None,
         "dropped_evidence": sum(len(question.dropped_evidence) for question in questions),
@@ -237,9 +238,9 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Folder of another run with the same questions.")],
 ) -> None:
     """Show the differences between two runs, question by question."""
-    from m2a.evaluation.compare import compare as differences
+    from m2a.evaluation.compare import compare as compare_runs
 
-    print(differences(first, second))
+    print(compare_runs(first, second))
 
 
 def _answering_model(settings: Settings) -> "ChatModel":
@@ -265,7 +266,7 @@ async def _check_reachable(model: "ChatModel") -> None:
 def _parts(
     settings: Settings, model: "ChatModel | None", *, retrieval_only: bool, window: int
 ) -> Callable[[Path], Any]:
-    """Returns a function that makes the parts in a work folder."""
+    """Returns a function that makes the parts of the systems in a work folder."""
     from m2a.agents.language_policy import LanguagePolicy
     from m2a.systems.shared import Parts, SharedStores
     from m2a.wiring import image_encoder_loading, load_captioner, offline_rules, text_encoder_loading
@@ -279,18 +280,18 @@ def _parts(
 
     def parts(work: Path) -> Parts:
         stores = SharedStores(work, text_encoder.get, image_encoder.get)
-        return Parts(stores, model, retrieval_only, captioner, offline_rules, window, _peer_place(settings))
+        return Parts(stores, model, retrieval_only, captioner, offline_rules, window, _peer_settings(settings))
 
     return parts
 
 
 def _default_concurrency(settings: Settings, has_model: bool) -> int:
-    """A server takes several calls at once; a model in this process takes one; without a model, times are measured."""
+    """Returns 4 if a server answers, and 1 for a model in this process or for a run without one, whose times are measured."""
     return 4 if has_model and not settings.chat_model.startswith("transformers:") else 1
 
 
 def _judge_model(settings: Settings, name: str, options: Options) -> "ChatModel":
-    """Returns a judge's chat model. The chat model's key is sent to the chat model's server only."""
+    """Returns a judge's chat model. The key of the chat model is only sent to the chat model's own server."""
     from m2a.wiring import OFFLINE, chat_model
     from models.availability import ModelUnavailableError
 
@@ -309,11 +310,11 @@ def _judge_model(settings: Settings, name: str, options: Options) -> "ChatModel"
         raise UsageError(f"The judge {name!r} of --judge cannot be used: {reason}") from error
 
 
-def _peer_place(settings: Settings) -> "PeerPlace":
-    from m2a.systems.shared import PeerPlace
+def _peer_settings(settings: Settings) -> "PeerSettings":
+    from m2a.systems.shared import PeerSettings
 
     base_url, key = _address(settings)
-    return PeerPlace(_encoder_folder(settings), base_url, settings.chat_model.partition(":")[2], key)
+    return PeerSettings(_encoder_folder(settings), base_url, settings.chat_model.partition(":")[2], key)
 
 
 def _address(settings: Settings) -> tuple[str | None, str | None]:

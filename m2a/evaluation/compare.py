@@ -1,4 +1,4 @@
-"""Compares two runs question by question: what changed, and whether it may be chance."""
+"""Compares two runs question by question: what changed, and whether chance may explain it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,21 +8,22 @@ import numpy as np
 from m2a.evaluation.bootstrap import paired_interval
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.report import ReportError, differences, learned_from, read_settings
-from m2a.evaluation.seen import marked, note_on
 from m2a.evaluation.summary import judges_of, metrics_of, values_by_question
 from m2a.evaluation.tables import Table, markdown
+from m2a.evaluation.training_overlap import marked_name, overlap_note
 
 _NOTE = "The difference is second minus first, in points; in brackets its 95 % interval by paired bootstrap."
 
 
 def compare(first: Path, second: Path) -> str:
-    """Returns, as Markdown, the paired difference of every metric for each system in both runs, or the one system of each.
+    """Returns, as Markdown, the paired difference of every metric for each system that is in both runs.
 
-    Pairs are questions with a value in both runs; only judges of both runs count. If the runs differ in what they asked, a
-    sentence above says so. Raises `ReportError` if there are no pairs.
+    Runs of one system each are compared even if the systems differ. Pairs are questions with a value in both runs; only judges
+    of both runs count. If the runs differ in what they asked, a sentence above says so. Raises `ReportError` if there are no
+    pairs.
     """
     settings = {folder: read_settings(folder) for folder in (first, second)}
-    unlike = differences(list(settings.values()))
+    settings_note = differences(list(settings.values()))
     rows = {folder: _rows(folder) for folder in (first, second)}
     pairs = _systems(rows[first], rows[second])
     if not pairs:
@@ -31,17 +32,17 @@ def compare(first: Path, second: Path) -> str:
         )
     tables = []
     for before, after in pairs:
-        compared = _compared(
+        metric_rows = _metric_rows(
             [row for row in rows[first] if row.system == before], [row for row in rows[second] if row.system == after]
         )
-        if not compared:
+        if not metric_rows:
             raise ReportError(f"{first} and {second} have no question of {before} and {after} in common.")
         sides = [(before, learned_from(settings[first])), (after, learned_from(settings[second]))]
-        title = " against ".join(dict.fromkeys(marked(system, learned) for system, learned in sides))
-        on_seen = dict.fromkeys(note_on([system], learned) for system, learned in sides)
-        note = " ".join(filter(None, (_NOTE, _on_judges(rows[first], rows[second]), *on_seen)))
-        tables.append(Table(title, ("metric", "pairs", "first", "second", "difference"), tuple(compared), note))
-    return "\n".join([*([unlike, ""] if unlike else []), *map(markdown, tables)])
+        title = " against ".join(dict.fromkeys(marked_name(system, learned) for system, learned in sides))
+        overlap_notes = dict.fromkeys(overlap_note([system], learned) for system, learned in sides)
+        note = " ".join(filter(None, (_NOTE, _judges_note(rows[first], rows[second]), *overlap_notes)))
+        tables.append(Table(title, ("metric", "pairs", "first", "second", "difference"), tuple(metric_rows), note))
+    return "\n".join([*([settings_note, ""] if settings_note else []), *map(markdown, tables)])
 
 
 def _rows(folder: Path) -> list[QuestionRecord]:
@@ -57,17 +58,17 @@ def _systems(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) 
     return common or ([(before[0], after[0])] if len(before) == len(after) == 1 else [])
 
 
-def _on_judges(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> str:
-    """Returns a sentence if the runs had different judges."""
-    one, other = judges_of(first), judges_of(second)
-    if set(one) == set(other):
+def _judges_note(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> str:
+    """Returns a sentence if the runs had different judges, and an empty text otherwise."""
+    judges = judges_of(first), judges_of(second)
+    if set(judges[0]) == set(judges[1]):
         return ""
-    names = [", ".join(judges) or "nobody" for judges in (one, other)]
-    return f"The first was judged by {names[0]}, the second by {names[1]}; only judges of both count."
+    before, after = (", ".join(names) or "nobody" for names in judges)
+    return f"The first run was judged by {before}, the second by {after}; only judges of both count."
 
 
-def _compared(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> list[tuple[str, ...]]:
-    lines = []
+def _metric_rows(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord]) -> list[tuple[str, ...]]:
+    metric_rows = []
     judges = [judge for judge in judges_of(first) if judge in judges_of(second)]
     for name, metric in metrics_of([*first, *second], judges).items():
         before, after = values_by_question(first, metric), values_by_question(second, metric)
@@ -79,7 +80,7 @@ def _compared(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord])
         means = float(np.mean(old)), float(np.mean(new))
         if not any(means) and name == "errors":
             continue
-        lines.append(
+        metric_rows.append(
             (
                 name,
                 str(len(shared)),
@@ -87,4 +88,4 @@ def _compared(first: Sequence[QuestionRecord], second: Sequence[QuestionRecord])
                 f"{100 * (means[1] - means[0]):+.1f} ({100 * low:+.1f} to {100 * high:+.1f})",
             )
         )
-    return lines
+    return metric_rows

@@ -6,10 +6,18 @@ import numpy as np
 
 from m2a.evaluation.bootstrap import interval
 from m2a.evaluation.record import FailedAttempt, IngestionRecord, QuestionRecord, failed_attempt
-from m2a.evaluation.summary import Figures, Metric, by_category, by_system, has_evidence, metrics_of, values_by_question
+from m2a.evaluation.summary import (
+    MAIN_RATES,
+    Figures,
+    Metric,
+    by_category,
+    by_system,
+    has_evidence,
+    metrics_of,
+    values_by_question,
+)
 
-_ENOUGH = 5  # a dialogue with fewer questions is left out of the range over dialogues
-RANGED = ("accuracy", "accepted_match", "recall@10")
+_MIN_QUESTIONS = 5  # a dialogue with fewer questions is left out of the range over dialogues
 
 
 def facts_of(
@@ -17,25 +25,25 @@ def facts_of(
     ingestion: Sequence[IngestionRecord],
     failed: Sequence[FailedAttempt] = (),
 ) -> dict[str, Figures]:
-    """Returns the amounts by system, and in `categories` by category.
+    """Returns the amounts of each system and, under `categories`, of each category.
 
     - `n_evidence` is the number of questions that recall is computed over.
     - Means per question (`context_tokens`, `total_tokens`, `calls`) have a `…_ci95`.
     - `search_seconds` and `seconds` have `…_p50` and `…_p95`.
     - `cost` and `judge_cost` are in dollars for all questions, and missing if one price is unknown.
 
-    Only for a whole system: the longest list that it retrieved, the lowest and highest mean of its dialogues
-    (`range_over_dialogues`), how it took the dialogues in, and what its failed attempts cost.
+    Only systems, not categories, have the length of the longest list retrieved, the lowest and highest mean of a dialogue
+    (`range_over_dialogues`), the ingestion of the dialogues, and the cost of failed attempts.
     """
-    attempts = [*failed, *(failed_attempt(one) for one in ingestion if one.error is not None)]
+    attempts = [*failed, *(failed_attempt(record) for record in ingestion if record.error is not None)]
     facts = {}
     for system, rows in by_system(questions).items():
         facts[system] = {
             **_amounts(rows),
-            **_whole(rows),
-            **_ingestion([one for one in ingestion if one.system == system]),
-            **_attempts([one for one in attempts if one.system == system]),
-            "categories": {category: _amounts(some) for category, some in by_category(rows).items()},
+            **_system_amounts(rows),
+            **_ingestion([record for record in ingestion if record.system == system]),
+            **_attempts([attempt for attempt in attempts if attempt.system == system]),
+            "categories": {category: _amounts(members) for category, members in by_category(rows).items()},
         }
     return facts
 
@@ -54,11 +62,11 @@ def _amounts(rows: Sequence[QuestionRecord]) -> Figures:
     for name in ("search_seconds", "seconds"):
         times = [value for row in rows if (value := getattr(row, name)) is not None]
         if times:
-            figures[f"{name}_p50"], figures[f"{name}_p95"] = (float(x) for x in np.percentile(times, [50, 95]))
+            figures[f"{name}_p50"], figures[f"{name}_p95"] = (float(value) for value in np.percentile(times, [50, 95]))
     return figures
 
 
-def _whole(rows: Sequence[QuestionRecord]) -> Figures:
+def _system_amounts(rows: Sequence[QuestionRecord]) -> Figures:
     figures: Figures = {"estimated_tokens": any(row.estimated_tokens for row in rows)}
     lists = [len(row.retrieved) for row in rows if row.retrieved is not None]
     if lists:
@@ -66,51 +74,51 @@ def _whole(rows: Sequence[QuestionRecord]) -> Figures:
     dialogues = dict.fromkeys(row.dialogue_id for row in rows)
     metrics = metrics_of(rows)
     ranges = {}
-    for name in RANGED:
+    for name in MAIN_RATES:
         by_dialogue: dict[str, list[float]] = {dialogue: [] for dialogue in dialogues}
         for (dialogue, _), value in values_by_question(rows, metrics[name]).items() if name in metrics else ():
             by_dialogue[dialogue].append(value)
-        means = [float(np.mean(values)) for values in by_dialogue.values() if len(values) >= _ENOUGH]
+        means = [float(np.mean(values)) for values in by_dialogue.values() if len(values) >= _MIN_QUESTIONS]
         if len(means) > 1:
             ranges[name] = [min(means), max(means)]
     return figures | {"dialogues": len(dialogues), "range_over_dialogues": ranges}
 
 
 def _ingestion(records: Sequence[IngestionRecord]) -> Figures:
-    done = [record for record in records if record.error is None]
-    if not done:
+    completed = [record for record in records if record.error is None]
+    if not completed:
         return {}
-    seconds = sum(record.seconds for record in done)
+    seconds = sum(record.seconds for record in completed)
     figures: Figures = {
-        "version": done[0].version,
-        "store_only": any(record.store_only for record in done),
-        "messages": sum(record.messages for record in done),
+        "version": completed[0].version,
+        "store_only": any(record.store_only for record in completed),
+        "messages": sum(record.messages for record in completed),
         "ingestion_seconds": seconds,
-        "ingestion_failures": sum(record.failures for record in done),
+        "ingestion_failures": sum(record.failures for record in completed),
     }
     if seconds:
         figures["add_per_second"] = figures["messages"] / seconds
-    if any(record.calls for record in done):
-        figures["ingestion_calls"] = sum(record.calls for record in done)
-        figures["ingestion_tokens"] = sum(record.input_tokens + record.output_tokens for record in done)
-        figures["ingestion_estimated_tokens"] = any(record.estimated_tokens for record in done)
-        figures |= _total("ingestion_cost", (record.cost for record in done if record.calls))
+    if any(record.calls for record in completed):
+        figures["ingestion_calls"] = sum(record.calls for record in completed)
+        figures["ingestion_tokens"] = sum(record.input_tokens + record.output_tokens for record in completed)
+        figures["ingestion_estimated_tokens"] = any(record.estimated_tokens for record in completed)
+        figures |= _total("ingestion_cost", (record.cost for record in completed if record.calls))
     return figures
 
 
 def _attempts(attempts: Sequence[FailedAttempt]) -> Figures:
     if not attempts:
         return {}
-    tokens = sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in attempts)
+    tokens = sum((attempt.input_tokens or 0) + (attempt.output_tokens or 0) for attempt in attempts)
     figures: Figures = {"failed_attempts": len(attempts), "failed_tokens": tokens}
-    return figures | _total("failed_cost", (one.cost for one in attempts if one.calls))
+    return figures | _total("failed_cost", (attempt.cost for attempt in attempts if attempt.calls))
 
 
 def _total(name: str, costs: Iterable[float | None]) -> Figures:
-    """Returns the sum of the costs, or nothing if there was no call or one of the costs is unknown."""
-    found = list(costs)
-    known = [cost for cost in found if cost is not None]
-    return {name: float(sum(known))} if found and len(known) == len(found) else {}
+    """Returns the sum of the costs under `name`, or nothing if there was no call or one of the costs is unknown."""
+    amounts = list(costs)
+    known = [cost for cost in amounts if cost is not None]
+    return {name: float(sum(known))} if amounts and len(known) == len(amounts) else {}
 
 
 def _total_tokens(row: QuestionRecord) -> float | None:

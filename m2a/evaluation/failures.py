@@ -1,14 +1,13 @@
-"""Picks the most telling questions of a run: those that one system got wrong and another right."""
+"""Picks the most telling failures of a run: questions that one system got wrong and others got right."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.evaluation.record import QuestionRecord
-from m2a.evaluation.summary import metrics_of
+from m2a.evaluation.summary import MAIN_RATES, metrics_of
 
 SHOWN = 12
-_RATES = ("accuracy", "accepted_match", "recall@10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +22,10 @@ class Failure:
 
 
 def telling_failures(rows: Sequence[QuestionRecord]) -> list[Failure]:
-    """Returns questions that some system got wrong, most disputed first, one category after the other."""
+    """Returns at most `SHOWN` questions that a system got wrong. Categories take turns, each with the most disputed first."""
     metrics = metrics_of(rows)
-    known = [metrics[name] for name in _RATES if name in metrics]
-    rate = next((metric for metric in known if any(metric(row) is not None for row in rows)), None)
+    rates = [metrics[name] for name in MAIN_RATES if name in metrics]
+    rate = next((metric for metric in rates if any(metric(row) is not None for row in rows)), None)
     if rate is None:
         return []
     by_question: dict[tuple[str, str], list[tuple[QuestionRecord, bool]]] = defaultdict(list)
@@ -39,6 +38,6 @@ def telling_failures(rows: Sequence[QuestionRecord]) -> list[Failure]:
     by_category: dict[str, list[Failure]] = defaultdict(list)
     for failure in failed:
         by_category[failure.question.category].append(failure)
-    turns = max((len(some) for some in by_category.values()), default=0)
-    mixed = [some[turn] for turn in range(turns) for some in by_category.values() if turn < len(some)]
+    longest = max(map(len, by_category.values()), default=0)
+    mixed = [ranked[rank] for rank in range(longest) for ranked in by_category.values() if rank < len(ranked)]
     return mixed[:SHOWN]

@@ -1,9 +1,9 @@
 """A language model that judges answers: right, wrong, or no verdict if none can be read from its reply.
 
-LongMemEval counts by rules of its own for each of its types of question (`prompts/judge_rules`), which follow in meaning
-those that its authors give to GPT-4o, in our own words; all other questions are judged by one set of rules. These are stricter
-than those of the M2A paper (appendix D.3), by which an answer is right "as long as it touches on the same topic": a judge
-named PAPER + its model judges all questions by the paper's own words.
+Each question type of LongMemEval has rules of its own (`prompts/judge_rules`). They have the meaning of those that its authors
+give to GPT-4o, in our own words. All other questions are judged by one set of rules. These are stricter than those of the M2A
+paper (appendix D.3), by which an answer is right "as long as it touches on the same topic". A judge named PAPER + its model
+judges all questions by the paper's own words.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ REPEATS = 2
 STRICT = " (strict)"
 """Ends the name of a strict judge."""
 NOTHING_SAID = "Nothing was said of it: the right answer is that this is not known."
+"""The gold answer of a question without an answer."""
 
 _PROMPTS = files("m2a.evaluation").joinpath("prompts")
 _PROMPT = _PROMPTS.joinpath("judge.md").read_text(encoding="utf-8")
@@ -52,9 +53,9 @@ _LABELS: dict[str, Verdict] = {"right": "right", "correct": "right", "wrong": "w
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict, its reason, and what it took.
+    """A verdict, its reason, and what it cost.
 
-    `usage` sums the server's counts, or is None if it did not count. `calls` are those that were answered. `cost` is in
+    `usage` sums the server's counts, which are None if it did not count. `calls` is the number of answered calls. `cost` is in
     dollars, or None if unknown. If the judge is `unreachable`, nothing was judged, and asking again may help. `f1` is the score
     of a summary.
     """
@@ -69,7 +70,7 @@ class Judgement:
 
 
 class Judge:
-    """Judges one answer at a time; calls may run side by side. `name` appears in tables and rows.
+    """Judges answers; calls may run side by side. `name` appears in tables and rows.
 
     `lenient` is generous about form, as published judges are. `strict` accepts nothing vague or partial, except where the gold
     answer is a rubric. `paper` uses the wording of the paper's appendix D.3.
@@ -86,73 +87,73 @@ class Judge:
         self.chat_model = chat_model
 
     async def judge(self, question: str, gold: str | None, reply: str, category: str = "") -> Judgement:
-        """Returns `judge_failed` if no verdict could be read after two repeats, or the service failed; raises nothing.
+        """Returns `judge_failed` if no verdict could be read after two repeats, or if the service failed. Raises nothing.
 
         `gold` is None for a question without an answer; then a reply that says so is right. Some categories have rules of
         their own.
         """
         is_strict = self._wording == "strict" and category not in RUBRICS  # no reply can give a whole rubric
         rules = _RULES["strict"] if is_strict else _RULES.get(category, _RULES["default"])
-        words = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
-        prompt = _PAPER_PROMPT.format(**words) if self._wording == "paper" else _PROMPT.format(rules=rules, **words)
-        spent: list[TokenUsage] = []
+        values = {"question": question, "gold": NOTHING_SAID if gold is None else gold, "reply": reply}
+        prompt = _PAPER_PROMPT.format(**values) if self._wording == "paper" else _PROMPT.format(rules=rules, **values)
+        usages: list[TokenUsage] = []
         try:
-            text = await self._reply(prompt, label_of, spent)
+            text = await self._reply(prompt, label_of, usages)
         except ChatModelError as error:
-            return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
+            return self._judgement("judge_failed", in_judge_terms(error), usages, unreachable=True)
         label = label_of(text)
         if label is None:
-            return self._judgement("judge_failed", f"No single verdict in: {text!r:.300}", spent)
-        return self._judgement(label, without_thoughts(text), spent)
+            return self._judgement("judge_failed", f"No single verdict in: {text!r:.300}", usages)
+        return self._judgement(label, without_thoughts(text), usages)
 
     async def judge_summary(self, gold: str, keypoints: Sequence[str], reply: str) -> Judgement:
-        """Scores a summary by F1, as MemoryAgentBench does: from the key points that it covers, and from its sentences that the
-        gold summary supports; 0 if it is not fluent.
+        """Scores a summary by F1, as MemoryAgentBench does: recall of the key points, precision of the sentences that the gold
+        summary supports, and 0 if it is not fluent.
 
         Returns `judge_failed` and no score if a count could not be read after two repeats, or the service failed.
         """
-        listed = "\n".join(f"{number}. {keypoint}" for number, keypoint in enumerate(keypoints, start=1))
-        words = {"gold": gold, "keypoints": listed, "count": len(keypoints), "reply": reply}
+        numbered = "\n".join(f"{number}. {keypoint}" for number, keypoint in enumerate(keypoints, start=1))
+        values = {"gold": gold, "keypoints": numbered, "count": len(keypoints), "reply": reply}
         limits: Mapping[str, Mapping[str, int | None]] = {
             "fluency": {"fluent": 1},
             "recall": {"covered": len(keypoints)},
             "precision": {"sentences": None, "supported": None},
         }
-        spent: list[TokenUsage] = []
+        usages: list[TokenUsage] = []
         counts: dict[str, int] = {}
         for name, keys in limits.items():
-            prompt = _SUMMARY_PROMPTS[name].format(**words)
+            prompt = _SUMMARY_PROMPTS[name].format(**values)
             try:
-                text = await self._reply(prompt, partial(counts_in, limits=keys), spent)
+                text = await self._reply(prompt, partial(counts_in, limits=keys), usages)
             except ChatModelError as error:
-                return self._judgement("judge_failed", in_judge_terms(error), spent, unreachable=True)
-            found = counts_in(text, keys)
-            if found is None:
-                return self._judgement("judge_failed", f"No count for {name} in: {text!r:.300}", spent)
-            counts |= found
+                return self._judgement("judge_failed", in_judge_terms(error), usages, unreachable=True)
+            new_counts = counts_in(text, keys)
+            if new_counts is None:
+                return self._judgement("judge_failed", f"No count for {name} in: {text!r:.300}", usages)
+            counts |= new_counts
         recall = counts["covered"] / len(keypoints)
         precision = min(counts["supported"], counts["sentences"]) / max(1, counts["sentences"])
         f1 = counts["fluent"] * 2 * recall * precision / (recall + precision) if recall + precision else 0.0
         reason = f"Fluency {counts['fluent']}, recall {recall:.3f}, precision {precision:.3f}."
-        return replace(self._judgement("right", reason, spent), f1=f1)
+        return replace(self._judgement("right", reason, usages), f1=f1)
 
-    async def _reply(self, prompt: str, read: Callable[[str], object], spent: list[TokenUsage]) -> str:
-        """Returns the first reply from which `read` returns something, or else the third."""
+    async def _reply(self, prompt: str, read: Callable[[str], object], usages: list[TokenUsage]) -> str:
+        """Returns the first reply that `read` can read, or the last one if it can read none. Adds each usage to `usages`."""
         text = ""
         for _ in range(1 + REPEATS):
             text, usage = await self._ask(prompt)
-            spent.append(usage)
+            usages.append(usage)
             if read(text) is not None:
                 break
         return text
 
     def _judgement(
-        self, verdict: Verdict, reason: str, spent: list[TokenUsage], *, unreachable: bool = False
+        self, verdict: Verdict, reason: str, usages: list[TokenUsage], *, unreachable: bool = False
     ) -> Judgement:
-        usage, cost = _total(spent), None
+        usage, cost = _total(usages), None
         if usage.input_tokens is not None and usage.output_tokens is not None:
             cost = self._price(usage.input_tokens, usage.output_tokens)
-        return Judgement(verdict, reason, usage, len(spent), cost, unreachable)
+        return Judgement(verdict, reason, usage, len(usages), cost, unreachable)
 
     async def _ask(self, prompt: str) -> tuple[str, TokenUsage]:
         text, usage = "", TokenUsage()
@@ -170,18 +171,18 @@ def in_judge_terms(error: ChatModelError) -> str:
 
 
 def label_of(text: str) -> Verdict | None:
-    """Returns the one label in the JSON objects of a judge's reply, or None if there is none or they differ."""
-    given = [found.get("label") for found in _objects(text)]
-    labels = {_LABELS.get(label.strip().lower()) if isinstance(label, str) else None for label in given}
+    """Returns the label in the JSON objects of a judge's reply, or None if there is none or several differ."""
+    values = [value.get("label") for value in _objects(text)]
+    labels = {_LABELS.get(value.strip().lower()) if isinstance(value, str) else None for value in values}
     return labels.pop() if len(labels) == 1 else None
 
 
 def counts_in(text: str, limits: Mapping[str, int | None]) -> dict[str, int] | None:
     """Returns the counts of the last JSON object in a judge's reply, or None unless all are there and within their limits."""
-    found = [one for one in _objects(text) if set(limits) <= set(one)]
-    if not found:
+    candidates = [candidate for candidate in _objects(text) if set(limits) <= set(candidate)]
+    if not candidates:
         return None
-    counts = {key: found[-1][key] for key in limits}
+    counts = {key: candidates[-1][key] for key in limits}
     is_count = all(type(count) is int and count >= 0 for count in counts.values())
     return counts if is_count and all(limit is None or counts[key] <= limit for key, limit in limits.items()) else None
 
@@ -191,16 +192,16 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     text, decoder, place = without_thoughts(text), json.JSONDecoder(), 0
     while (place := text.find("{", place)) >= 0:
         try:
-            found, place = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):  # no JSON, or endlessly nested lists
+            value, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):  # not JSON, or nested too deeply
             place += 1
         else:
-            yield found
+            yield value
 
 
 def _total(usages: list[TokenUsage]) -> TokenUsage:
     def add(counts: list[int | None]) -> int | None:
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) and known else None
+        known_counts = [count for count in counts if count is not None]
+        return sum(known_counts) if len(known_counts) == len(counts) and known_counts else None
 
     return TokenUsage(add([usage.input_tokens for usage in usages]), add([usage.output_tokens for usage in usages]))

@@ -8,7 +8,7 @@ from m2a.evaluation.terminal import UsageError
 
 if TYPE_CHECKING:
     from m2a.benchmarks import Benchmark
-    from m2a.systems.shared import PeerPlace
+    from m2a.systems.shared import PeerSettings
 
 
 LENIENT, STRICT, BOTH = "lenient", "strict", "both"
@@ -17,7 +17,7 @@ SHORT, LONG = "short", "long"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says, apart from the settings."""
+    """The options of the command line that are not settings of the app."""
 
     benchmark: str
     data: Path
@@ -44,10 +44,10 @@ def split_names(listed: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in listed.split(",") if name.strip())
 
 
-def selected_benchmark(options: Options, peers: "PeerPlace", *, has_model: bool) -> "Benchmark":
+def selected_benchmark(options: Options, peers: "PeerSettings", *, has_model: bool) -> "Benchmark":
     """Returns the questions to ask, with their dialogues.
 
-    Raises `UsageError` for options that do not fit together, and what the readers and the registry raise.
+    Raises `UsageError` for options that do not fit together, and whatever the readers and the registry raise.
     """
     from m2a.benchmarks import READERS
     from m2a.evaluation.known_errors import mark_known_errors
@@ -55,15 +55,15 @@ def selected_benchmark(options: Options, peers: "PeerPlace", *, has_model: bool)
     from m2a.systems import registry
 
     if options.benchmark not in READERS:
-        raise UsageError(f"There is no benchmark {options.benchmark!r}; there are {', '.join(READERS)}.")
-    for name, value, known in (
+        raise UsageError(f"There is no benchmark {options.benchmark!r}; choose one of {', '.join(READERS)}.")
+    for name, value, choices in (
         ("judging", options.judging, (LENIENT, STRICT, BOTH)),
         ("answers", options.answers, (SHORT, LONG)),
     ):
-        if value not in known:
-            raise UsageError(f"--{name} is {value!r}; choose one of {', '.join(known)}.")
+        if value not in choices:
+            raise UsageError(f"--{name} is {value!r}; choose one of {', '.join(choices)}.")
     if not options.systems:
-        raise UsageError(f"No system is named with --system; there are {', '.join(registry.NAMES)}.")
+        raise UsageError(f"No system is named with --system; choose some of {', '.join(registry.NAMES)}.")
     if options.retrieval_only and options.judges:
         raise UsageError("With --retrieval-only there are no answers to judge; leave out --judge.")
     registry.check(options.systems, retrieval_only=options.retrieval_only, has_model=has_model)
@@ -76,10 +76,10 @@ def selected_benchmark(options: Options, peers: "PeerPlace", *, has_model: bool)
     return select(benchmark, categories=options.categories, limit=options.limit, turns=options.turns)
 
 
-def has_open_questions(options: Options, benchmark: "Benchmark") -> bool:
+def has_unanswered(options: Options, benchmark: "Benchmark") -> bool:
     """Whether the run's folder lacks answers to any of the questions."""
-    from m2a.evaluation.run_folder import answered
+    from m2a.evaluation.run_folder import answered_questions
 
-    done = answered(options.out)
-    questions = [question.question_id for dialogue in benchmark.dialogues for question in dialogue.questions]
-    return any((system, question) not in done for system in options.systems for question in questions)
+    answered = answered_questions(options.out)
+    ids = [question.question_id for dialogue in benchmark.dialogues for question in dialogue.questions]
+    return any((system, question_id) not in answered for system in options.systems for question_id in ids)

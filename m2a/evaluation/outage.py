@@ -9,7 +9,7 @@ from m2a.types.errors import UserError
 from models.chat_model import ChatMessage, ChatModel, ChatModelError
 
 FAILURES_IN_A_ROW = 5
-LONG = 120.0  # seconds; a server that hangs takes minutes to fail once, so two failures are enough
+SILENCE_LIMIT = 120.0  # seconds; a server that hangs takes minutes for one failure, so two failures are enough
 
 Key = tuple[str, str]  # system and question
 
@@ -22,10 +22,10 @@ class ServiceGone(UserError):
         self.questions = tuple(questions)
 
 
-def first_of(group: BaseExceptionGroup[ServiceGone]) -> ServiceGone:
-    """Returns the first of the errors that several tasks raised."""
-    first = group.exceptions[0]
-    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
+def first_outage(group: BaseExceptionGroup[ServiceGone]) -> ServiceGone:
+    """Returns the first error of a group, which may hold further groups."""
+    error = group.exceptions[0]
+    return first_outage(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def reach(model: ChatModel) -> None:
@@ -38,7 +38,7 @@ async def reach(model: ChatModel) -> None:
 class Watch:
     """Counts one model's failures in a row. After too many, or after too long, it makes one short call to the model.
 
-    That call tells an outage from questions that fail for reasons of their own, whatever a system made of the error.
+    That call distinguishes an outage from questions that fail for other reasons.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Watch:
         self._answered_at = self._clock()
 
     async def failed(self, question: Key | None = None) -> None:
-        """Counts a failure, of that question if one is given. Raises `ServiceGone` if the model stopped answering."""
+        """Counts a failure, perhaps of a question. Raises `ServiceGone` if the model stopped answering."""
         self._failures.append(question)
-        async with self._checking:  # when several fail at once, one call is enough
-            is_long = len(self._failures) > 1 and self._clock() - self._answered_at > LONG
-            if is_long or len(self._failures) >= FAILURES_IN_A_ROW:
+        async with self._checking:  # if several questions fail at the same time, one call is enough
+            is_silent = len(self._failures) > 1 and self._clock() - self._answered_at > SILENCE_LIMIT
+            if is_silent or len(self._failures) >= FAILURES_IN_A_ROW:
                 await self._check()
 
     async def check_now(self) -> None:
@@ -76,11 +76,13 @@ class Watch:
 
     async def _check(self) -> None:
         try:
-            async with asyncio.timeout(LONG):
+            async with asyncio.timeout(SILENCE_LIMIT):
                 await reach(self._model)
         except (ChatModelError, TimeoutError) as error:
             reason = (
-                self._describe(error) if isinstance(error, ChatModelError) else f"no reply within {LONG:g} seconds."
+                self._describe(error)
+                if isinstance(error, ChatModelError)
+                else f"no reply within {SILENCE_LIMIT:g} seconds."
             )
             questions = [question for question in self._failures if question is not None]
             raise ServiceGone(f"{self._name} stopped answering: {reason}", questions) from error

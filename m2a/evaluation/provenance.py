@@ -40,35 +40,35 @@ _DATA = (".json", ".jsonl", ".parquet")
 
 
 def hash_of_data(data: Path) -> str:
-    """Returns the SHA-256 of the file, or of the hashes of all data files in a folder, by name."""
+    """Returns the SHA-256 of a file, or that of the hashes of all data files in a folder, ordered by name."""
     if data.is_dir() and (data / FILE_NAME).is_file():
         data = data / FILE_NAME  # photos are named by their own hashes
     files = [data] if data.is_file() else sorted(file for file in data.rglob("*") if file.suffix in _DATA)
     hashes = [hashlib.sha256(file.read_bytes()) for file in files]
     if len(hashes) == 1:
         return hashes[0].hexdigest()
-    return hashlib.sha256(b"".join(one.digest() for one in hashes)).hexdigest()
+    return hashlib.sha256(b"".join(digest.digest() for digest in hashes)).hexdigest()
 
 
 def hash_of_code(root: Path = _ROOT) -> str:
-    """Hashes all files that can change a figure, including prompts, weights and the evaluation itself."""
+    """Returns a hash of all files that can change a figure, including prompts, weights and the evaluation itself."""
     return _hash(root, _CODE)
 
 
 def hash_of_prompts(root: Path = _ROOT) -> str:
-    """Hashes the prompts of the chat models, without those of the judges."""
+    """Returns a hash of the chat models' prompts, without those of the judges."""
     return _hash(root, _PROMPTS)
 
 
 def versions() -> dict[str, str]:
     """Returns the versions of Python, of this package, and of installed packages that answers depend on."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in ("m2a", *_PACKAGES):
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def _hash(root: Path, parts: Sequence[str]) -> str:
@@ -85,6 +85,6 @@ def _files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
     for file in path.rglob("*"):
-        inside = file.relative_to(path).parts
-        if file.is_file() and "__pycache__" not in inside and not any(name.startswith(".") for name in inside):
+        parts = file.relative_to(path).parts
+        if file.is_file() and "__pycache__" not in parts and not any(name.startswith(".") for name in parts):
             yield file

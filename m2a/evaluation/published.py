@@ -1,15 +1,15 @@
 """Figures from the M2A paper, in percent, for comparison. They are quoted, not measured here.
 
-Its judges are Qwen3-VL-32B (Q) and GPT-4o (G); the tables give both, and the mean is computed here. Its benchmark is the authors'
-own merged set, which is not published, so a difference to a run here is not only a difference between systems.
+Its judges are Qwen3-VL-32B and GPT-4o; the paper's tables give both, and the mean is computed here. Its benchmark is the authors'
+own merged set, which is not published, so a run here differs from it in more than the systems.
 """
 
 from dataclasses import dataclass
 
 SOURCE = "M2A paper, judged by Qwen3-VL-32B and GPT-4o (mean)"
-JUDGED = (
+JUDGING_NOTE = (
     "Its judges follow appendix D.3, by which an answer is right as long as it touches on the same topic. Judges here are "
-    "stricter, except those named paper:, which use the paper's wording."
+    "stricter, except those whose name begins with paper:, which use the paper's wording."
 )
 CATEGORIES = ("multi-hop", "temporal", "open-domain", "single-hop", "visual-centric", "total")
 
@@ -26,10 +26,10 @@ class PublishedRow:
     @property
     def accuracy(self) -> tuple[float, ...]:
         """The mean of both judges."""
-        return tuple((one + other) / 2 for one, other in zip(self.by_qwen, self.by_gpt, strict=True))
+        return tuple((qwen + gpt) / 2 for qwen, gpt in zip(self.by_qwen, self.by_gpt, strict=True))
 
 
-_BY_MODEL = {  # by chat model and method: found right by Qwen3-VL-32B, and by GPT-4o
+_BY_MODEL = {  # by chat model and method: judged right by Qwen3-VL-32B, and by GPT-4o
     "GPT-4o-mini": {
         "LoCoMo (RAG)": ((27.10, 17.45, 36.14, 43.93, 31.10, 34.19), (24.82, 16.82, 29.17, 41.97, 30.27, 32.35)),
         "Mem0": ((25.89, 15.62, 27.08, 45.07, 36.39, 34.66), (26.60, 17.13, 31.25, 43.87, 36.94, 34.80)),

@@ -1,8 +1,8 @@
 """Accuracy on LoCoMo as papers print it, in percent, with the check that a row must pass before it is quoted.
 
-LoCoMo has 1,540 questions with an answer, so a row's overall must be its weighted mean. In many tables the columns hold other
-categories than their labels say; the right assignment is the one that reproduces the printed overall. All rows are quoted, not
-measured here; chat models, judges and prompts differ from table to table.
+LoCoMo has 1,540 questions with an answer, so a row's overall accuracy must be the weighted mean of its categories. Many tables
+label the columns wrongly; the right labels reproduce the printed overall. All rows are quoted, not measured here; chat models,
+judges and prompts differ from table to table.
 """
 
 from dataclasses import dataclass
@@ -10,26 +10,27 @@ from dataclasses import dataclass
 QUESTIONS = {"multi-hop": 282, "temporal": 321, "open-domain": 96, "single-hop": 841}
 AGREES = 0.15  # points between the weighted mean and the printed overall
 
-_RIGHT = ("single-hop", "multi-hop", "open-domain", "temporal")
+_AS_PRINTED = ("single-hop", "multi-hop", "open-domain", "temporal")
 _BY_NUMBER = ("multi-hop", "temporal", "open-domain", "single-hop")  # of the data set's categories, 1 to 4
-_OF_2025 = ("multi-hop", "open-domain", "single-hop", "temporal")  # as in Mem0's paper, and copied since
+_AS_IN_MEM0 = ("multi-hop", "open-domain", "single-hop", "temporal")  # later papers copied Mem0's
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedLocomoRow:
-    """`printed` are the columns single hop, multi hop, open domain and temporal; `holds` are the categories in them."""
+    """A row of a paper. `printed` are the columns labelled single-hop, multi-hop, open-domain and temporal, and `categories` says
+    which category each column is of."""
 
     source: str
     system: str
     chat_model: str
     printed: tuple[float, float, float, float]
     overall: float
-    holds: tuple[str, str, str, str] = _RIGHT
+    categories: tuple[str, str, str, str] = _AS_PRINTED
 
     @property
     def accuracy(self) -> dict[str, float]:
         """The accuracy by category, in the right assignment."""
-        return dict(zip(self.holds, self.printed, strict=True))
+        return dict(zip(self.categories, self.printed, strict=True))
 
     @property
     def weighted_mean(self) -> float:
@@ -37,9 +38,9 @@ class PublishedLocomoRow:
 
     @property
     def note(self) -> str:
-        """What readers must know; empty if the labels are right and the overall agrees."""
+        """What readers must know about the row; empty if the labels are right and the overall agrees."""
         notes = []
-        if self.holds != _RIGHT:
+        if self.categories != _AS_PRINTED:
             notes.append("columns corrected: printed under other categories")
         if abs(self.weighted_mean - self.overall) > AGREES:
             notes.append("the overall is not the weighted mean")
@@ -54,9 +55,9 @@ LOCOMO_ROWS = (
     PublishedLocomoRow(_ENGRAM, "OpenAI", "gpt-4o-mini", (61.73, 59.82, 32.87, 29.26), 52.81),
     PublishedLocomoRow(_ENGRAM, "Zep", "gpt-4o-mini", (51.42, 42.10, 39.12, 19.47), 42.29),
     PublishedLocomoRow(_ENGRAM, "ENGRAM", "gpt-4o-mini", (79.90, 79.79, 72.92, 70.79), 77.55),
-    PublishedLocomoRow(_HYMEM, "LangMem", "gpt-4o-mini", (62.23, 47.92, 71.12, 23.43), 49.91, _OF_2025),
-    PublishedLocomoRow(_HYMEM, "A-Mem", "gpt-4o-mini", (40.22, 19.01, 55.10, 50.12), 49.01, _OF_2025),
-    PublishedLocomoRow(_HYMEM, "Mem0", "gpt-4o-mini", (67.13, 51.15, 72.93, 55.51), 66.88, _OF_2025),
+    PublishedLocomoRow(_HYMEM, "LangMem", "gpt-4o-mini", (62.23, 47.92, 71.12, 23.43), 49.91, _AS_IN_MEM0),
+    PublishedLocomoRow(_HYMEM, "A-Mem", "gpt-4o-mini", (40.22, 19.01, 55.10, 50.12), 49.01, _AS_IN_MEM0),
+    PublishedLocomoRow(_HYMEM, "Mem0", "gpt-4o-mini", (67.13, 51.15, 72.93, 55.51), 66.88, _AS_IN_MEM0),
     PublishedLocomoRow(_HYMEM, "Zep", "gpt-4o-mini", (74.11, 66.04, 67.71, 79.76), 75.14, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "LightMem", "gpt-4o-mini", (76.61, 67.02, 45.83, 76.32), 72.99),
     PublishedLocomoRow(_HYMEM, "full context", "gpt-4o-mini", (80.14, 46.89, 58.33, 90.49), 77.51, _BY_NUMBER),

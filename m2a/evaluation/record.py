@@ -1,4 +1,4 @@
-"""The rows that a run writes; metrics and reports are made from them alone."""
+"""The rows that a run writes. Metrics and reports are computed from these rows alone."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +32,7 @@ class QuestionRecord:
     """One question put to one system; a row of `questions.jsonl`.
 
     - `retrieved` are references of turns, best first; None if the system retrieves nothing (`retrieves` is False) or the
-      question failed before.
+      question failed before that.
     - `reply` is None if only retrieval is measured (`asks_answer` is False) or the question failed. A failed question has an
       `error` and counts as wrong.
     - `verdicts` holds one verdict per judge, by name. `unreachable` holds the reason for each judge that could not be reached
@@ -40,7 +40,7 @@ class QuestionRecord:
     - Token counts are None if no model was called, costs are None if unknown, and those of judges are counted separately.
       Times are in seconds.
     - `sources` are references of the turns that the answer could rest on.
-    - `measure`, `stratum`, `hops`, `known_error` and `keypoints` are those of the question.
+    - `measure`, `stratum`, `hops`, `known_error` and `keypoints` are copied from the question.
     - `summary_f1` holds the score of a summary per judge; its verdict is `right` if a score could be read.
     """
 
@@ -89,7 +89,7 @@ class QuestionRecord:
 
 @dataclass(frozen=True, slots=True)
 class IngestionRecord:
-    """One dialogue taken in by one system; a row of `ingestion.jsonl`. Tokens are those of the chat model."""
+    """The ingestion of one dialogue by one system; a row of `ingestion.jsonl`. Tokens are those of the chat model."""
 
     system: str
     dialogue_id: str
@@ -161,7 +161,7 @@ def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
 
 
 def as_line(row: QuestionRecord | IngestionRecord | FailedAttempt) -> str:
-    """Returns a row as a line of JSON, with its line end."""
+    """Returns a row as a line of JSON, including the line end."""
     return _ADAPTERS[type(row)].dump_json(row).decode() + "\n"
 
 
@@ -169,9 +169,8 @@ def _read(file: Path, kind: type) -> list[Any]:
     if not file.is_file():
         return []
     rows = []
-    for number, line in enumerate(
-        file.read_bytes().split(b"\n")[:-1], start=1
-    ):  # a line that was cut off has no line end
+    whole_lines = file.read_bytes().split(b"\n")[:-1]  # a line that was cut off has no line end
+    for number, line in enumerate(whole_lines, start=1):
         try:
             rows.append(_ADAPTERS[kind].validate_json(line))
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Metrics of whether the evidence was found."""
+"""Metrics of retrieval: how much of the evidence was found."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -11,7 +11,7 @@ def recall_at(retrieved: Sequence[str], evidence: Collection[str], k: int) -> fl
 
 
 def sessions_of(references: Iterable[str]) -> list[str]:
-    """Returns the sessions of turns (`D5` of `D5:3`) in order, each once."""
+    """Returns the sessions of the turns (`D5` of `D5:3`) in order, each once."""
     return list(dict.fromkeys(reference.rpartition(":")[0] for reference in references))
 
 

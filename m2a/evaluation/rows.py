@@ -1,4 +1,4 @@
-"""What a run writes down, made of what was asked, answered and measured."""
+"""Makes the rows that a run writes, from questions, answers, judgements and measurements."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -16,24 +16,24 @@ from models.prices import Price, unknown
 def question_row(
     system: str,
     dialogue: Dialogue,
-    asked: Question,
+    question: Question,
     keep_photo: Callable[[Path], str],
     *,
     asks_answer: bool = True,
     retrieves: bool = True,
 ) -> QuestionRecord:
-    """Returns the row of a question that was not asked yet. `keep_photo` returns a photo's name in the run's folder."""
-    evidence = set(asked.evidence)
+    """Returns the row of a question before it is asked. `keep_photo` returns the name of a photo in the run's folder."""
+    evidence = set(question.evidence)
     return QuestionRecord(
         system=system,
         dialogue_id=dialogue.dialogue_id,
-        question_id=asked.question_id,
-        category=asked.category,
-        question=asked.text,
-        gold=asked.answer,
-        accepted=asked.accepted,
-        evidence=asked.evidence,
-        evidence_sessions=asked.evidence_sessions,
+        question_id=question.question_id,
+        category=question.category,
+        question=question.text,
+        gold=question.answer,
+        accepted=question.accepted,
+        evidence=question.evidence,
+        evidence_sessions=question.evidence_sessions,
         evidence_turns=tuple(
             EvidenceTurn(
                 turn.reference,
@@ -45,21 +45,21 @@ def question_row(
             for turn in dialogue.turns
             if turn.reference in evidence
         ),
-        photos=tuple(keep_photo(path) for path in asked.photos),
+        photos=tuple(keep_photo(path) for path in question.photos),
         asks_answer=asks_answer,
         retrieves=retrieves,
-        measure=asked.measure,
-        stratum=asked.stratum,
-        hops=asked.hops,
-        known_error=asked.known_error,
-        keypoints=asked.keypoints,
+        measure=question.measure,
+        stratum=question.stratum,
+        hops=question.hops,
+        known_error=question.known_error,
+        keypoints=question.keypoints,
     )
 
 
 def with_answer(row: QuestionRecord, answer: Answer, sources: list[str], price: Price) -> QuestionRecord:
     """Returns the row with the answer. `sources` are references of the turns that the answer could rest on."""
     return replace(
-        _charged(row, answer.usage, price),
+        _with_usage(row, answer.usage, price),
         reply=answer.text,
         context_tokens=answer.context_tokens,
         search_seconds=answer.search_seconds,
@@ -72,31 +72,35 @@ def with_answer(row: QuestionRecord, answer: Answer, sources: list[str], price: 
 def with_error(
     row: QuestionRecord, reason: str, judges: Iterable[str], usage: Usage | None = None, price: Price = unknown
 ) -> QuestionRecord:
-    """Returns the row as failed: wrong for every judge. `usage` is what was spent on it nevertheless."""
-    return replace(_charged(row, usage or Usage(), price), error=reason, verdicts=dict.fromkeys(judges, "wrong"))
+    """Returns the row as failed: wrong for every judge. `usage` is what it cost nevertheless."""
+    return replace(_with_usage(row, usage or Usage(), price), error=reason, verdicts=dict.fromkeys(judges, "wrong"))
 
 
 def with_judgements(row: QuestionRecord, judgements: Mapping[str, Judgement]) -> QuestionRecord:
     """Returns the row with the judgements, by judge. Their cost is added to that of earlier judgements."""
     row = replace(
         row,
-        verdicts=row.verdicts | {name: one.verdict for name, one in judgements.items()},
-        summary_f1=row.summary_f1 | {name: one.f1 for name, one in judgements.items() if one.f1 is not None},
-        unreachable={name: one.reason for name, one in judgements.items() if one.unreachable},
+        verdicts=row.verdicts | {name: judgement.verdict for name, judgement in judgements.items()},
+        summary_f1=row.summary_f1
+        | {name: judgement.f1 for name, judgement in judgements.items() if judgement.f1 is not None},
+        unreachable={name: judgement.reason for name, judgement in judgements.items() if judgement.unreachable},
         trace=(
             *row.trace,
-            *({"judge": name, "verdict": one.verdict, "reason": one.reason} for name, one in judgements.items()),
+            *(
+                {"judge": name, "verdict": judgement.verdict, "reason": judgement.reason}
+                for name, judgement in judgements.items()
+            ),
         ),
     )
-    for one in judgements.values():
-        if one.calls:
-            first = row.judge_calls == 0
+    for judgement in judgements.values():
+        if judgement.calls:
+            is_first = row.judge_calls == 0
             row = replace(
                 row,
-                judge_calls=row.judge_calls + one.calls,
-                judge_input_tokens=_sum(0 if first else row.judge_input_tokens, one.usage.input_tokens),
-                judge_output_tokens=_sum(0 if first else row.judge_output_tokens, one.usage.output_tokens),
-                judge_cost=_sum(0.0 if first else row.judge_cost, one.cost),
+                judge_calls=row.judge_calls + judgement.calls,
+                judge_input_tokens=_sum(0 if is_first else row.judge_input_tokens, judgement.usage.input_tokens),
+                judge_output_tokens=_sum(0 if is_first else row.judge_output_tokens, judgement.usage.output_tokens),
+                judge_cost=_sum(0.0 if is_first else row.judge_cost, judgement.cost),
             )
     return row
 
@@ -137,12 +141,12 @@ def words_of(turn: Turn) -> str:
     return f"{turn.text} {turn.caption}".strip()
 
 
-def _charged(row: QuestionRecord, usage: Usage, price: Price) -> QuestionRecord:
-    called = usage.calls > 0
+def _with_usage(row: QuestionRecord, usage: Usage, price: Price) -> QuestionRecord:
+    has_calls = usage.calls > 0
     return replace(
         row,
-        input_tokens=usage.input_tokens if called else None,
-        output_tokens=usage.output_tokens if called else None,
+        input_tokens=usage.input_tokens if has_calls else None,
+        output_tokens=usage.output_tokens if has_calls else None,
         estimated_tokens=usage.estimated,
         calls=usage.calls,
         cost=_cost(usage, price),
@@ -152,9 +156,9 @@ def _charged(row: QuestionRecord, usage: Usage, price: Price) -> QuestionRecord:
 _Number = TypeVar("_Number", int, float)
 
 
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+def _sum(first: _Number | None, second: _Number | None) -> _Number | None:
     """Returns the sum, or None if either number is unknown."""
-    return None if one is None or other is None else one + other
+    return None if first is None or second is None else first + second
 
 
 def _cost(usage: Usage, price: Price) -> float | None:
@@ -163,7 +167,7 @@ def _cost(usage: Usage, price: Price) -> float | None:
 
 
 def error_sentence(error: Exception) -> str:
-    """Returns the message of our own errors, which is a sentence; of others also their type."""
+    """Returns the error in one line: the message of our own errors, which is a sentence, and type and message of others."""
     is_ours = type(error).__module__.startswith(("m2a.", "models."))
     text = " ".join(str(error).split())
     return text if is_ours and text else f"{type(error).__name__}: {text}"

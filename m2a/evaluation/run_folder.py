@@ -1,4 +1,4 @@
-"""The folder of a run: its settings, its rows, and which memories are complete."""
+"""The folder of a run: its settings, its rows, and a list of the memories that are complete."""
 
 import hashlib
 import json
@@ -24,21 +24,21 @@ from m2a.types.errors import UserError
 
 Settings = Mapping[str, Any]
 
-# Kept in run.json, but a difference does not refuse a run, since most changes of the code change no answer.
+# A run may continue with other code, since most changes of the code change no answer.
 CODE, EARLIER_CODE = "code_sha256", "earlier_code_sha256"
 
-OF_SYSTEMS = ("system_settings", "learned_from")  # settings by system
+SETTINGS_BY_SYSTEM = ("system_settings", "learned_from")
 
 FIGURES = ("summary.json", "facts.json", "report.html", "report.md")
 
 
 class RunFolderError(UserError):
-    """The folder cannot take this run; the message says what differs and what to do."""
+    """The folder cannot be used for this run; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
-    """A complete memory: its owner, and the photos of its questions, by question and place in it."""
+class IngestedMemory:
+    """A memory that holds its whole dialogue: its owner, and photo ids by question id and position in the question."""
 
     owner: str
     photos: dict[str, str]
@@ -55,7 +55,7 @@ class RunFolder:
         self.path = path
         self._lock: int | None = _locked(path)
         try:
-            self._take_up(settings)
+            self._load(settings)
         except BaseException:
             self.close()
             raise
@@ -74,9 +74,9 @@ class RunFolder:
             os.close(self._lock)
             self._lock = None
 
-    def _take_up(self, settings: Settings) -> None:
+    def _load(self, settings: Settings) -> None:
         path = self.path
-        earlier = self._same_run(settings)
+        earlier = self._earlier_settings(settings)
         codes = [*earlier.get(EARLIER_CODE, []), *([earlier[CODE]] if CODE in earlier else [])]
         codes = [code for code in dict.fromkeys(codes) if code != settings.get(CODE)]
         write_json(path / "run.json", {**settings, **({EARLIER_CODE: codes} if codes else {})})
@@ -86,12 +86,12 @@ class RunFolder:
         self.questions = {(row.system, row.question_id): row for row in read_questions(path / "questions.jsonl")}
         self.ingestion = {(row.system, row.dialogue_id): row for row in read_ingestion(path / "ingestion.jsonl")}
         self._memories = self.work / "memories.jsonl"
-        self._taken_in = {(row["system"], row["dialogue_id"]): row for row in _lines(self._memories)}
+        self._ingested = {(row["system"], row["dialogue_id"]): row for row in _lines(self._memories)}
         # Removes a line that was cut off, and rows that were replaced later.
         self._rewrite_rows()
         failed = read_failed_attempts(path / "failed_attempts.jsonl")
         write_whole(path / "failed_attempts.jsonl", "".join(map(as_line, failed)))
-        write_whole(self._memories, "".join(map(_line, self._taken_in.values())))
+        write_whole(self._memories, "".join(map(_line, self._ingested.values())))
 
     @property
     def work(self) -> Path:
@@ -101,24 +101,24 @@ class RunFolder:
         return folder
 
     def drop_failures(self) -> int:
-        """Removes the rows of failed questions, so that they are asked again, and returns their number. Keeps their cost."""
-        failed = [row for row in self.questions.values() if row.error is not None]
-        not_taken_in = [row for row in self.ingestion.values() if row.error is not None]
-        if not failed and not not_taken_in:
+        """Removes the rows of failed questions, so that they are asked again. Keeps their cost. Returns their number."""
+        failed_questions = [row for row in self.questions.values() if row.error is not None]
+        failed_ingestion = [row for row in self.ingestion.values() if row.error is not None]
+        if not failed_questions and not failed_ingestion:
             return 0
         self.drop_figures()
-        for one in not_taken_in:
-            self._keep_spent(one)
-            del self.ingestion[one.system, one.dialogue_id]
-        self.forget((row.system, row.question_id) for row in failed)
-        return len(failed)
+        for row in failed_ingestion:
+            self._keep_cost(row)
+            del self.ingestion[row.system, row.dialogue_id]
+        self.drop_questions((row.system, row.question_id) for row in failed_questions)
+        return len(failed_questions)
 
-    def forget(self, questions: Iterable[tuple[str, str]]) -> None:
+    def drop_questions(self, questions: Iterable[tuple[str, str]]) -> None:
         """Removes rows of failed questions, given by system and question. Keeps their cost."""
         for key in questions:
             row = self.questions.pop(key, None)
             if row is not None:
-                self._keep_spent(row)
+                self._keep_cost(row)
         self._rewrite_rows()
 
     def add_question(self, row: QuestionRecord) -> None:
@@ -126,14 +126,14 @@ class RunFolder:
         self.questions[row.system, row.question_id] = row
         _append(self.path / "questions.jsonl", as_line(row))
 
-    def add_ingestion(self, row: IngestionRecord, memory: TakenIn | None) -> None:
-        """Adds a row. `memory` is where the dialogue was taken in, or None if that failed."""
+    def add_ingestion(self, row: IngestionRecord, memory: IngestedMemory | None) -> None:
+        """Adds a row. `memory` is the memory that took the dialogue in, or None if that failed."""
         self.ingestion[row.system, row.dialogue_id] = row
         _append(self.path / "ingestion.jsonl", as_line(row))
         if memory is not None:
-            mark = {"system": row.system, "dialogue_id": row.dialogue_id, **asdict(memory)}
-            self._taken_in[row.system, row.dialogue_id] = mark
-            _append(self._memories, _line(mark))
+            record = {"system": row.system, "dialogue_id": row.dialogue_id, **asdict(memory)}
+            self._ingested[row.system, row.dialogue_id] = record
+            _append(self._memories, _line(record))
 
     def keep_photo(self, file: Path) -> str:
         """Copies a photo for the report into the folder, once. Returns its path within the folder."""
@@ -144,25 +144,25 @@ class RunFolder:
             write_whole(kept, photo)
         return f"photos/{kept.name}"
 
-    def taken_in(self, system: str, dialogue_id: str) -> TakenIn | None:
+    def ingested_memory(self, system: str, dialogue_id: str) -> IngestedMemory | None:
         """Returns the complete memory of the dialogue, or None if there is none yet."""
-        mark = self._taken_in.get((system, dialogue_id))
-        return None if mark is None else TakenIn(mark["owner"], mark["photos"])
+        record = self._ingested.get((system, dialogue_id))
+        return None if record is None else IngestedMemory(record["owner"], record["photos"])
 
     def drop_figures(self) -> None:
         """Deletes figures that were computed from fewer or other rows."""
         for name in FIGURES:
             (self.path / name).unlink(missing_ok=True)
 
-    def _keep_spent(self, row: QuestionRecord | IngestionRecord) -> None:
+    def _keep_cost(self, row: QuestionRecord | IngestionRecord) -> None:
         _append(self.path / "failed_attempts.jsonl", as_line(failed_attempt(row)))
 
     def _rewrite_rows(self) -> None:
         write_whole(self.path / "questions.jsonl", "".join(map(as_line, self.questions.values())))
         write_whole(self.path / "ingestion.jsonl", "".join(map(as_line, self.ingestion.values())))
 
-    def _same_run(self, settings: Settings) -> dict[str, Any]:
-        """Returns the settings of the run in the folder, or none if it is empty."""
+    def _earlier_settings(self, settings: Settings) -> dict[str, Any]:
+        """Returns the settings of the run in the folder, which are empty for a new folder. Raises `RunFolderError`."""
         file = self.path / "run.json"
         if not file.exists():
             if any(self.path.iterdir()):
@@ -171,30 +171,30 @@ class RunFolder:
         earlier = read_json(file)
         if "format" in earlier:
             raise RunFolderError(f"{self.path} is a data set made by data_synthesis; name a new folder with --out.")
-        now = _without_added(_plain(settings), earlier)
-        names = [name for name in {**earlier, **now} if name not in (CODE, EARLIER_CODE)]
-        name = next((name for name in names if now.get(name) != earlier.get(name)), None)
+        current = _without_added(_as_json(settings), earlier)
+        names = [name for name in {**earlier, **current} if name not in (CODE, EARLIER_CODE)]
+        name = next((name for name in names if current.get(name) != earlier.get(name)), None)
         if name is not None:
-            there, here = _unlike(earlier.get(name), now.get(name))
+            old_value, new_value = _differing(earlier.get(name), current.get(name))
             raise RunFolderError(
-                f"{self.path} holds a run with another {name}: {_short(there)} there, "
-                f"{_short(here)} now. Use the same settings (systems may be added), or name a new folder with --out."
+                f"{self.path} holds a run with another {name}: {_short(old_value)} there, "
+                f"{_short(new_value)} now. Use the same settings (systems may be added), or name a new folder with --out."
             )
         return earlier
 
 
-def _without_added(now: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the settings without systems that were added since, if none was removed."""
-    systems, before = now.get("systems"), earlier.get("systems")
+def _without_added(current: dict[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the current settings without the systems that were added since the earlier ones, if none was removed."""
+    systems, before = current.get("systems"), earlier.get("systems")
     if not isinstance(systems, list) or not isinstance(before, list) or not set(before) < set(systems):
-        return now
-    of_systems = {key: now[key] for key in OF_SYSTEMS if isinstance(now.get(key), dict)}
-    kept = {key: {name: one for name, one in found.items() if name in before} for key, found in of_systems.items()}
-    return {**now, **kept, "systems": before}
+        return current
+    by_system = {key: current[key] for key in SETTINGS_BY_SYSTEM if isinstance(current.get(key), dict)}
+    kept = {key: {name: value[name] for name in before if name in value} for key, value in by_system.items()}
+    return {**current, **kept, "systems": before}
 
 
-def answered(path: Path) -> set[tuple[str, str]]:
-    """Returns the questions that a run's folder has answers to, by system and question. The folder need not be open."""
+def answered_questions(path: Path) -> set[tuple[str, str]]:
+    """Returns system and question id of each answer in a run's folder, which need not be open."""
     return {(row.system, row.question_id) for row in read_questions(path / "questions.jsonl") if row.error is None}
 
 
@@ -231,16 +231,16 @@ def write_json(file: Path, value: Mapping[str, Any]) -> None:
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
-    """Returns every whole line; the last one may have been cut off."""
+    """Returns every whole line. The last one may have been cut off."""
     if not file.exists():
         return []
-    found = []
+    rows = []
     for line in file.read_text(encoding="utf-8").splitlines():
         try:
-            found.append(json.loads(line))
+            rows.append(json.loads(line))
         except ValueError:
             continue
-    return found
+    return rows
 
 
 def _line(row: Mapping[str, Any]) -> str:
@@ -248,22 +248,22 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _append(file: Path, line: str) -> None:
-    with file.open("a", encoding="utf-8") as opened:
-        opened.write(line)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(line)
 
 
-def _plain(settings: Settings) -> dict[str, Any]:
+def _as_json(settings: Settings) -> dict[str, Any]:
     """Returns the settings as they read back from JSON."""
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
 
 
-def _unlike(there: object, here: object) -> tuple[object, object]:
-    """Returns only what differs, if both are objects."""
-    if not isinstance(there, dict) or not isinstance(here, dict):
-        return there, here
-    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
-    return {name: there.get(name) for name in names}, {name: here.get(name) for name in names}
+def _differing(earlier: object, current: object) -> tuple[object, object]:
+    """Returns the two values, or only the parts that differ if both are objects."""
+    if not isinstance(earlier, dict) or not isinstance(current, dict):
+        return earlier, current
+    names = [name for name in {**earlier, **current} if earlier.get(name) != current.get(name)]
+    return {name: earlier.get(name) for name in names}, {name: current.get(name) for name in names}
 
 
 def _short(value: object) -> str:

@@ -18,7 +18,7 @@ GROUPS: tuple[str, ...] = ("visual-centric", *COMPETENCIES)
 
 
 class SelectionError(UserError):
-    """No question is left, or there is no such category; the message says which there are."""
+    """No question is left, or there is no such category; the message lists the categories."""
 
 
 def select(
@@ -26,25 +26,25 @@ def select(
 ) -> Benchmark:
     """Returns the benchmark with the questions of these categories only, and without dialogues that have none left.
 
-    `visual-centric` means five categories, and a competency means its sub-datasets. `limit` is the most questions in all: they
-    are taken dialogue by dialogue, and within a dialogue from one category after the other; if every dialogue has one question,
-    dialogues are taken from one category after the other. `turns` cuts each dialogue after the last session within that many
-    turns, and keeps the questions whose evidence lies there. Raises `SelectionError`.
+    `visual-centric` means five categories, and a competency means its sub-datasets. `limit` is the largest number of questions in
+    all. They are taken dialogue by dialogue, and the categories within a dialogue take turns; if every dialogue has one question,
+    the categories of the dialogues take turns. `turns` cuts each dialogue after the last session within that many turns, and
+    keeps the questions whose evidence is in what is left. Raises `SelectionError`.
     """
-    wanted = {one for category in categories for one in _in_group(category, benchmark)}
-    unknown = [category for category in categories if not _in_group(category, benchmark)]
+    wanted = {name for category in categories for name in _categories_in(category, benchmark)}
+    unknown = [category for category in categories if not _categories_in(category, benchmark)]
     if unknown:
-        groups = [name for name in GROUPS if _in_group(name, benchmark)]
-        there = ", ".join([*benchmark.categories, *groups])
-        raise SelectionError(f"{benchmark.name} has no category {unknown[0]!r}; it has {there}.")
+        groups = [name for name in GROUPS if _categories_in(name, benchmark)]
+        choices = ", ".join([*benchmark.categories, *groups])
+        raise SelectionError(f"{benchmark.name} has no category {unknown[0]!r}; it has {choices}.")
     dialogues = []
     for dialogue in benchmark.dialogues:
-        chosen = dialogue if turns is None else _cut(dialogue, turns)
-        questions = tuple(q for q in chosen.questions if not wanted or q.category in wanted)
+        selected = dialogue if turns is None else _shortened(dialogue, turns)
+        questions = tuple(question for question in selected.questions if not wanted or question.category in wanted)
         if questions:
-            dialogues.append(replace(chosen, questions=questions))
+            dialogues.append(replace(selected, questions=questions))
     if limit is not None:
-        dialogues = _first(dialogues, limit)
+        dialogues = _limited(dialogues, limit)
     if not dialogues:
         raise SelectionError(_nothing_left(benchmark, categories, turns))
     used = {question.category for dialogue in dialogues for question in dialogue.questions}
@@ -54,7 +54,7 @@ def select(
 
 
 def with_long_answers(benchmark: Benchmark) -> Benchmark:
-    """Returns the benchmark with questions that ask for whole sentences, except where it says itself how to answer."""
+    """Returns the benchmark with questions that ask for whole sentences, except those with instructions of their own."""
     instructions = _LONG_ANSWER.read_text(encoding="utf-8").strip()
     return replace(
         benchmark,
@@ -68,7 +68,7 @@ def with_long_answers(benchmark: Benchmark) -> Benchmark:
     )
 
 
-def _in_group(name: str, benchmark: Benchmark) -> list[str]:
+def _categories_in(name: str, benchmark: Benchmark) -> list[str]:
     """Returns the benchmark's categories of that name or in the group of that name."""
     return [
         category
@@ -79,20 +79,20 @@ def _in_group(name: str, benchmark: Benchmark) -> list[str]:
     ]
 
 
-def _first(dialogues: list[Dialogue], limit: int) -> list[Dialogue]:
+def _limited(dialogues: list[Dialogue], limit: int) -> list[Dialogue]:
     if all(len(dialogue.questions) == 1 for dialogue in dialogues):
-        return _in_turn(dialogues, lambda dialogue: dialogue.questions[0].category, limit)
-    kept = []
+        return _balanced(dialogues, lambda dialogue: dialogue.questions[0].category, limit)
+    limited = []
     for dialogue in dialogues:
-        questions = _in_turn(dialogue.questions, lambda question: question.category, limit)
+        questions = _balanced(dialogue.questions, lambda question: question.category, limit)
         limit -= len(questions)
         if questions:
-            kept.append(replace(dialogue, questions=tuple(questions)))
-    return kept
+            limited.append(replace(dialogue, questions=tuple(questions)))
+    return limited
 
 
-def _in_turn(items: Sequence[_T], category: Callable[[_T], str], limit: int) -> list[_T]:
-    """Returns `limit` items in their order, taking the next one of each category in turn."""
+def _balanced(items: Sequence[_T], category: Callable[[_T], str], limit: int) -> list[_T]:
+    """Returns `limit` items in their order, chosen by taking the next one of each category in turn."""
     counts: dict[str, int] = defaultdict(int)
     order = []
     for position, item in enumerate(items):
@@ -102,31 +102,31 @@ def _in_turn(items: Sequence[_T], category: Callable[[_T], str], limit: int) -> 
 
 
 def _nothing_left(benchmark: Benchmark, categories: Collection[str], turns: int | None) -> str:
-    chosen = [f"--category {category}" for category in categories] + [f"--turns {turns}"] * (turns is not None)
-    if not chosen:
-        return f"The {benchmark.name} file has no questions; name another with --data."
-    sentence = f"No question of {benchmark.name} is left with {' and '.join(chosen)}"
+    options = [f"--category {category}" for category in categories] + [f"--turns {turns}"] * (turns is not None)
+    if not options:
+        return f"The {benchmark.name} file has no questions; name another file with --data."
+    sentence = f"No question of {benchmark.name} is left with {' and '.join(options)}"
     sizes = [len(dialogue.sessions[0].turns) for dialogue in benchmark.dialogues if dialogue.sessions]
     return f"{sentence}; the shortest first session has {min(sizes)} turns." if turns and sizes else f"{sentence}."
 
 
-def _cut(dialogue: Dialogue, turns: int) -> Dialogue:
+def _shortened(dialogue: Dialogue, turns: int) -> Dialogue:
     kept: list[Session] = []
     for session in dialogue.sessions:
-        if _count([*kept, session]) > turns:
+        if _turn_count([*kept, session]) > turns:
             break
         kept.append(session)
-    known = {turn.reference for session in kept for turn in session.turns}
-    sessions = {session.reference for session in kept}
+    turn_references = {turn.reference for session in kept for turn in session.turns}
+    session_references = {session.reference for session in kept}
     questions = tuple(
-        q
-        for q in dialogue.questions
-        if (q.evidence or q.evidence_sessions)
-        and known.issuperset(q.evidence)
-        and sessions.issuperset(q.evidence_sessions)
+        question
+        for question in dialogue.questions
+        if (question.evidence or question.evidence_sessions)
+        and turn_references.issuperset(question.evidence)
+        and session_references.issuperset(question.evidence_sessions)
     )
     return replace(dialogue, sessions=tuple(kept), questions=questions)
 
 
-def _count(sessions: Sequence[Session]) -> int:
+def _turn_count(sessions: Sequence[Session]) -> int:
     return sum(len(session.turns) for session in sessions)

@@ -10,7 +10,8 @@ from m2a.evaluation import published
 from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
 from m2a.evaluation.retrieval_metrics import CUTOFFS
-from m2a.evaluation.seen import LearnedFrom, marked, note_on
+from m2a.evaluation.summary import MAIN_RATES
+from m2a.evaluation.training_overlap import LearnedFrom, marked_name, overlap_note
 
 Summary = Mapping[str, Mapping[str, Any]]
 
@@ -39,20 +40,20 @@ def markdown(table: Table) -> str:
 
 def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = None) -> list[Table]:
     """Returns the tables that the run has figures for. `facts` are from `facts_of`; systems in `learned` are marked."""
-    found = [
+    tables = [
         _accuracy(summary, facts),
         _published_locomo(summary),
         _ablations(summary),
         _known_errors(summary),
-        _words(summary, facts),
+        _word_metrics(summary, facts),
         _competencies(summary),
         _abilities(summary),
         _retrieval(summary, facts),
-        _by_category(summary, facts),
+        _recall_by_category(summary, facts),
     ]
-    of_rates = [_marked(table, learned or {}) for table in found if table is not None]
-    of_work = [table for table in (_costs(summary, facts), _ingestion(facts)) if table is not None]
-    return list(map(without_empty_columns, [*of_rates, *of_work]))
+    rate_tables = [_with_marks(table, learned or {}) for table in tables if table is not None]
+    cost_tables = [table for table in (_costs(summary, facts), _ingestion(facts)) if table is not None]
+    return list(map(without_empty_columns, [*rate_tables, *cost_tables]))
 
 
 def without_empty_columns(table: Table) -> Table:
@@ -62,17 +63,17 @@ def without_empty_columns(table: Table) -> Table:
     return replace(table, columns=tuple(table.columns[n] for n in kept), rows=rows)
 
 
-def _marked(table: Table, learned: LearnedFrom) -> Table:
+def _with_marks(table: Table, learned: LearnedFrom) -> Table:
     systems = [row[0] for row in table.rows]
-    rows = tuple((marked(name, learned), *cells) for name, *cells in table.rows)
-    return replace(table, rows=rows, note=" ".join(filter(None, (table.note, note_on(systems, learned)))))
+    rows = tuple((marked_name(name, learned), *cells) for name, *cells in table.rows)
+    return replace(table, rows=rows, note=" ".join(filter(None, (table.note, overlap_note(systems, learned)))))
 
 
-def _on_intervals(facts: Summary, metric: str) -> str:
-    """Explains the intervals, and gives the lowest and highest dialogue, which they do not cover."""
-    explanation = "In brackets: 95 % bootstrap interval over questions, or Wilson's if all of them agree."
-    ranges = {system: one.get("range_over_dialogues", {}).get(metric) for system, one in facts.items()}
-    shown = [f"{system} {100 * found[0]:.1f}–{100 * found[1]:.1f}" for system, found in ranges.items() if found]
+def _interval_note(facts: Summary, metric: str) -> str:
+    """Returns an explanation of the intervals, and the range over dialogues, which they do not cover."""
+    explanation = "In brackets: 95 % bootstrap interval over questions, or Wilson's interval if all of them agree."
+    ranges = {system: figures.get("range_over_dialogues", {}).get(metric) for system, figures in facts.items()}
+    shown = [f"{system} {100 * ends[0]:.1f}–{100 * ends[1]:.1f}" for system, ends in ranges.items() if ends]
     if not shown:
         return explanation
     return f"{explanation} Lowest and highest {metric} of a dialogue: {', '.join(shown)}."
@@ -80,9 +81,9 @@ def _on_intervals(facts: Summary, metric: str) -> str:
 
 def categories_of(summary: Summary) -> list[str]:
     """Returns the categories of all systems: LoCoMo's and the visual ones in the paper's order, then the others."""
-    seen = dict.fromkeys(category for figures in summary.values() for category in figures["categories"])
-    known = [category for category in _CATEGORY_ORDER if category in seen]
-    return known + [category for category in seen if category not in known]
+    present = dict.fromkeys(category for figures in summary.values() for category in figures["categories"])
+    ordered = [category for category in _CATEGORY_ORDER if category in present]
+    return ordered + [category for category in present if category not in ordered]
 
 
 def percent(figures: Mapping[str, Any], metric: str) -> str:
@@ -90,12 +91,17 @@ def percent(figures: Mapping[str, Any], metric: str) -> str:
     if metric not in figures:
         return NONE
     interval = figures.get(f"{metric}_ci95")
-    around = f" ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})" if interval else ""
-    return f"{100 * figures[metric]:.1f}{around}"
+    suffix = f" ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})" if interval else ""
+    return f"{100 * figures[metric]:.1f}{suffix}"
 
 
 def _has(summary: Summary, metric: str) -> bool:
     return any(metric in figures for figures in summary.values())
+
+
+def main_rate(summary: Summary) -> str | None:
+    """Returns the first of `MAIN_RATES` that the run has."""
+    return next((name for name in MAIN_RATES if _has(summary, name)), None)
 
 
 def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
@@ -120,19 +126,22 @@ def _accuracy(summary: Summary, facts: Summary) -> Table | None:
         return None
     columns, cells = rates(summary, "accuracy")
     rows = [(system, *cells(figures)) for system, figures in summary.items()]
-    note = f"Questions without an answer are left out. {_on_intervals(facts, 'accuracy')}"
+    note = f"Questions without an answer are left out. {_interval_note(facts, 'accuracy')}"
     if "visual-centric" in columns:
-        note += f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGED}"
+        note += f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGING_NOTE}"
         for row in published.TABLE_1:
-            named = dict(zip(published.CATEGORIES, row.accuracy, strict=True))
-            named |= {"mean of judges": named["total"], "mean of lenient judges": named["total"]}
-            figures = (f"{named[column]:.1f}" if column in named else NONE for column in columns)
+            published_rates = dict(zip(published.CATEGORIES, row.accuracy, strict=True))
+            published_rates |= {
+                "mean of judges": published_rates["total"],
+                "mean of lenient judges": published_rates["total"],
+            }
+            figures = (f"{published_rates[column]:.1f}" if column in published_rates else NONE for column in columns)
             rows.append((f"{row.method}, {row.chat_model} (published)", *figures))
     return Table("Accuracy by category (as table 1 of the paper), %", ("system", *columns), tuple(rows), note)
 
 
 def _published_locomo(summary: Summary) -> Table | None:
-    """Returns rows from papers for a run on LoCoMo alone, in the right columns and with a check of their overall."""
+    """Returns the rows of papers for a run on LoCoMo alone, in the right columns and with a check of their overall accuracy."""
     categories = set(categories_of(summary))
     if not _has(summary, "accuracy") or not set(QUESTIONS) <= categories or "visual-centric" in categories:
         return None
@@ -147,15 +156,15 @@ def _published_locomo(summary: Summary) -> Table | None:
         )
         for row in LOCOMO_ROWS
     )
-    counted = (f"{category} (n = {number})" for category, number in QUESTIONS.items())
+    category_columns = (f"{category} (n = {number})" for category, number in QUESTIONS.items())
     note = "Not measured here; chat models, judges and prompts differ. n counts the questions of all ten conversations."
-    columns = ("system", "source", *counted, "overall", "weighted mean", "note")
+    columns = ("system", "source", *category_columns, "overall", "weighted mean", "note")
     return Table("Published on LoCoMo, accuracy in %", columns, rows, note)
 
 
 def _ablations(summary: Summary) -> Table | None:
-    ours = {system: figures for system, figures in summary.items() if system in published.TABLE_2}
-    if len(ours) < 2:
+    compared = {system: figures for system, figures in summary.items() if system in published.TABLE_2}
+    if len(compared) < 2:
         return None
     rows = tuple(
         (
@@ -164,17 +173,17 @@ def _ablations(summary: Summary) -> Table | None:
             percent(figures, "recall@10"),
             f"{sum(published.TABLE_2[system]) / 2:.1f}",
         )
-        for system, figures in ours.items()
+        for system, figures in compared.items()
     )
     return Table(
         "Ablations (as table 2 of the paper), %",
         ("system", "accuracy", "recall@10", "accuracy, published (Qwen3-VL-8B)"),
         rows,
-        f"Published: {published.SOURCE}. {published.JUDGED}",
+        f"Published: {published.SOURCE}. {published.JUDGING_NOTE}",
     )
 
 
-def _words(summary: Summary, facts: Summary) -> Table | None:
+def _word_metrics(summary: Summary, facts: Summary) -> Table | None:
     metrics = (
         "accepted_match",
         "exact_match",
@@ -185,12 +194,12 @@ def _words(summary: Summary, facts: Summary) -> Table | None:
         "judge_failed",
         "errors",
     )
-    there = [metric for metric in metrics if _has(summary, metric)]
-    if not set(there) - {"errors"}:
+    present = [metric for metric in metrics if _has(summary, metric)]
+    if not set(present) - {"errors"}:
         return None
-    rows = tuple((system, *(percent(figures, metric) for metric in there)) for system, figures in summary.items())
-    note = f"{NORMALISATION} {_on_intervals(facts, 'accepted_match')}"
-    return Table("Answers by their words, %", ("system", *there), rows, note)
+    rows = tuple((system, *(percent(figures, metric) for metric in present)) for system, figures in summary.items())
+    note = f"{NORMALISATION} {_interval_note(facts, 'accepted_match')}"
+    return Table("Answers compared by words, %", ("system", *present), rows, note)
 
 
 def _known_errors(summary: Summary) -> Table | None:
@@ -198,13 +207,13 @@ def _known_errors(summary: Summary) -> Table | None:
     audited = {system: figures for system, figures in summary.items() if "without_known_errors" in figures}
     if not audited:
         return None
-    metric = next((name for name in ("accuracy", "accepted_match", "recall@10") if _has(audited, name)), "recall@10")
+    metric = main_rate(audited) or MAIN_RATES[-1]
     categories = categories_of(audited)
     rows = []
     for system, figures in audited.items():
-        for name, one in ((system, figures), (f"{system}, without known errors", figures["without_known_errors"])):
-            by_category = (percent(one["categories"].get(category, {}), metric) for category in categories)
-            rows.append((name, str(one["n"]), percent(one, metric), *by_category))
+        for name, part in ((system, figures), (f"{system}, without known errors", figures["without_known_errors"])):
+            by_category = (percent(part["categories"].get(category, {}), metric) for category in categories)
+            rows.append((name, str(part["n"]), percent(part, metric), *by_category))
     return Table(
         f"{metric} with and without known errors, %",
         ("system", "n", "all", *categories),
@@ -214,49 +223,56 @@ def _known_errors(summary: Summary) -> Table | None:
 
 
 def _competencies(summary: Summary) -> Table | None:
-    """Returns MemoryAgentBench by sub-dataset, competency and stratum, scored as published and strictly."""
+    """Returns the rates on MemoryAgentBench by sub-dataset, competency and stratum, scored as published and strictly."""
     metrics = ("as_published", "summary_f1", "strict", "chain_valid")
     if not any(_has(summary, metric) for metric in metrics):
         return None
     rows = tuple(
-        (f"{system}: {category}", str(one["n"]), *(percent(one, metric) for metric in metrics))
+        (f"{system}: {category}", str(part["n"]), *(percent(part, metric) for metric in metrics))
         for category in categories_of(summary)
         for system, figures in summary.items()
-        if not set(metrics).isdisjoint(one := figures["categories"].get(category, {}))
+        if not set(metrics).isdisjoint(part := figures["categories"].get(category, {}))
     )
     note = (
         "as_published: as MemoryAgentBench scores; a reply that lists an old and a new value counts as right. summary_f1: by the "
-        "judges, from the key points covered and the sentences supported. strict: the short "
-        "answer (after “Answer:”, or the first line) is a gold answer and nothing else. chain_valid: strict, and the chunks of "
-        "all facts of the chain were among the sources. Categories that begin with own_ were composed here; do not compare them "
-        "with published figures."
+        "judges, from the key points covered and the sentences supported. strict: the short answer (after “Answer:”, or the "
+        "first line) is a gold answer and nothing else. chain_valid: strict, and the chunks of all facts of the chain were among "
+        "the sources. Categories that begin with own_ were composed here; do not compare them with published figures."
     )
     return Table("By sub-dataset (MemoryAgentBench), %", ("system", "n", *metrics), rows, note)
 
 
 def _abilities(summary: Summary) -> Table | None:
-    """Returns LongMemEval by ability, including abstention, with the means over questions and over abilities."""
+    """Returns the rates on LongMemEval by ability, including abstention, with the means over questions and abilities."""
     categories = categories_of(summary)
     metric = next((name for name in ("accuracy", "accepted_match") if _has(summary, name)), None)
     if metric is None or len(categories) < 2 or not set(categories) <= set(longmemeval.CATEGORIES):
         return None
     rows = []
     for system, figures in summary.items():
-        of = {category: figures["categories"].get(category, {}) for category in categories}
-        names = {category: "abstention" if category == longmemeval.ABSTENTION else metric for category in categories}
-        known = [(of[name]["n"], of[name][names[name]]) for name in categories if names[name] in of[name]]
-        overall = [NONE, NONE]
-        if known:
-            of_questions = sum(n * rate for n, rate in known) / sum(n for n, _ in known)
-            overall = [f"{100 * mean:.1f}" for mean in (of_questions, sum(rate for _, rate in known) / len(known))]
-        rows.append((system, *(percent(of[category], names[category]) for category in categories), *overall))
+        cells = []
+        counted_rates = []
+        for category in categories:
+            ability, key = figures["categories"].get(category, {}), metric
+            if category == longmemeval.ABSTENTION:
+                key = "abstention"
+            cells.append(percent(ability, key))
+            if key in ability:
+                counted_rates.append((ability["n"], ability[key]))
+        means = [NONE, NONE]
+        if counted_rates:
+            over_questions = sum(n * rate for n, rate in counted_rates) / sum(n for n, _ in counted_rates)
+            over_abilities = sum(rate for _, rate in counted_rates) / len(counted_rates)
+            means = [f"{100 * mean:.1f}" for mean in (over_questions, over_abilities)]
+        rows.append((system, *cells, *means))
     counts = next(iter(summary.values()))["categories"]
-    named = (f"{category} (n = {counts.get(category, {}).get('n', 0)})" for category in categories)
-    note = (
-        f"{metric}; for questions without an answer, whether the reply says so. A small subset does not rank systems."
-    )
+    category_columns = (f"{category} (n = {counts.get(category, {}).get('n', 0)})" for category in categories)
+    note = f"{metric}; for questions without an answer, whether the reply says so. A small subset cannot rank systems."
     return Table(
-        "By ability (LongMemEval), %", ("system", *named, "all questions", "mean of abilities"), tuple(rows), note
+        "By ability (LongMemEval), %",
+        ("system", *category_columns, "all questions", "mean of abilities"),
+        tuple(rows),
+        note,
     )
 
 
@@ -274,7 +290,7 @@ def _retrieval(summary: Summary, facts: Summary) -> Table | None:
         for system, figures in summary.items()
     )
     notes = [
-        "Recall is the found share of a question's evidence; the mean is over questions with an answer and evidence."
+        "Recall is the share of a question's evidence that was found; the mean is over questions with an answer and evidence."
     ]
     if any(metric.startswith("session") for metric in metrics):
         notes.append("session_recall: the share of the sessions with evidence that the first k turns come from.")
@@ -282,21 +298,21 @@ def _retrieval(summary: Summary, facts: Summary) -> Table | None:
         "Evidence found, %",
         ("system", "questions", *metrics),
         rows,
-        " ".join([*notes, *_short_lists(facts), _on_intervals(facts, "recall@10")]),
+        " ".join([*notes, *_short_list_notes(facts), _interval_note(facts, "recall@10")]),
     )
 
 
-def _short_lists(facts: Summary) -> list[str]:
+def _short_list_notes(facts: Summary) -> list[str]:
     """Returns a note for each system whose lists are shorter than the largest k by design."""
-    lists = {system: one["longest_list"] for system, one in facts.items() if "longest_list" in one}
+    lists = {system: figures["longest_list"] for system, figures in facts.items() if "longest_list" in figures}
     return [
-        f"{system} returned at most {length} turns per question, so its figures beyond {length} are over those."
+        f"{system} returned at most {length} turns per question, so its figures beyond {length} are over {length}."
         for system, length in lists.items()
         if length < max(CUTOFFS)
     ]
 
 
-def _by_category(summary: Summary, facts: Summary) -> Table | None:
+def _recall_by_category(summary: Summary, facts: Summary) -> Table | None:
     metric = next((name for name in ("recall@10", "session_recall@10") if _has(summary, name)), None)
     if metric is None:
         return None
@@ -306,29 +322,29 @@ def _by_category(summary: Summary, facts: Summary) -> Table | None:
         if any(metric in figures["categories"].get(category, {}) for figures in summary.values())
     ]
 
-    def counted(category: str) -> str:
-        counted_in, key = (facts, "n_evidence") if metric == "recall@10" else (summary, "n")
-        counts = {one.get("categories", {}).get(category, {}).get(key, 0) for one in counted_in.values()}
+    def column(category: str) -> str:
+        source, key = (facts, "n_evidence") if metric == "recall@10" else (summary, "n")
+        counts = {figures.get("categories", {}).get(category, {}).get(key, 0) for figures in source.values()}
         return f"{category} (n = {'/'.join(map(str, sorted(counts)))})"
 
     rows = tuple(
         (system, *(percent(figures["categories"].get(category, {}), metric) for category in categories))
         for system, figures in summary.items()
     )
-    return Table(f"{metric} by category, %", ("system", *map(counted, categories)), rows)
+    return Table(f"{metric} by category, %", ("system", *map(column, categories)), rows)
 
 
 def _costs(summary: Summary, facts: Summary) -> Table | None:
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "context tokens": lambda one: _number(one, "context_tokens"),
-        "tokens a question": lambda one: _tokens(one, "total_tokens", "estimated_tokens"),
-        "calls a question": lambda one: _number(one, "calls", "{:.1f}"),
-        "cost of the answers": lambda one: _cost(one, "cost", "calls"),
-        "cost of the judges": lambda one: _cost(one, "judge_cost", "judge_calls"),
-        "search p50 / p95": lambda one: _times(one, "search_seconds"),
-        "whole p50 / p95": lambda one: _times(one, "seconds"),
-        "failed questions": lambda one: (
-            percent({"errors": one["errors"]}, "errors") + " %" if "errors" in one else NONE
+        "context tokens": lambda figures: _number(figures, "context_tokens"),
+        "tokens per question": lambda figures: _tokens(figures, "total_tokens", "estimated_tokens"),
+        "calls per question": lambda figures: _number(figures, "calls", "{:.1f}"),
+        "cost of the answers": lambda figures: _cost(figures, "cost", "calls"),
+        "cost of the judges": lambda figures: _cost(figures, "judge_cost", "judge_calls"),
+        "search p50 / p95": lambda figures: _times(figures, "search_seconds"),
+        "total p50 / p95": lambda figures: _times(figures, "seconds"),
+        "failed questions": lambda figures: (
+            percent({"errors": figures["errors"]}, "errors") + " %" if "errors" in figures else NONE
         ),
     }
     rows = tuple(
@@ -336,24 +352,24 @@ def _costs(summary: Summary, facts: Summary) -> Table | None:
         for system, figures in summary.items()
     )
     return Table(
-        "What a question takes",
+        "Cost per question",
         ("system", *columns),
         rows,
         " ".join(
             [
                 "≈: estimated, because the server did not count all tokens. An unknown cost is shown as unknown, not as 0.",
-                *_failed_attempts(facts),
+                *_failed_attempt_notes(facts),
             ]
         ),
     )
 
 
-def _failed_attempts(facts: Summary) -> list[str]:
+def _failed_attempt_notes(facts: Summary) -> list[str]:
     return [
-        f"In addition, {system} used {_number(one, 'failed_tokens')} tokens in {one['failed_attempts']} failed attempts "
-        f"(cost {_cost(one, 'failed_cost', 'failed_tokens')})."
-        for system, one in facts.items()
-        if one.get("failed_attempts")
+        f"In addition, {system} used {_number(figures, 'failed_tokens')} tokens in {figures['failed_attempts']} failed attempts "
+        f"(cost {_cost(figures, 'failed_cost', 'failed_tokens')})."
+        for system, figures in facts.items()
+        if figures.get("failed_attempts")
     ]
 
 
@@ -361,7 +377,7 @@ def _ingestion(facts: Summary) -> Table | None:
     if not _has(facts, "messages"):
         return None
 
-    def kept(figures: Mapping[str, Any]) -> str:
+    def stored(figures: Mapping[str, Any]) -> str:
         if figures.get("store_only"):
             return "as they are, without a chat model"
         return "by the chat model" if figures.get("ingestion_calls") else "by rules"
@@ -371,7 +387,7 @@ def _ingestion(facts: Summary) -> Table | None:
             system,
             str(figures.get("version", NONE)),
             str(figures.get("messages", NONE)),
-            kept(figures),
+            stored(figures),
             _number(figures, "add_per_second", "{:,.1f}"),
             _number(figures, "ingestion_seconds", "{:,.1f}"),
             _number(figures, "ingestion_calls"),
@@ -385,7 +401,7 @@ def _ingestion(facts: Summary) -> Table | None:
         "system",
         "version",
         "messages",
-        "kept",
+        "stored",
         "messages/s",
         "seconds",
         "calls",
@@ -393,7 +409,7 @@ def _ingestion(facts: Summary) -> Table | None:
         "cost",
         "failed model calls",
     )
-    return Table("Taking the dialogues in", columns, rows)
+    return Table("Ingestion of the dialogues", columns, rows)
 
 
 def _number(figures: Mapping[str, Any], key: str, form: str = "{:,.0f}") -> str:

@@ -1,4 +1,4 @@
-"""What the commands of the evaluation print, and their exit codes."""
+"""The output of the evaluation's commands, and their exit codes."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from m2a.evaluation.outage import ServiceGone
-from m2a.evaluation.seen import LearnedFrom, named, note_on
+from m2a.evaluation.training_overlap import LearnedFrom, by_marked_name, overlap_note
 from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,37 +34,37 @@ _COLUMNS = (
 
 
 class UsageError(UserError):
-    """Options that do not fit together; the message says which."""
+    """Options or input files that cannot be used; the message says why and what to do."""
 
 
 @contextmanager
 def user_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
     """Turns errors for the user into one sentence on standard error and exit code 2, or 1 if a service stopped answering.
 
-    Prints `interrupted` at Ctrl+C.
+    On Ctrl+C, prints `interrupted` and exits with 130.
     """
     try:
         yield
     except KeyboardInterrupt as error:
-        _say(interrupted)
+        _print_error(interrupted)
         raise typer.Exit(INTERRUPTED) from error
     except ServiceGone as error:
-        _say(str(error))
+        _print_error(str(error))
         raise typer.Exit(FAILED) from error
     except OSError as error:
         if not error.strerror:
             raise
-        _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
+        _print_error(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
         raise typer.Exit(BAD_INPUT) from error
     except UserError as error:
-        _say(str(error))
+        _print_error(str(error))
         raise typer.Exit(BAD_INPUT) from error
 
 
 def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
-    """Prints the main figures; the report has all. Marks the systems that `learned` names, with a note."""
-    note = note_on(list(summary), learned)
-    summary = named(summary, learned)
+    """Prints the main figures; the report has all of them. Systems in `learned` are marked, with a note."""
+    note = overlap_note(list(summary), learned)
+    summary = by_marked_name(summary, learned)
     columns = [column for column in _COLUMNS if any(column in figures for figures in summary.values())]
     width = max(len(name) for name in summary)
     print(f"{'':{width}}  {'n':>5}  " + "  ".join(f"{column:>15}" for column in columns))
@@ -76,7 +76,7 @@ def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
 
 
 def print_failures(result: "RunResult") -> None:
-    """Prints how much failed, the most frequent reason, and what to do; nothing if all went well."""
+    """Prints the number of failures, the most frequent reason, and what to do. Prints nothing if there are none."""
     if result.failed:
         print(
             f"{result.failed} of {result.questions} questions failed and count as wrong. questions.jsonl says why; "
@@ -87,9 +87,9 @@ def print_failures(result: "RunResult") -> None:
             f"A judge could not be reached for {result.unjudged} of {result.questions} answers. They count as wrong "
             "until the same command judges them."
         )
-    if result.why is not None:
-        print(f"The most frequent reason: {result.why}")
+    if result.reason is not None:
+        print(f"The most frequent reason: {result.reason}")
 
 
-def _say(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     print("m2a:", " ".join(sentence.split()), file=sys.stderr)

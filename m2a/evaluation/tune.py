@@ -1,9 +1,9 @@
 """`m2a tune`: learns the ranking of `fusion = "best"` from dialogues with questions, and measures it.
 
-Searches are measured through `Retriever.search`, as the app does them. Each figure of the ranking is for a dialogue that neither
-its weights nor its choices have seen: the head, the weights, the regularisation and the depth are learned from the other
-dialogues only. The exception is the row with the relevance floor, which was chosen once on half of LoCoMo. The ranker gets
-scores from the head, so it learns from scores of heads that have not seen the dialogue either.
+Searches are measured through `Retriever.search`, as the app runs them. Each figure of the ranking is for a dialogue that neither
+its weights nor its settings have seen: the head, the weights, the regularisation and the depth come from the other dialogues
+only. The exception is the row with the relevance floor, which was chosen once on half of LoCoMo. The ranker uses scores of the
+head, so it learns from scores of heads that have not seen the dialogue either.
 """
 
 import tempfile
@@ -50,11 +50,12 @@ _MESSAGES: tuple[RecordKind, ...] = ("message",)
 _NO_RANKER = Ranker(np.zeros(len(FEATURES)), "")
 
 Unseen = frozenset[int]  # dialogues that a head has not seen
-Say = Callable[[str], None]
+Candidates = tuple[Mapping[RecordKey, int], Sequence[RecordKey]]  # of both paths, and of BM25 alone
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TuningQuestion:
     """A question of a dialogue, and the messages that answer it."""
 
     dialogue: int
@@ -63,8 +64,8 @@ class Asked:
     gold: frozenset[int]
     states: TokenStates
 
-    def recall(self, found: Collection[int]) -> float:
-        return len(self.gold.intersection(found)) / len(self.gold)
+    def recall(self, retrieved: Collection[int]) -> float:
+        return len(self.gold.intersection(retrieved)) / len(self.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +78,18 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table: what one kind of search found for each question, best first."""
+    """A row of the table: the messages that one kind of search found for each question, best first."""
 
     title: str
-    found: Sequence[Sequence[int]]
+    rankings: Sequence[Sequence[int]]
 
 
-class _KeepingStates(RecordEncoder):
+class _StateKeepingEncoder(RecordEncoder):
     """Keeps the token states of what it encodes, which only training needs."""
 
     def __init__(self, encoder: TokenEncoder) -> None:
         super().__init__(encoder, TokenHead(np.ones((encoder.dimensions, 1)), np.zeros(encoder.dimensions)))
-        self.kept: dict[tuple[str, int], np.ndarray] = {}
+        self.kept_states: dict[tuple[str, int], np.ndarray] = {}
 
     def record(
         self,
@@ -100,7 +101,7 @@ class _KeepingStates(RecordEncoder):
         states: np.ndarray,
         traits: np.ndarray,
     ) -> Record:
-        self.kept[conversation, number] = unit(states).astype(np.float16)
+        self.kept_states[conversation, number] = unit(states).astype(np.float16)
         return super().record(conversation, number, speaker, said_at, words, states, traits)
 
 
@@ -118,25 +119,25 @@ class _Projected(RankedRecordStore):
         }
 
 
-class _Watcher(LearnedRanking):
-    """Records what the paths found, and returns it in the order of message ids."""
+class _CandidateRecorder(LearnedRanking):
+    """Records the candidates that the paths found, and ranks them by message id."""
 
-    found: tuple[Mapping[RecordKey, int], Sequence[RecordKey]] = ({}, ())
+    candidates: Candidates = ({}, ())
 
     def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> list[RankedQuestion]:
         memory = self.memory(unit, kinds, texts)
-        return [_Watched(self, memory, text) for text in texts]
+        return [_RecordedQuestion(self, memory, text) for text in texts]
 
 
-class _Watched(RankedQuestion):
+class _RecordedQuestion(RankedQuestion):
     _by_words: Sequence[RecordKey] = ()
 
     def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         self._by_words = by_words or self._by_words
 
     def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
-        assert isinstance(self.ranking, _Watcher)
-        self.ranking.found = (found, self._by_words)
+        assert isinstance(self.ranking, _CandidateRecorder)
+        self.ranking.candidates = (found, self._by_words)
         return sorted(found)
 
 
@@ -162,31 +163,31 @@ def no_photo(owner: str, photo_id: str) -> "Image":
 
 
 class Workshop:
-    """The dialogues in a temporary memory, one owner each, and what is learned from them."""
+    """The dialogues in a temporary memory, one owner each, with everything that learning from them needs."""
 
     def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
         self.encoder = encoder
         self.database = Database(f"sqlite:///{folder / 'memory.db'}")
         self.raw = RawMessageStore()
-        self._keeping = _KeepingStates(encoder)
-        self._written = Retrieval.open(
+        self._state_keeper = _StateKeepingEncoder(encoder)
+        self._retrieval = Retrieval.open(
             MemoryIndex(str(folder / "index.db"), IndexEncoders.of(encoder, NoPhotos())),
             self.database,
             encoder,
             NoPhotos(),
             no_photo,
-            ranking=LearnedRanking(RankedRecordStore(), self._keeping, _NO_RANKER),
+            ranking=LearnedRanking(RankedRecordStore(), self._state_keeper, _NO_RANKER),
         )
         self.owners = [owner_named(self.database, dialogue.dialogue_id) for dialogue in dialogues]
         sessions = (session for dialogue in dialogues for session in dialogue.sessions)
         self.trained_on = frozenset(fingerprint(turn.text for turn in session.turns) for session in sessions)
-        self.asked: list[Asked] = []
-        self._of_dialogue: list[list[tuple[str, int]]] = []
+        self.questions: list[TuningQuestion] = []
+        self._places: list[list[tuple[str, int]]] = []
         for number, dialogue in enumerate(dialogues):
             self._observe(number, dialogue)
 
     def close(self) -> None:
-        self._written.close()
+        self._retrieval.close()
         self.database.close()
 
     def _observe(self, number: int, dialogue: Dialogue) -> None:
@@ -199,48 +200,48 @@ class Workshop:
                         unit, chat, role=turn.role, speaker=turn.speaker, text=words_of(turn), said_at=turn.said_at
                     )
                     places[turn.reference] = (chat, message.message_id)
-        self._written.indexer.drain(owner)
-        self._of_dialogue.append(list(places.values()))
+        self._retrieval.indexer.drain(owner)
+        self._places.append(list(places.values()))
         questions = [question for question in dialogue.questions if question.answerable and question.evidence]
         for question in questions:
             gold = frozenset(places[reference][1] for reference in question.evidence)
-            states = self._keeping.states(question.text)
-            self.asked.append(Asked(number, question.text, question.category, gold, states))
+            states = self._state_keeper.states(question.text)
+            self.questions.append(TuningQuestion(number, question.text, question.category, gold, states))
 
     def head(self, unseen: Unseen) -> TokenHead:
-        """Returns the head learned from the other dialogues."""
+        """Returns a token head learned from all dialogues except the unseen ones."""
         return fit_head([self._material(n) for n in range(len(self.owners)) if n not in unseen])
 
     def _material(self, number: int) -> tune_fit.Dialogue:
-        places = self._of_dialogue[number]
-        position = {message_id: at for at, (_, message_id) in enumerate(places)}
-        asked = [one for one in self.asked if one.dialogue == number]
+        places = self._places[number]
+        position = {message_id: position for position, (_, message_id) in enumerate(places)}
+        questions = [question for question in self.questions if question.dialogue == number]
         return tune_fit.Dialogue(
-            [self._keeping.kept[place] for place in places],
-            [unit(one.states.states) for one in asked],
-            [frozenset(position[message_id] for message_id in one.gold) for one in asked],
+            [self._state_keeper.kept_states[place] for place in places],
+            [unit(question.states.states) for question in questions],
+            [frozenset(position[message_id] for message_id in question.gold) for question in questions],
         )
 
     def ranking(self, head: TokenHead, ranker: Ranker, dialogues: Iterable[int], depth: int) -> LearnedRanking:
-        """Returns the ranking with this head, for questions to these dialogues."""
-        places = [place for number in dialogues for place in self._of_dialogue[number]]
-        tokens = {place: head.of_record(self._keeping.kept[place].astype(np.float32)) for place in places}
+        """Returns the ranking with this head, for questions about these dialogues."""
+        places = [place for number in dialogues for place in self._places[number]]
+        tokens = {place: head.of_record(self._state_keeper.kept_states[place].astype(np.float32)) for place in places}
         return LearnedRanking(_Projected(tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
 
-    def found(self, depth: int) -> list[tuple[Mapping[RecordKey, int], Sequence[RecordKey]]]:
+    def candidates(self, depth: int) -> list[Candidates]:
         """Returns what the paths find for each question, at this depth."""
-        watcher = _Watcher(RankedRecordStore(), self._keeping, _NO_RANKER, depth=depth)
-        found = []
-        with self.retriever(watcher) as retriever:
-            for one in self.asked:
-                retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, 1)
-                found.append(watcher.found)
-        return found
+        recorder = _CandidateRecorder(RankedRecordStore(), self._state_keeper, _NO_RANKER, depth=depth)
+        candidates = []
+        with self.retriever(recorder) as retriever:
+            for question in self.questions:
+                retriever.search(self.owners[question.dialogue], Query(question.text), _MESSAGES, 1)
+                candidates.append(recorder.candidates)
+        return candidates
 
     @contextmanager
     def retriever(self, ranking: LearnedRanking | None, *, relevance_floor: bool = False) -> Iterator[Retriever]:
         retrieval = Retrieval.open(
-            self._written.index,
+            self._retrieval.index,
             self.database,
             self.encoder,
             NoPhotos(),
@@ -253,26 +254,20 @@ class Workshop:
         finally:
             retrieval.retriever.close()
 
-    def search(self, retriever: Retriever, one: Asked) -> list[int]:
-        hits = retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, K)
+    def search(self, retriever: Retriever, question: TuningQuestion) -> list[int]:
+        hits = retriever.search(self.owners[question.dialogue], Query(question.text), _MESSAGES, K)
         return [hit.record.message_id for hit in hits if not hasattr(hit.record, "memory_id")]
 
-    def published(self) -> list[Row]:
-        """Returns the rows of the dense path, of BM25, and of their published fusion."""
+    def published_rows(self) -> list[Row]:
+        """Returns the rows of the dense path, BM25, and their published fusion."""
         dense, bm25, fused = list[list[int]](), list[list[int]](), list[list[int]]()
         with self.retriever(None) as retriever:
-            for one in self.asked:
-                hits = retriever.search(self.owners[one.dialogue], Query(one.text), _MESSAGES, 2 * K)
-                by_path = {
-                    path: [
-                        hit.record.message_id  # type: ignore[union-attr]
-                        for hit in sorted((h for h in hits if path in h.ranks), key=lambda h: h.ranks[path])
-                    ]
-                    for path in ("dense", "bm25")
-                }
-                dense.append(by_path["dense"])
-                bm25.append(by_path["bm25"])
-                fused.append([hit.record.message_id for hit in hits[:K]])  # type: ignore[union-attr]
+            for question in self.questions:
+                hits = retriever.search(self.owners[question.dialogue], Query(question.text), _MESSAGES, 2 * K)
+                by_dense = sorted((hit for hit in hits if "dense" in hit.ranks), key=lambda hit: hit.ranks["dense"])
+                by_bm25 = sorted((hit for hit in hits if "bm25" in hit.ranks), key=lambda hit: hit.ranks["bm25"])
+                for rankings, path_hits in ((dense, by_dense), (bm25, by_bm25), (fused, hits[:K])):
+                    rankings.append([hit.record.message_id for hit in path_hits])  # type: ignore[union-attr]
         return [
             Row("dense vectors of dated turns", dense),
             Row("BM25 of turns", bm25),
@@ -291,167 +286,172 @@ class Tables:
         self._tables: dict[tuple[int, Unseen, int], tuple[list[int], np.ndarray]] = {}
         workshop = self.workshop
         for depth in DEPTHS:
-            found = workshop.found(depth)
+            candidates = workshop.candidates(depth)
             for unseen, head in self.heads.items():
                 ranking = workshop.ranking(head, _NO_RANKER, unseen, depth)
-                for at, one in enumerate(workshop.asked):
-                    if one.dialogue in unseen:
-                        with workshop.database.read(workshop.owners[one.dialogue]) as unit, on_one_thread():
-                            [asked] = ranking.ask(unit, _MESSAGES, [one.text])
-                            asked.encoded(one.states)
-                            asked.read(unit, *found[at])
-                            keys, table = asked.table(found[at][0])
-                            self._tables[depth, unseen, at] = ([key.record_id for key in keys], table)
+                for number, question in enumerate(workshop.questions):
+                    if question.dialogue in unseen:
+                        with workshop.database.read(workshop.owners[question.dialogue]) as unit, on_one_thread():
+                            [ranked_question] = ranking.ask(unit, _MESSAGES, [question.text])
+                            ranked_question.encoded(question.states)
+                            ranked_question.read(unit, *candidates[number])
+                            keys, table = ranked_question.table(candidates[number][0])
+                            self._tables[depth, unseen, number] = ([key.record_id for key in keys], table)
 
-    def of(self, depth: int, unseen: Unseen, at: int) -> tuple[list[int], np.ndarray]:
+    def features(self, depth: int, unseen: Unseen, number: int) -> tuple[list[int], np.ndarray]:
         """Returns the candidates of a question and their features."""
-        return self._tables[depth, unseen, at]
+        return self._tables[depth, unseen, number]
 
     def fit(self, choice: Choice, learned_from: Sequence[int], held_out: Unseen) -> Ranker:
-        """Learns weights from these dialogues, each with a head that has seen neither it nor the held-out ones."""
-        asked = self.workshop.asked
-        some = [
-            (one, *self.of(choice.depth, held_out | {one.dialogue}, at))
-            for at, one in enumerate(asked)
-            if one.dialogue in learned_from
+        """Returns a ranker learned from these dialogues, each with a head that has seen neither it nor the held-out ones."""
+        questions = self.workshop.questions
+        examples = [
+            (question, *self.features(choice.depth, held_out | {question.dialogue}, number))
+            for number, question in enumerate(questions)
+            if question.dialogue in learned_from
         ]
-        some = [(one, keys, table) for one, keys, table in some if keys]
-        relevant = [np.array([key in one.gold for key in keys]) for one, keys, _ in some]
-        return Ranker(fit_ranker([table for *_, table in some], relevant, choice.l2), "")
+        examples = [(question, keys, table) for question, keys, table in examples if keys]
+        relevant = [np.array([key in question.gold for key in keys]) for question, keys, _ in examples]
+        return Ranker(fit_ranker([table for *_, table in examples], relevant, choice.l2), "")
 
     def recall(self, ranker: Ranker, depth: int, unseen: Unseen, dialogue: int) -> list[float]:
         """Returns recall@10 for each of a dialogue's questions."""
-        found = []
-        for at, one in enumerate(self.workshop.asked):
-            if one.dialogue == dialogue:
-                keys, table = self.of(depth, unseen, at)
-                found.append(one.recall(_best(keys, ranker.scores(table)) if keys else []))
-        return found
+        recalls = []
+        for number, question in enumerate(self.workshop.questions):
+            if question.dialogue == dialogue:
+                keys, table = self.features(depth, unseen, number)
+                recalls.append(question.recall(_best(keys, ranker.scores(table)) if keys else []))
+        return recalls
 
     def choose(self, dialogues: Sequence[int], held_out: Unseen) -> Choice:
-        """Returns the best settings, by leaving out each of these dialogues in turn."""
+        """Returns the settings with the best recall when each of these dialogues is left out in turn."""
 
-        def worth(choice: Choice) -> float:
+        def mean_recall(choice: Choice) -> float:
             recalls: list[float] = []
-            for left in dialogues:
-                others = [number for number in dialogues if number != left]
+            for left_out in dialogues:
+                others = [number for number in dialogues if number != left_out]
                 ranker = self.fit(choice, others, held_out)
-                recalls += self.recall(ranker, choice.depth, held_out | {left}, left)
+                recalls += self.recall(ranker, choice.depth, held_out | {left_out}, left_out)
             return float(np.mean(recalls))
 
-        return max((Choice(depth, l2) for depth in DEPTHS for l2 in L2), key=worth)
+        return max((Choice(depth, l2) for depth in DEPTHS for l2 in L2), key=mean_recall)
 
-    def best_single(self, feature: str, at: int) -> list[int]:
-        """Returns the row of ranking by one feature alone, with a head that has not seen the dialogue."""
-        keys, table = self.of(DEPTH, frozenset({self.workshop.asked[at].dialogue}), at)
+    def best_single(self, feature: str, number: int) -> list[int]:
+        """Returns the best messages for a question by one feature alone, with a head that has not seen the dialogue."""
+        keys, table = self.features(DEPTH, frozenset({self.workshop.questions[number].dialogue}), number)
         return _best(keys, table[:, FEATURES.index(feature)]) if keys else []
 
 
 class Fold(NamedTuple):
-    """What was learned and chosen without the dialogue `left`."""
+    """What was learned and chosen without the dialogue `left_out`."""
 
-    left: int
+    left_out: int
     head: TokenHead
     ranker: Ranker
     choice: Choice
 
 
 def folds(tables: Tables) -> Iterator[Fold]:
-    """Returns a fold for each dialogue. The tables need the heads of `unseen_sets` for leaving out."""
+    """Yields a fold for each dialogue. The tables need the heads of `unseen_sets(…, leave_one_out=True)`."""
     numbers = range(len(tables.workshop.owners))
-    for left in numbers:
-        others = [number for number in numbers if number != left]
-        choice = tables.choose(others, frozenset({left}))
-        ranker = tables.fit(choice, others, frozenset({left}))
-        yield Fold(left, tables.heads[frozenset({left})], ranker, choice)
+    for left_out in numbers:
+        others = [number for number in numbers if number != left_out]
+        choice = tables.choose(others, frozenset({left_out}))
+        ranker = tables.fit(choice, others, frozenset({left_out}))
+        yield Fold(left_out, tables.heads[frozenset({left_out})], ranker, choice)
 
 
 def unseen_sets(dialogues: int, *, leave_one_out: bool) -> list[Unseen]:
-    """Returns the sets of dialogues for which a head must be learned without them: each one, and for leaving out each pair."""
+    """Returns the sets of dialogues without which a head must be learned: each one and, to leave one out, each pair."""
     numbers = range(dialogues)
     pairs = combinations(numbers, 2) if leave_one_out else ()
     return [*(frozenset({number}) for number in numbers), *(frozenset(pair) for pair in pairs)]
 
 
 def tune(
-    benchmark: Benchmark, encoder: TokenEncoder, *, leave_one_out: bool, out: Path | None, made_by: str, say: Say
+    benchmark: Benchmark, encoder: TokenEncoder, *, leave_one_out: bool, out: Path | None, made_by: str, log: Log
 ) -> None:
-    """Prints the table of left-out figures, writes the weights learned from all dialogues, or both."""
+    """Logs the table of left-out figures, or writes the weights learned from all dialogues to `out`, or both."""
     dialogues = benchmark.dialogues
     if len(dialogues) < 3:
         raise BenchmarkError(f"Tuning leaves dialogues out: it needs three or more, and here are {len(dialogues)}.")
     with tempfile.TemporaryDirectory() as folder:
         workshop = Workshop(Path(folder), dialogues, encoder)
         try:
-            _tune(workshop, [d.dialogue_id for d in dialogues], leave_one_out, out, made_by, say)
+            _tune(workshop, [dialogue.dialogue_id for dialogue in dialogues], leave_one_out, out, made_by, log)
         finally:
             workshop.close()
 
 
 def _tune(
-    workshop: Workshop, names: Sequence[str], leave_one_out: bool, out: Path | None, made_by: str, say: Say
+    workshop: Workshop, names: Sequence[str], leave_one_out: bool, out: Path | None, made_by: str, log: Log
 ) -> None:
-    numbers = range(len(names))
-    say(f"{len(names)} dialogues, {len(workshop.asked)} questions with evidence.")
+    log(f"{len(names)} dialogues, {len(workshop.questions)} questions with evidence.")
     unseen = unseen_sets(len(names), leave_one_out=leave_one_out)
     heads = {}
-    for done, one in enumerate(unseen, start=1):
-        heads[one] = workshop.head(one)
-        say(f"Token head {done} of {len(unseen)} is learned.")
+    for count, held_out in enumerate(unseen, start=1):
+        heads[held_out] = workshop.head(held_out)
+        log(f"Token head {count} of {len(unseen)} is learned.")
     tables = Tables(workshop, heads)
     if leave_one_out:
-        _print_ladder(workshop, tables, names, say)
+        _log_ladder(workshop, tables, names, log)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        ranker = tables.fit(Choice(DEPTH, max(L2)), list(numbers), frozenset())
+        ranker = tables.fit(Choice(DEPTH, max(L2)), range(len(names)), frozenset())
         replace(ranker, made_by=made_by, trained_on=workshop.trained_on).save(out / "ranker.json")
         workshop.head(frozenset()).save(out / "head.npz")
-        say(f"The weights of all dialogues are in {out}.")
+        log(f"The weights of all dialogues are in {out}.")
 
 
-def _print_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], say: Say) -> None:
-    asked = workshop.asked
-    rows = workshop.published()
+def _log_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], log: Log) -> None:
+    questions = workshop.questions
+    rows = workshop.published_rows()
     for feature, title in (
         ("dense", "vectors of turns in context, over the candidates"),
         ("bm25_near", "BM25 of a turn and two to each side, over the candidates"),
         ("maxsim", "late interaction with learned tokens, over the candidates"),
     ):
-        rows.append(Row(title, [tables.best_single(feature, at) for at in range(len(asked))]))
+        rows.append(Row(title, [tables.best_single(feature, number) for number in range(len(questions))]))
     learned, floored = dict[int, list[int]](), dict[int, list[int]]()
-    for name, (left, head, ranker, choice) in zip(names, folds(tables), strict=True):
-        ranking = workshop.ranking(head, ranker, [left], choice.depth)
-        for relevance_floor, found in ((False, learned), (True, floored)):
+    for name, (left_out, head, ranker, choice) in zip(names, folds(tables), strict=True):
+        ranking = workshop.ranking(head, ranker, [left_out], choice.depth)
+        held_out = [(number, question) for number, question in enumerate(questions) if question.dialogue == left_out]
+        for relevance_floor, rankings in ((False, learned), (True, floored)):
             with workshop.retriever(ranking, relevance_floor=relevance_floor) as retriever:
-                found |= {at: workshop.search(retriever, one) for at, one in enumerate(asked) if one.dialogue == left}
-        worth = np.mean([one.recall(learned[at]) for at, one in enumerate(asked) if one.dialogue == left])
-        say(f"{name}: depth {choice.depth}, l2 {choice.l2}, recall@{K} {worth:.3f}")
+                rankings |= {number: workshop.search(retriever, question) for number, question in held_out}
+        mean_recall = np.mean([question.recall(learned[number]) for number, question in held_out])
+        log(f"{name}: depth {choice.depth}, l2 {choice.l2}, recall@{K} {mean_recall:.3f}")
     rows.append(Row("**learned ranking (`fusion = best`), each dialogue left out**", _in_order(learned)))
     rows.append(Row("the same with the relevance floor", _in_order(floored)))
-    say("")
-    for line in ladder(asked, rows):
-        say(line)
-    candidates = [tables.of(DEPTH, frozenset({one.dialogue}), at)[0] for at, one in enumerate(asked)]
-    reached = np.mean([one.recall(keys) for one, keys in zip(asked, candidates, strict=True)])
-    say(
-        f"\nThe candidates, {np.mean([len(keys) for keys in candidates]):.0f} a question, hold {reached:.3f} of the evidence."
+    log("")
+    for line in ladder(questions, rows):
+        log(line)
+    candidates = [
+        tables.features(DEPTH, frozenset({question.dialogue}), number)[0] for number, question in enumerate(questions)
+    ]
+    covered = np.mean([question.recall(keys) for question, keys in zip(questions, candidates, strict=True)])
+    log(
+        f"\nThe candidates, {np.mean([len(keys) for keys in candidates]):.0f} per question, hold {covered:.3f} of the evidence."
     )
 
 
 def _best(keys: Sequence[int], scores: np.ndarray) -> list[int]:
-    return [keys[place] for place in np.argsort(-scores, kind="stable")[:K].tolist()]
+    return [keys[position] for position in np.argsort(-scores, kind="stable")[:K].tolist()]
 
 
-def _in_order(found: Mapping[int, list[int]]) -> list[list[int]]:
-    return [found[at] for at in range(len(found))]
+def _in_order(rankings: Mapping[int, list[int]]) -> list[list[int]]:
+    return [rankings[number] for number in range(len(rankings))]
 
 
-def ladder(asked: Sequence[Asked], rows: Sequence[Row]) -> Iterator[str]:
-    """Returns a table in Markdown with recall@10 over all questions and by category."""
-    categories = list(dict.fromkeys(one.category for one in asked))
+def ladder(questions: Sequence[TuningQuestion], rows: Sequence[Row]) -> Iterator[str]:
+    """Yields the lines of a Markdown table with recall@10 over all questions and by category."""
+    categories = list(dict.fromkeys(question.category for question in questions))
     yield f"| step | R@{K} | " + " | ".join(categories) + " |"
     yield "| --- |" + " --- |" * (len(categories) + 1)
     for row in rows:
-        recalls = [one.recall(found) for one, found in zip(asked, row.found, strict=True)]
-        means = [np.mean([r for one, r in zip(asked, recalls, strict=True) if one.category == c]) for c in categories]
+        recalls = [question.recall(retrieved) for question, retrieved in zip(questions, row.rankings, strict=True)]
+        by_category = {category: list[float]() for category in categories}
+        for question, recall in zip(questions, recalls, strict=True):
+            by_category[question.category].append(recall)
+        means = map(np.mean, by_category.values())
         yield f"| {row.title} | " + " | ".join(f"{mean:.3f}" for mean in [np.mean(recalls), *means]) + " |"

@@ -1,4 +1,4 @@
-"""The two fits of `m2a tune`: a token head and a linear ranker. Both learn to score answers above everything else."""
+"""The two fits of `m2a tune`: a token head and a linear ranker. Both learn to score answering messages above all others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _SAMPLE = 7  # every seventh token is used for the principal components, from wh
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """Token states of unit length of a dialogue's messages and questions, and the messages that answer each question."""
+    """A dialogue to learn from: token states of unit length of its messages and questions, and the answers to each question."""
 
     messages: Sequence[np.ndarray]
     questions: Sequence[np.ndarray]
@@ -28,7 +28,7 @@ class Dialogue:
 
 
 def fit_head(dialogues: Sequence[Dialogue], seed: int = 0) -> TokenHead:
-    """Learns a late interaction that scores answers above a hundred random messages of their dialogue."""
+    """Returns a head whose late interaction scores answers above a hundred random messages of their dialogue."""
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
     projection = torch.nn.Parameter(torch.tensor(_principal_components(dialogues)))
@@ -42,19 +42,19 @@ def fit_head(dialogues: Sequence[Dialogue], seed: int = 0) -> TokenHead:
         ]
     )
     batches = [
-        (dialogue, some)
+        (dialogue, questions)
         for _ in range(_EPOCHS)
         for dialogue in dialogues
-        for some in _batches(random.permutation(len(dialogue.questions)))
+        for questions in _batches(random.permutation(len(dialogue.questions)))
     ]
     per_epoch = len(batches) // _EPOCHS
     order = np.concatenate([epoch * per_epoch + random.permutation(per_epoch) for epoch in range(_EPOCHS)])
-    falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / len(batches))
-    for at in order:
-        dialogue, questions = batches[at]
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / len(batches))
+    for batch_number in order:
+        dialogue, questions = batches[batch_number]
         gold = set().union(*(dialogue.gold[number] for number in questions))
-        drawn = random.choice(len(dialogue.messages), min(_NEGATIVES, len(dialogue.messages)), replace=False)
-        messages = sorted(gold | set(drawn.tolist()))
+        sampled = random.choice(len(dialogue.messages), min(_NEGATIVES, len(dialogue.messages)), replace=False)
+        messages = sorted(gold | set(sampled.tolist()))
         scores = _late_interaction(
             [dialogue.questions[number] for number in questions],
             [dialogue.messages[number][:_LONGEST] for number in messages],
@@ -66,28 +66,28 @@ def fit_head(dialogues: Sequence[Dialogue], seed: int = 0) -> TokenHead:
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        falling.step()
+        schedule.step()
     return TokenHead(projection.detach().numpy(), token_weight.detach().numpy() * _WEIGHT_SCALE)
 
 
-_WEIGHT_SCALE = 5  # so that the weights learn as fast as the projection
+_WEIGHT_SCALE = 5  # makes the token weights learn as fast as the projection
 
 
 def fit_ranker(tables: Sequence[np.ndarray], relevant: Sequence[np.ndarray], l2: float) -> np.ndarray:
-    """Learns a weight for each column. Each relevant row is compared with all others of its question; questions count equally.
+    """Returns a weight for each column. Each relevant row is compared with all irrelevant rows of its question.
 
     Minimises the mean over questions of the mean over relevant rows r of log(1 + exp(logsumexp(others) - score(r))), plus
-    l2/2 |w|² for columns of unit spread. Convex. Questions with no relevant row, or nothing else, teach nothing.
+    l2/2 |w|² for columns of unit spread, which is convex. Questions without both relevant and other rows are left out.
     """
     spread = np.concatenate(tables).std(axis=0) + 1e-6
     kept = [(table / spread, gold) for table, gold in zip(tables, relevant, strict=True) if 0 < gold.sum() < len(gold)]
     longest = max(len(table) for table, _ in kept)
     rows = torch.zeros(len(kept), longest, len(spread), dtype=torch.float64)
     is_relevant, is_row = torch.zeros(2, len(kept), longest, dtype=torch.bool)
-    for at, (table, gold) in enumerate(kept):
-        rows[at, : len(table)] = torch.tensor(table)
-        is_relevant[at, : len(table)] = torch.tensor(gold)
-        is_row[at, : len(table)] = True
+    for number, (table, gold) in enumerate(kept):
+        rows[number, : len(table)] = torch.tensor(table)
+        is_relevant[number, : len(table)] = torch.tensor(gold)
+        is_row[number, : len(table)] = True
     weights = torch.zeros(len(spread), dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=100, line_search_fn="strong_wolfe")
 
@@ -104,8 +104,8 @@ def fit_ranker(tables: Sequence[np.ndarray], relevant: Sequence[np.ndarray], l2:
 def _loss(scores: torch.Tensor, relevant: torch.Tensor) -> torch.Tensor:
     """Returns the loss, which grows as relevant columns score below the others."""
     others = torch.logsumexp(scores.masked_fill(relevant, -1e9), dim=1, keepdim=True)
-    of_question = (softplus(others - scores) * relevant).sum(dim=1) / relevant.sum(dim=1)
-    return of_question.mean()
+    per_question = (softplus(others - scores) * relevant).sum(dim=1) / relevant.sum(dim=1)
+    return per_question.mean()
 
 
 def _late_interaction(
@@ -115,17 +115,19 @@ def _late_interaction(
     token_weight: torch.Tensor,
 ) -> torch.Tensor:
     """Returns the score of each message (columns) for each question (rows): the weighted mean of its tokens' best matches."""
-    asked, said = torch.tensor(np.concatenate(questions)), torch.tensor(np.concatenate(messages)).float()
+    question_tokens = torch.tensor(np.concatenate(questions))
+    message_tokens = torch.tensor(np.concatenate(messages)).float()
     lengths = torch.tensor([len(message) for message in messages])
     starts = torch.cumsum(lengths, 0) - lengths
     steps = torch.arange(int(lengths.max()))
-    place = starts[:, None] + torch.minimum(steps, lengths[:, None] - 1)  # repeats the last token as padding
-    matches = normalize(asked @ projection, dim=-1) @ normalize(said @ projection, dim=-1).T
-    best = matches[:, place.reshape(-1)].reshape(len(asked), *place.shape).amax(dim=2)
-    weights = softplus(asked @ token_weight * _WEIGHT_SCALE)
-    owner = torch.repeat_interleave(torch.arange(len(questions)), torch.tensor([len(one) for one in questions]))
-    total = torch.zeros(len(questions)).index_add(0, owner, weights)
-    return torch.zeros(len(questions), len(messages)).index_add(0, owner, best * weights[:, None]) / total[:, None]
+    positions = starts[:, None] + torch.minimum(steps, lengths[:, None] - 1)  # repeats the last token as padding
+    matches = normalize(question_tokens @ projection, dim=-1) @ normalize(message_tokens @ projection, dim=-1).T
+    best = matches[:, positions.reshape(-1)].reshape(len(question_tokens), *positions.shape).amax(dim=2)
+    weights = softplus(question_tokens @ token_weight * _WEIGHT_SCALE)
+    question_ids = torch.repeat_interleave(torch.arange(len(questions)), torch.tensor(list(map(len, questions))))
+    total = torch.zeros(len(questions)).index_add(0, question_ids, weights)
+    scores = torch.zeros(len(questions), len(messages)).index_add(0, question_ids, best * weights[:, None])
+    return scores / total[:, None]
 
 
 def _principal_components(dialogues: Sequence[Dialogue]) -> np.ndarray:

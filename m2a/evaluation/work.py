@@ -33,7 +33,7 @@ class Work:
 
 
 async def judge_unjudged(work: Work) -> None:
-    """Asks the judges that could not be reached earlier about the answers that they missed."""
+    """Asks judges that could not be reached earlier about the answers that they missed."""
 
     async def judge(row: QuestionRecord) -> None:
         async with work.slots:
@@ -43,8 +43,9 @@ async def judge_unjudged(work: Work) -> None:
             await check_services(work, judged, judges)
 
     async with asyncio.TaskGroup() as group:
-        for row in [row for row in work.folder.questions.values() if row.unreachable]:
-            group.create_task(judge(row))
+        for row in list(work.folder.questions.values()):
+            if row.unreachable:
+                group.create_task(judge(row))
 
 
 async def check_services(work: Work, row: QuestionRecord, judges: Sequence[Judge]) -> None:
@@ -62,11 +63,11 @@ async def check_services(work: Work, row: QuestionRecord, judges: Sequence[Judge
 
 async def with_verdicts(row: QuestionRecord, reply: str, judges: Sequence[Judge]) -> QuestionRecord:
     """Asks the judges about a reply, side by side, and returns the row with their judgements."""
-    asked = (
+    calls = (
         judge.judge_summary(row.gold or "", row.keypoints, reply)
         if row.measure == "summary"
         else judge.judge(row.question, row.gold, reply, row.category)
         for judge in judges
     )
-    judgements = await asyncio.gather(*asked)
+    judgements = await asyncio.gather(*calls)
     return with_judgements(row, dict(zip((judge.name for judge in judges), judgements, strict=True)))

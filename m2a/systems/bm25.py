@@ -25,13 +25,13 @@ class KeywordIndex:
         return int(self._okapi.corpus_size)
 
     def best(self, words: Sequence[str], k: int) -> list[int]:
-        """Returns the positions of the k best documents that contain any of the words, also if their score is 0, as it is for
-        words in half of all documents."""
+        """Returns the positions of the k best documents that contain any of the words, even if their score is 0, which words in
+        half of all documents get."""
         scores = self._okapi.get_scores(words)
         matching = [
-            place for place, counts in enumerate(self._okapi.doc_freqs) if any(word in counts for word in words)
+            position for position, counts in enumerate(self._okapi.doc_freqs) if any(word in counts for word in words)
         ]
-        return sorted(matching, key=lambda place: (-scores[place], place))[:k]
+        return sorted(matching, key=lambda position: (-scores[position], position))[:k]
 
 
 class Bm25(TurnSearch):
@@ -52,7 +52,7 @@ class Bm25(TurnSearch):
     def search(self, question: Question, k: int) -> list[Message]:
         if not self._messages:
             return []
-        return [self._messages[place] for place in self._index.best(_words(question.text), k)]
+        return [self._messages[position] for position in self._index.best(_words(question.text), k)]
 
     def _add(self, messages: Sequence[Message]) -> None:
         if not messages:

@@ -1,6 +1,6 @@
-"""The captions that the systems of a run share. Each photo is captioned once, and each system that uses the caption pays for it.
+"""The captions that the systems of a run share. Each photo is captioned once, but every system that uses a caption pays for it.
 
-So the cost of a system does not depend on the systems before it. Captions are kept in a file for a run that is continued.
+So the cost of a system does not depend on the systems before it. A file keeps the captions for a run that is continued.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from models.chat_model import ChatModel
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCaption:
+class CaptionRecord:
     """A caption, and the usage and time that it took."""
 
     captioner: str
@@ -29,50 +29,52 @@ class KeptCaption:
     seconds: float
 
 
-_LINE = TypeAdapter(KeptCaption)
+_LINE = TypeAdapter(CaptionRecord)
 
 
 class Captions:
-    """By captioner and photo."""
+    """Captions by captioner and photo."""
 
     def __init__(self, file: Path, captioner: Callable[[ChatModel | None], Captioner]) -> None:
-        """`captioner` makes a captioner for a (metered) chat model, or for None."""
+        """`captioner` returns a captioner that uses the given (metered) chat model, or none."""
         self._file = file
         self._captioner = captioner
-        self._turns: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._kept = {(one.captioner, one.photo_id): one for one in _read(file)}
+        self._locks: dict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._records = {(record.captioner, record.photo_id): record for record in _read(file)}
 
-    async def of(self, photo_id: str, photo: bytes, chat_model: ChatModel | None, meter: Meter) -> tuple[str, float]:
-        """Returns the caption, and the seconds that it took if it existed already, else 0. Adds its usage to the meter.
+    async def caption(
+        self, photo_id: str, photo: bytes, chat_model: ChatModel | None, meter: Meter
+    ) -> tuple[str, float]:
+        """Returns the caption, and the seconds that it once took if it existed already, or else 0. Adds its usage to the meter.
 
         Raises what the captioner raises.
         """
-        own = Meter()
-        captioner = self._captioner(None if chat_model is None else MeteredChatModel(chat_model, own))
+        own_meter = Meter()
+        captioner = self._captioner(None if chat_model is None else MeteredChatModel(chat_model, own_meter))
         key = (captioner.captioner_id, photo_id)
-        async with self._turns[key]:
-            kept = self._kept.get(key)
-            if kept is not None:
-                meter.usage += kept.usage
-                return kept.text, kept.seconds
+        async with self._locks[key]:
+            record = self._records.get(key)
+            if record is not None:
+                meter.usage += record.usage
+                return record.text, record.seconds
             began = time.perf_counter()
             try:
                 text = await captioner.caption(photo)
             finally:
-                meter.usage += own.usage
-            kept = KeptCaption(*key, text, own.usage, time.perf_counter() - began)
-            self._kept[key] = kept
-            with self._file.open("ab") as opened:
-                opened.write(_LINE.dump_json(kept) + b"\n")
+                meter.usage += own_meter.usage
+            record = CaptionRecord(*key, text, own_meter.usage, time.perf_counter() - began)
+            self._records[key] = record
+            with self._file.open("ab") as stream:
+                stream.write(_LINE.dump_json(record) + b"\n")
             return text, 0.0
 
 
-def _read(file: Path) -> list[KeptCaption]:
+def _read(file: Path) -> list[CaptionRecord]:
     """Returns every whole line. The last one may have been cut off; its caption is made again."""
-    found = []
+    records = []
     for line in file.read_bytes().splitlines() if file.exists() else ():
         try:
-            found.append(_LINE.validate_json(line))
+            records.append(_LINE.validate_json(line))
         except ValidationError:
             continue
-    return found
+    return records

@@ -1,4 +1,4 @@
-"""Memory banks for an evaluated system: with its own search, perhaps without a raw log, and for questions read-only."""
+"""Memory banks for evaluation: with a search of the system's own, perhaps without a raw log, and read-only for questions."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -29,7 +29,7 @@ class EvaluatedBank(MemoryBank):
     """A bank whose `search` replaces the stores' retriever and finds only records of the kinds `searched`.
 
     Without `relevance_floor`, no search has a floor. Messages after `last_message` cannot be opened or found, because the raw
-    log already holds the later messages of a session that is being taken in. With 0 there is no raw log.
+    log already holds the later messages of a session that is being taken in. If `last_message` is 0, there is no raw log.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class EvaluatedBank(MemoryBank):
 
 
 class QuestionBank(EvaluatedBank):
-    """A bank for one question: measures the time of searches, writes nothing, and keeps captions in memory."""
+    """A bank for one question. It measures the time of searches, writes nothing, and keeps captions in memory."""
 
-    def __init__(self, owner: str, stores: Stores, *given: Any, **options: Any) -> None:
-        super().__init__(owner, stores, *given, **options)
+    def __init__(self, owner: str, stores: Stores, *arguments: Any, **options: Any) -> None:
+        super().__init__(owner, stores, *arguments, **options)
         self.photos = _QuestionAlbum(owner, stores)
         self.search_seconds = 0.0
 
     def index(self) -> None:
-        """Does nothing, since what was taken in is indexed."""
+        """Does nothing, since everything that was taken in is already indexed."""
 
-    def search_all(self, *given: Any, **options: Any) -> list[list[Hit]]:
-        return self._timed(lambda: super(QuestionBank, self).search_all(*given, **options))
+    def search_all(self, *arguments: Any, **options: Any) -> list[list[Hit]]:
+        return self._timed(lambda: super(QuestionBank, self).search_all(*arguments, **options))
 
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return self._timed(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
@@ -109,7 +109,7 @@ class QuestionBank(EvaluatedBank):
             self.search_seconds += time.perf_counter() - began
 
     def conversation(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
-        """Returns no messages, since a question stands alone."""
+        """Returns no messages, since a question has no conversation before it."""
         return []
 
     def write(

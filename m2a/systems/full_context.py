@@ -1,4 +1,4 @@
-"""The baseline `full-context`, without a memory: the model is shown the whole dialogue, up to its window."""
+"""The baseline `full-context`, which has no memory: the model sees the whole dialogue, up to its window."""
 
 import time
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from m2a.types import Message
 
 
 class FullContext:
-    """Shows the newest turns of a dialogue that does not fit; the trace says how many were left out."""
+    """Shows the newest turns of a dialogue that does not fit. The trace says how many were left out."""
 
     name = "full-context"
     store_only = True  # turns are kept as they are, also with a chat model
@@ -37,19 +37,19 @@ class FullContext:
         first, tokens = len(lines), 0
         while first and (tokens := tokens + tokens_of(lines[first - 1])) <= self._window:
             first -= 1
-        shown = self._messages[first:]
+        messages = self._messages[first:]
         return await ask(
             self._chat_model,
             question,
             lines[first:],
             self._memory,
             meter,
-            sources=[message.message_id for message in shown],
+            sources=[message.message_id for message in messages],
             began=began,
             search_seconds=0.0,
-            photos=photos_of(reversed(shown)),
-            trace=[{"turns": len(shown), "left out": first}],
+            photos=photos_of(reversed(messages)),
+            trace=[{"turns": len(messages), "left out": first}],
         )
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing, since nothing is open."""

@@ -28,7 +28,7 @@ class Hybrid(TurnSearch):
         await asyncio.gather(*(ranking.observe(session) for ranking in self._rankings))
 
     def search(self, question: Question, k: int) -> list[Message]:
-        found = [ranking.search(question, max(k, DEPTH)) for ranking in self._rankings]
-        messages = {message.message_id: message for ranked in found for message in ranked}
-        fused = reciprocal_rank_fusion([message.message_id for message in ranked] for ranked in found)
+        rankings = [ranking.search(question, max(k, DEPTH)) for ranking in self._rankings]
+        messages = {message.message_id: message for ranking in rankings for message in ranking}
+        fused = reciprocal_rank_fusion([message.message_id for message in ranking] for ranking in rankings)
         return [messages[message_id] for message_id, _ in fused[:k]]

@@ -1,4 +1,4 @@
-"""M2A and its ablations: the app's agents on a dialogue between two people."""
+"""M2A and its ablations: the app's agents, run on the dialogues of a benchmark."""
 
 import asyncio
 import time
@@ -50,11 +50,11 @@ CHAT_TURNS = 5  # turns that the ChatAgent sees when it decides on an update
 class M2ASystem:
     """M2A as an evaluated system.
 
-    Without a chat model, the offline rules take in message by message, since they know one speaker at a time. With a chat model,
-    updates pass the consent check as in the app; refused changes are not written, and nobody is asked.
+    Without a chat model, the offline rules take in one message at a time, since they can only attribute it to one speaker. With a
+    chat model, updates pass the consent check as in the app; refused changes are not written, and nobody is asked about them.
 
-    If two people talk, each of them counts as the user, and no statement of one replaces a statement of the other. If the data
-    has an assistant, its messages are replies, or proposals that the user agrees to; they are never kept as the user's words.
+    If two people talk, each of them counts as a user, and statements of one never replace statements of the other. If the data
+    has an assistant, its messages are replies, or proposals that the user may accept; they are never kept as the user's words.
 
     With `retrieval_only`, messages are kept as they are and ranked.
     """
@@ -62,7 +62,7 @@ class M2ASystem:
     def __init__(self, name: str, variant: Variant, memory: Memory, parts: Parts) -> None:
         self.name = name
         self.store_only = parts.retrieval_only
-        self.version = "turns" if parts.retrieval_only else _decider(parts)
+        self.version = "turns" if parts.retrieval_only else _policy_name(parts)
         self.ingestion = Usage()
         self._variant = variant
         self._memory = memory
@@ -75,30 +75,30 @@ class M2ASystem:
             await asyncio.to_thread(self._memory.index)
             return
         people = tuple(dict.fromkeys(message.speaker for message in session if message.role == "user"))
-        every = self._variant.update_every if self._parts.chat_model is not None else 1
-        for start in range(0, len(session), every):
-            await self._take_in(session[: start + every], start, people)
+        size = self._variant.update_every if self._parts.chat_model is not None else 1
+        for start in range(0, len(session), size):
+            await self._take_in(session[: start + size], start, people)
         await asyncio.to_thread(self._memory.index)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
-        """Returns the messages found, with the evidence of an entry in its place and in order."""
+        """Returns the ids of the messages found; an entry is replaced by its evidence, in order."""
         query = Query(question.text, question.photos)
         hits = await asyncio.to_thread(
             self._search(), self._memory.owner, query, self._kinds, k, relevance_floor=self._variant.relevance_floor
         )
-        found: dict[int, None] = {}
+        message_ids: dict[int, None] = {}
         for hit in hits:
             if isinstance(hit.record, Message):
-                found[hit.record.message_id] = None
+                message_ids[hit.record.message_id] = None
             else:
                 for first, last in hit.record.evidence_ids:
-                    found |= dict.fromkeys(range(first, last + 1))
-        return list(found)[:k]
+                    message_ids |= dict.fromkeys(range(first, last + 1))
+        return list(message_ids)[:k]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()
         metered = self._metered(meter)
-        policy = _Answering(self._policy(metered, style=question.instructions or render("style")))
+        policy = _AnsweringPolicy(self._policy(metered, style=question.instructions or render("style")))
         variant = self._variant
         bank = self._bank(QuestionBank, question.asked_at, _QUESTION_ID)
         captioner = self._parts.captioner(metered)
@@ -111,16 +111,16 @@ class M2ASystem:
             max_queries=variant.max_queries,
             history_tokens=variant.history_tokens,
         )
-        asked = Message(
+        message = Message(
             _QUESTION_ID, bank.owner, "question", "user", "user", question.text, question.photos, question.asked_at
         )
         events: list[TurnEvent] = []
-        reply = await agent.reply(asked, question.asked_at, events.append)
+        reply = await agent.reply(message, question.asked_at, events.append)
         if reply.failure is not None:
             raise ChatModelError(reply.failure)
         if reply.partial:
             raise asyncio.CancelledError  # an incomplete answer counts as none
-        sources, context_tokens = policy.shown_to_model()
+        sources, context_tokens = policy.sources_and_tokens()
         return Answer(
             reply.text,
             sources,
@@ -129,26 +129,26 @@ class M2ASystem:
             search_seconds=bank.search_seconds,
             seconds=time.perf_counter() - began,
             trace=[
-                *(_trace_step(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
-                *({"context": _trace_context(context)} for context in policy.contexts),
+                *(_event_trace(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
+                *({"context": _context_trace(context)} for context in policy.contexts),
             ],
         )
 
     async def close(self) -> None:
         """Does nothing, since nothing is open."""
 
-    async def _take_in(self, said: Sequence[Message], start: int, people: tuple[str, ...]) -> None:
-        """Runs the Update stage for the exchange from `start` on. Counts a failure if the model gives no usable answer."""
-        exchange = [message for message in said[start:] if message.role == "user"]
+    async def _take_in(self, session: Sequence[Message], start: int, people: tuple[str, ...]) -> None:
+        """Runs the Update stage for the exchange that begins at `start`. Counts a failure if the model gives no usable answer."""
+        exchange = [message for message in session[start:] if message.role == "user"]
         if not exchange:
             return
         meter = Meter()
         metered = self._metered(meter)
         policy = self._policy(metered)
-        bank = self._bank(EvaluatedBank, said[-1].said_at, said[-1].message_id)
+        bank = self._bank(EvaluatedBank, session[-1].said_at, session[-1].message_id)
         try:
-            update = await self._update(bank, policy, meter, said, exchange, people)
-            changes = tuple(_resting_on(change, exchange) for change in update.changes)
+            update = await self._update(bank, policy, meter, session, exchange, people)
+            changes = tuple(_with_whole_evidence(change, exchange) for change in update.changes)
             if metered is None and exchange[-1].speaker != exchange[-1].role:
                 changes = tuple(_attributed_to(exchange[-1].speaker, change) for change in changes)
             await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
@@ -167,37 +167,37 @@ class M2ASystem:
         bank: EvaluatedBank,
         policy: Policy,
         meter: Meter,
-        said: Sequence[Message],
+        session: Sequence[Message],
         exchange: Sequence[Message],
         people: tuple[str, ...],
     ) -> Update:
         captioner = self._parts.captioner(self._metered(meter))
-        before = [message for message in said if message.message_id < exchange[0].message_id]
+        earlier = [message for message in session if message.message_id < exchange[0].message_id]
         photos = []
         for number, photo_id in enumerate((p for message in exchange for p in message.photos), start=1):
             caption = await self._memory.caption(photo_id, self._parts, meter)
             await asyncio.to_thread(bank.photos.set_caption, photo_id, caption)
             data = await asyncio.to_thread(bank.photos.data, photo_id)
             photos.append(PhotoView(number, photo_id, caption, data, "image/jpeg"))
-        message = as_one(exchange)
+        message = merged(exchange)
         state = TurnState(
             stage="update",
             now=message.said_at,
             message=message,
-            reply=said[-1] if said[-1].role == "assistant" else None,
-            recent=_newest(before, CHAT_TURNS),
+            reply=session[-1] if session[-1].role == "assistant" else None,
+            recent=_newest(earlier, CHAT_TURNS),
             people=people if len(people) > 1 else (),
-            parts=parts_of(exchange),
+            parts=exchange_texts(exchange),
             photos=tuple(photos),
             preferences=tuple(await asyncio.to_thread(bank.standing_preferences)),
             concepts=tuple(await asyncio.to_thread(bank.concepts)),
         )
         manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
-        context = _newest(before, self._variant.context_turns)
+        context = _newest(earlier, self._variant.context_turns)
         return await decide_update(policy, manager, state, UsageMeter(), context=context)
 
     def _bank(self, kind: type[Bank], now: datetime, last_message: int) -> Bank:
-        """Returns the memory up to this message, as the variant sees it, with a clock that stands still at `now`."""
+        """Returns the memory up to this message, as the variant sees it, with a clock that always shows `now`."""
         variant = self._variant
         return kind(
             self._memory.owner,
@@ -226,8 +226,8 @@ class M2ASystem:
         return shared.retrieval(variant.fusion).retriever.search
 
 
-class _Answering:
-    """The policy that answers. It remembers the contexts that the model was shown."""
+class _AnsweringPolicy:
+    """The policy for answers. It records the contexts that the model was shown."""
 
     def __init__(self, policy: OfflineRules | LanguagePolicy) -> None:
         self._policy = policy
@@ -249,7 +249,7 @@ class _Answering:
             async for piece in pieces:
                 yield piece
 
-    def shown_to_model(self) -> tuple[tuple[int, ...], int]:
+    def sources_and_tokens(self) -> tuple[tuple[int, ...], int]:
         """Returns the messages that the contexts rest on, best first, and the number of tokens in the contexts."""
         sources: dict[int, None] = {}
         lines: dict[str, None] = {}
@@ -267,7 +267,7 @@ class _Answering:
 
 
 def _context_of(observation: Observation) -> MemoryContext:
-    """Returns what a search or an opened range showed, as a context."""
+    """Returns the result of a search or of opening evidence as a context."""
     hits = observation.hits if isinstance(observation, Searched) else ()
     return MemoryContext("", hits, observation.messages if isinstance(observation, Opened) else ())
 
@@ -277,31 +277,31 @@ def _newest(messages: Sequence[Message], turns: int) -> tuple[Message, ...]:
     return tuple(messages[max(0, len(messages) - 2 * turns) :])
 
 
-def parts_of(exchange: Sequence[Message]) -> tuple[str, ...]:
+def exchange_texts(exchange: Sequence[Message]) -> tuple[str, ...]:
     """Returns the texts of the messages, with names if there are several."""
     if len(exchange) == 1:
         return (exchange[0].text,)
     return tuple(f"{message.speaker} (message {message.message_id}): {message.text}" for message in exchange)
 
 
-def as_one(exchange: Sequence[Message]) -> Message:
+def merged(exchange: Sequence[Message]) -> Message:
     """Returns an exchange as one message with the id of the last."""
     return replace(
         exchange[-1],
         speaker=" and ".join(dict.fromkeys(message.speaker for message in exchange)),
-        text="\n".join(parts_of(exchange)),
+        text="\n".join(exchange_texts(exchange)),
         photos=tuple(photo for message in exchange for photo in message.photos),
     )
 
 
-def _resting_on(change: Change, exchange: Sequence[Message]) -> Change:
-    """Returns the change with evidence of the whole exchange in place of its last message, whose id it was shown under."""
+def _with_whole_evidence(change: Change, exchange: Sequence[Message]) -> Change:
+    """Returns the change with the whole exchange as evidence instead of its last message, whose id was shown."""
     if not isinstance(change, Addition | Replacement):
         return change
     first, last = exchange[0].message_id, exchange[-1].message_id
     ranges = tuple(
-        EvidenceRange(min(one.first, first), one.last) if one.first <= last <= one.last else one
-        for one in change.draft.evidence_ids
+        EvidenceRange(min(span.first, first), span.last) if span.first <= last <= span.last else span
+        for span in change.draft.evidence_ids
     )
     return replace(change, draft=replace(change.draft, evidence_ids=ranges))
 
@@ -313,21 +313,21 @@ def _attributed_to(speaker: str, change: Change) -> Change:
     return replace(change, draft=replace(change.draft, text=told_by(speaker, change.draft.text)))
 
 
-def _decider(parts: Parts) -> str:
+def _policy_name(parts: Parts) -> str:
     return OfflineRules.name if parts.chat_model is None else parts.chat_model.name
 
 
-def _trace_step(event: MemorySearched | EvidenceOpened) -> dict[str, object]:
+def _event_trace(event: MemorySearched | EvidenceOpened) -> dict[str, object]:
     if isinstance(event, EvidenceOpened):
         return {"opened": [list(span) for span in event.ranges], "messages": len(event.messages)}
-    found = [
+    hits = [
         {"memory": hit.record.text, "evidence": [list(span) for span in hit.record.evidence_ids]}
         if isinstance(hit.record, MemoryEntry)
         else {"message": hit.record.message_id}
         for hit in event.hits
     ]
-    return {"searched": event.query.text, "photos": len(event.query.photo_ids), "found": found}
+    return {"searched": event.query.text, "photos": len(event.query.photo_ids), "found": hits}
 
 
-def _trace_context(context: MemoryContext) -> dict[str, object]:
+def _context_trace(context: MemoryContext) -> dict[str, object]:
     return {"text": context.text, "complete": context.complete, "messages": [m.message_id for m in context.messages]}

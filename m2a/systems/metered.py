@@ -1,4 +1,4 @@
-"""A chat model that counts its calls and tokens."""
+"""A wrapper that counts the calls and tokens of a chat model."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -17,7 +17,7 @@ from models.chat_model import (
     in_words,
 )
 
-PHOTO_TOKENS = 500  # the estimate for a photo if the server does not count
+PHOTO_TOKENS = 500  # the estimate for a photo if the server does not count tokens
 
 
 def tokens_of(text: str) -> int:
@@ -26,7 +26,7 @@ def tokens_of(text: str) -> int:
 
 
 class MeteredChatModel:
-    """Passes everything on, and adds the usage to the meter."""
+    """A chat model that passes every call on to another, and adds the usage to the meter."""
 
     def __init__(self, chat_model: ChatModel, meter: Meter) -> None:
         self.name = chat_model.name
@@ -63,33 +63,33 @@ class MeteredChatModel:
     async def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> AsyncGenerator[str | ToolCall | TokenUsage, None]:
-        said, counted = "", TokenUsage()
+        reply, usage = "", TokenUsage()
         try:
             async with aclosing(self._chat_model.stream(messages, tools)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TokenUsage):
-                        counted = piece
+                        usage = piece
                     elif isinstance(piece, ToolCall):
-                        said += str(piece.arguments)
+                        reply += str(piece.arguments)
                     else:
-                        said += piece
+                        reply += piece
                     yield piece
         except ChatModelError:
             self._meter.usage += Usage(failures=1)
             raise
-        self._count(messages, said, counted)
+        self._count(messages, reply, usage)
 
-    def _count(self, messages: Sequence[ChatMessage], said: str, counted: TokenUsage) -> None:
+    def _count(self, messages: Sequence[ChatMessage], reply: str, usage: TokenUsage) -> None:
         self._meter.usage += Usage(
-            prompt_tokens(messages) if counted.input_tokens is None else counted.input_tokens,
-            tokens_of(said) if counted.output_tokens is None else counted.output_tokens,
+            prompt_tokens(messages) if usage.input_tokens is None else usage.input_tokens,
+            tokens_of(reply) if usage.output_tokens is None else usage.output_tokens,
             calls=1,
-            estimated=counted.input_tokens is None or counted.output_tokens is None,
+            estimated=usage.input_tokens is None or usage.output_tokens is None,
         )
 
 
 def prompt_tokens(messages: Sequence[ChatMessage]) -> int:
-    """Returns an estimate of the tokens of a text."""
+    """Returns an estimate of the tokens of a prompt."""
     return sum(
         tokens_of(part) if isinstance(part, str) else PHOTO_TOKENS
         for message in in_words(messages)

@@ -1,4 +1,4 @@
-"""Steps in which a chat model fills in a form, that is, the arguments of a tool."""
+"""Steps in which a chat model fills in a form, that is, gives the arguments of a tool."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class Form(BaseModel):
-    """A form that a model fills in. A subclass is a tool, described by its docstring and its fields."""
+    """A form that a model fills in. A subclass is a tool, which its docstring and its fields describe."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", str_strip_whitespace=True)
 
@@ -43,11 +43,11 @@ async def ask_for(
     style: str = "",
     **values: object,
 ) -> Filled:
-    """Returns the form as the model filled it in, without the fields `without`.
+    """Returns the form as the model filled it in. Fields in `without` are left out of the form.
 
-    `prompt` names the prompt file, and `values` fill it in. Material (titles and lines) is put inside a boundary, followed by
-    the photos and the request. If an answer does not fit the form, the model is told why and asked again. Raises `GaveUpError`
-    after `TRIES` such answers, and `ChatModelError`.
+    `prompt` names the prompt file, and `values` fill its placeholders. Material (titles and lines) is put inside a boundary,
+    followed by the photos and the request. If an answer does not fit the form, the model is told why and asked again. Raises
+    `GaveUpError` after `TRIES` such answers, and `ChatModelError`.
     """
     boundary = Boundary()
     fence = render_of_agents("boundary", fence=boundary.fence)
@@ -70,12 +70,12 @@ async def ask_for(
         try:
             return form.model_validate({key: value for key, value in call.arguments.items() if key not in without})
         except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            faults = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
             fault = f"The arguments of {tool.name} are wrong: {faults}."
     raise GaveUpError(f"{chat_model.name} gave no usable answer to {tool.name} in {TRIES} tries. {fault}")
 
 
-async def at_once(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+async def run_together(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
     """Runs the steps side by side and returns their results in order. If one fails, cancels the others and raises its error."""
     tasks = [asyncio.ensure_future(step) for step in steps]
     try:
@@ -89,14 +89,14 @@ async def at_once(steps: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
 class Attempts:
     """Runs steps that may fail while messages are taken in. Counts failures, and raises the third in a row of one kind.
 
-    So a model that can route, but never fill in a record, does not leave an empty memory.
+    Otherwise a model that can route, but never fill in a record, would leave an empty memory.
     """
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._failures: Counter[str] = Counter()
 
-    async def of(self, kind: str, step: Awaitable[Result]) -> Result | None:
+    async def run(self, kind: str, step: Awaitable[Result]) -> Result | None:
         """Returns the result of the step, or None if it failed. Raises the third failure in a row."""
         try:
             result = await step

@@ -9,13 +9,13 @@ from m2a.systems.peers.child import PeerChat, PeerChild, PeerMemory, PeerMessage
 from m2a.systems.peers.environment import PeerName
 from m2a.systems.peers.model_gateway import GatewayCounts, ModelGateway
 from m2a.systems.prompting import ask
-from m2a.systems.shared import Memory, Parts, PeerPlace
+from m2a.systems.shared import Memory, Parts, PeerSettings
 from m2a.systems.system import Answer, Meter, Question, Usage
 from m2a.types import Message
 from m2a.types.errors import UserError
 
 MEMORIES = 10
-_AT_ONCE = 2  # messages in one call, which share its time limit: an exchange, since mem0 takes one in together
+_BATCH = 2  # messages in one call, which has a time limit; mem0 takes an exchange of two in together
 
 
 class PeerUnusableError(UserError):
@@ -23,9 +23,9 @@ class PeerUnusableError(UserError):
 
 
 class PeerSystem:
-    """A peer. A question is answered from ten memories (M2A, appendix B); the peer sees photos by captions.
+    """A peer. A question is answered from ten memories (M2A, appendix B), and photos are given as captions.
 
-    `ModelGateway` counts the model calls whose failure the package swallowed, and they are reported as failures.
+    `ModelGateway` counts the model calls whose failure the package swallowed; they are reported as failures.
     """
 
     def __init__(self, child: PeerChild, gateway: ModelGateway | None, memory: Memory, parts: Parts) -> None:
@@ -46,34 +46,33 @@ class PeerSystem:
                 PeerMessage(m.message_id, m.speaker, m.role, m.said_at, m.text, await self._captions_of(m))
                 for m in session
             ]
-            for start in range(0, len(messages), _AT_ONCE):
-                before = self._counts.lost
-                observed = await self._child.observe(messages[start : start + _AT_ONCE])
-                lost = (
-                    self._counts.lost - before
-                )  # a message that failed because its call was lost is not counted twice
+            for start in range(0, len(messages), _BATCH):
+                lost_before = self._counts.lost
+                observed = await self._child.observe(messages[start : start + _BATCH])
+                # A message that failed because its call was lost is not counted twice.
+                lost = self._counts.lost - lost_before
                 self._own_usage += Usage(failures=max(0, len(observed.failed) - max(0, lost)))
-        finally:  # also if the peer failed
+        finally:
             self.ingestion = self._own_usage + _usage(self._counts)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
-        return _messages_of(await self._child.retrieve(question.text, k))[:k]
+        return _message_ids_of(await self._child.retrieve(question.text, k))[:k]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
         began = time.perf_counter()
         before = self._counts.lost
-        found = await self._child.retrieve(question.text, MEMORIES)
-        searched = time.perf_counter() - began
+        memories = await self._child.retrieve(question.text, MEMORIES)
+        search_seconds = time.perf_counter() - began
         answer = await ask(
             self._parts.chat_model,
             question,
-            _lines(found),
+            _lines(memories),
             self._memory,
             meter,
-            sources=_messages_of(found),
+            sources=_message_ids_of(memories),
             began=began,
-            search_seconds=searched,
+            search_seconds=search_seconds,
         )
         lost = max(0, self._counts.lost - before)
         return replace(answer, usage=answer.usage + Usage(failures=lost))
@@ -101,19 +100,19 @@ class PeerSystem:
 
 
 async def open_peer(name: str, memory: Memory, parts: Parts) -> PeerSystem:
-    """Opens a peer. Raises `PeerMissingError` if its environment is missing, `PeerUnusableError`, and `PeerError`."""
-    place = parts.peers
-    if place is None:
+    """Opens a peer. Raises `PeerMissingError` if its environment is missing, and `PeerUnusableError` or `PeerError`."""
+    settings = parts.peers
+    if settings is None:
         raise PeerUnusableError(f"{name} needs the embedded text encoder.")
     gateway = None
     if parts.chat_model is not None:
-        gateway = await ModelGateway(check_place(name, place), place.chat_key).__aenter__()
+        gateway = await ModelGateway(chat_address_of(name, settings), settings.chat_key).__aenter__()
     try:
         child = await PeerChild.open(
             cast(PeerName, name),
             memory.shared.folder / "peers" / f"{name}-{memory.owner}",
-            place.encoder_folder,
-            chat=None if gateway is None else PeerChat(gateway.base_url, place.chat_model or "", gateway.key),
+            settings.encoder_folder,
+            chat=None if gateway is None else PeerChat(gateway.base_url, settings.chat_model or "", gateway.key),
         )
     except BaseException:
         if gateway is not None:
@@ -122,24 +121,24 @@ async def open_peer(name: str, memory: Memory, parts: Parts) -> PeerSystem:
     return PeerSystem(child, gateway, memory, parts)
 
 
-def check_place(name: str, place: PeerPlace) -> str:
-    """Returns the address of the chat model. Raises `PeerUnusableError` if it has none."""
-    if place.chat_base_url is None:
+def chat_address_of(name: str, settings: PeerSettings) -> str:
+    """Returns the chat model's address for the peer. Raises `PeerUnusableError` if there is none."""
+    if settings.chat_base_url is None:
         raise PeerUnusableError(
-            f"{name} needs a chat model behind an OpenAI-compatible address; serve one and set chat_base_url."
+            f"{name} needs a chat model at an OpenAI-compatible address; start a server and set chat_base_url."
         )
-    return place.chat_base_url
+    return settings.chat_base_url
 
 
-def _messages_of(found: Sequence[PeerMemory]) -> list[int]:
+def _message_ids_of(memories: Sequence[PeerMemory]) -> list[int]:
     """Returns the messages that the memories were made from, in order, each once."""
-    return list(dict.fromkeys(message_id for memory in found for message_id in memory.message_ids))
+    return list(dict.fromkeys(message_id for memory in memories for message_id in memory.message_ids))
 
 
-def _lines(found: Sequence[PeerMemory]) -> list[str]:
-    """Returns the memories, best first, each followed by those that the peer links to it; each once."""
+def _lines(memories: Sequence[PeerMemory]) -> list[str]:
+    """Returns the texts of the memories, best first, each followed by those that the peer links to it. None appears twice."""
     lines: dict[str, None] = {}
-    for memory in found:
+    for memory in memories:
         lines[memory.memory] = None
         lines |= dict.fromkeys(linked.memory for linked in memory.linked)
     return list(lines)

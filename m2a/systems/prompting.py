@@ -1,4 +1,4 @@
-"""The answer prompt of systems without their own agents: what was found, then the question."""
+"""The answer prompt of systems without agents of their own: the lines that were found, and then the question."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, PhotoPart
 
-PHOTOS_AT_MOST = 8
+MAX_PHOTOS = 8
 
 
 def render(name: str, **values: object) -> str:
@@ -25,7 +25,7 @@ def render(name: str, **values: object) -> str:
 
 
 def message_line(message: Message, captions: Iterable[str] = ()) -> str:
-    """Returns a message as a person would write it down, with captions of its photos."""
+    """Returns a message in one line: day and time, speaker, text, and captions of its photos."""
     pieces = [f"{message.said_at:%A %-d %B %Y, %H:%M}, {message.speaker}:", message.text]
     return " ".join(piece for piece in [*pieces, *(f"[photo: {caption}]" for caption in captions)] if piece)
 
@@ -43,12 +43,12 @@ def answer_messages(
     photos: Sequence[tuple[str, str]] = (),
     sees_photos: bool,
 ) -> list[ChatMessage]:
-    """Returns the prompt. `photos` are (label, photo id) of what was found; a model that sees no photos gets none."""
+    """Returns the prompt. `photos` are (label, photo id) of the found messages; a model that sees no photos gets none."""
     boundary = Boundary()
     system = render("answer", today=day(question.asked_at), boundary=render_of_agents("boundary", fence=boundary.fence))
     parts: list[str | PhotoPart] = [boundary.enclose("Found", lines or ["nothing"]) + "\n\n"]
     if sees_photos:
-        parts += [PhotoPart(label, memory.photo_data(photo), "image/jpeg") for label, photo in photos[:PHOTOS_AT_MOST]]
+        parts += [PhotoPart(label, memory.photo_data(photo), "image/jpeg") for label, photo in photos[:MAX_PHOTOS]]
         parts += [
             PhotoPart(f"Photo {number} of the question", memory.photo_data(photo), "image/jpeg")
             for number, photo in enumerate(question.photos, start=1)
@@ -70,7 +70,7 @@ async def ask_about(
     began: float,
     search_seconds: float,
 ) -> Answer:
-    """Asks the chat model with the messages as they are, and their photos."""
+    """Answers the question from the messages as they are, and their photos."""
     return await ask(
         chat_model,
         question,
@@ -97,7 +97,7 @@ async def ask(
     photos: Sequence[tuple[str, str]] = (),
     trace: Sequence[object] = (),
 ) -> Answer:
-    """Asks the chat model with the lines that were found. `began` is from `time.perf_counter`. Raises `ChatModelError`."""
+    """Answers the question from the lines that were found. `began` is from `time.perf_counter`. Raises `ChatModelError`."""
     metered = MeteredChatModel(chat_model, meter)
     prompt = answer_messages(question, lines, memory, photos=photos, sees_photos=metered.sees_photos)
     text = ""

@@ -1,6 +1,6 @@
-"""The shared base of the systems built from papers: notes, steps of a model that may fail, and photos.
+"""The shared base of the systems built from papers: notes, model steps that may fail, and photos.
 
-They see photos by captions. A variant with `photo_path` also searches M2A's photo path.
+Photos are given to the systems as captions. A variant with `photo_path` also searches M2A's photo path.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Meter, Question, Usage
 from m2a.types import Message, Query
 
-FOUND_BY_PHOTO = 5  # messages
+PHOTO_HITS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedVariant:
     """The settings of a system or of one of its ablations.
 
-    With `by_rules`, rules take messages in instead of a model. With `photo_path`, what M2A's photo path finds comes first.
+    With `by_rules`, rules take messages in instead of a model. With `photo_path`, hits of M2A's photo path come first.
     """
 
     by_rules: bool = False
@@ -35,7 +35,7 @@ class PublishedVariant:
 
     @property
     def retrieves(self) -> bool:
-        """Whether it finds messages by the question alone."""
+        """Whether it can find messages without a chat model."""
         return True
 
     @property
@@ -83,7 +83,7 @@ class PublishedSystem:
         """Does nothing, since nothing is open."""
 
     async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
-        """Adds notes of the messages. `lines` are the messages as a person would write them down, with captions."""
+        """Adds notes of the messages. `lines` are the messages as `message_line` writes them, with captions."""
         raise NotImplementedError
 
     @property
@@ -96,12 +96,14 @@ class PublishedSystem:
         async def caption_photos() -> list[str]:
             return [await self._memory.caption(photo, self._parts, self._meter) for photo in message.photos]
 
-        return message_line(message, filter(None, await self._attempts.of("caption", caption_photos()) or ()))
+        return message_line(message, filter(None, await self._attempts.run("caption", caption_photos()) or ()))
 
     async def _words_of(self, question: Question, meter: Meter) -> str:
         """Returns the question with the captions of its photos. Raises what the captioner raises."""
         captions = [
-            (await self._parts.captions.of(photo, self._memory.photo_data(photo), self._parts.chat_model, meter))[0]
+            (await self._parts.captions.caption(photo, self._memory.photo_data(photo), self._parts.chat_model, meter))[
+                0
+            ]
             for photo in question.photos
         ]
         return " ".join([question.text, *(f"[photo: {caption}]" for caption in captions if caption)]).strip()
@@ -115,10 +117,10 @@ class PublishedSystem:
             return []
         retriever = self._memory.shared.retrieval(self._memory.fusion).retriever
         query = Query(question.text, question.photos)
-        hits = retriever.search(self._memory.owner, query, frozenset({"message"}), 10 * FOUND_BY_PHOTO)
-        shown = [hit for hit in hits if "photo" in hit.ranks and isinstance(hit.record, Message)]
-        shown.sort(key=lambda hit: hit.ranks["photo"])
-        return [hit.record.message_id for hit in shown[:FOUND_BY_PHOTO] if isinstance(hit.record, Message)]
+        hits = retriever.search(self._memory.owner, query, frozenset({"message"}), 10 * PHOTO_HITS)
+        photo_hits = [hit for hit in hits if "photo" in hit.ranks and isinstance(hit.record, Message)]
+        photo_hits.sort(key=lambda hit: hit.ranks["photo"])
+        return [hit.record.message_id for hit in photo_hits[:PHOTO_HITS] if isinstance(hit.record, Message)]
 
     def _photos(self, message_ids: Iterable[int]) -> list[tuple[str, str]]:
         """Returns the photos of the messages as (label, photo id), or nothing for a variant without the photo path."""

@@ -17,7 +17,7 @@ from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.m2a_system import M2ASystem
 from m2a.systems.published_system import PublishedVariant
 from m2a.systems.rag import Rag
-from m2a.systems.shared import Memory, Parts, PeerPlace
+from m2a.systems.shared import Memory, Parts, PeerSettings
 from m2a.systems.system import MemorySystem
 from m2a.systems.variants import VARIANTS
 from m2a.types.errors import UserError
@@ -32,8 +32,6 @@ BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
     "full-context": FullContext,
 }
 PEERS = ("mem0", "a-mem")
-
-
 PUBLISHED: Mapping[str, PublishedVariant] = {**HYMEM, **GAM, **ENGRAM}
 
 INDEXED = (*VARIANTS, "rag", "hybrid", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
@@ -41,14 +39,14 @@ NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
 
 
 class UnknownSystemError(UserError):
-    """There is no such system, or it cannot be part of such a run; the message says why."""
+    """There is no such system, or it cannot run with these options; the message says why."""
 
 
 def check(names: tuple[str, ...], *, retrieval_only: bool, has_model: bool) -> None:
-    """Checks before any work that these systems can run this way. Raises `UnknownSystemError`."""
+    """Raises `UnknownSystemError` unless all of these systems can run with these options."""
     for name in names:
         if name not in NAMES:
-            raise UnknownSystemError(f"There is no system {name!r}; there are {', '.join(NAMES)}.")
+            raise UnknownSystemError(f"There is no system {name!r}; choose from {', '.join(NAMES)}.")
         if names.count(name) > 1:
             raise UnknownSystemError(f"The system {name!r} is named twice; name it once.")
         if retrieval_only and name == "full-context":
@@ -66,16 +64,16 @@ def check(names: tuple[str, ...], *, retrieval_only: bool, has_model: bool) -> N
             raise UnknownSystemError("full-context needs a chat model; name one with --chat-model, or leave it out.")
 
 
-def check_peers(names: tuple[str, ...], place: PeerPlace, *, has_model: bool) -> None:
-    """Checks before any work that the peers can run here. Raises `PeerMissingError` and `PeerUnusableError`."""
-    from m2a.systems.peer_system import check_place
+def check_peers(names: tuple[str, ...], settings: PeerSettings, *, has_model: bool) -> None:
+    """Raises `PeerMissingError` or `PeerUnusableError` unless the peers among these systems can run here."""
+    from m2a.systems.peer_system import chat_address_of
     from m2a.systems.peers.environment import ensure
 
     for name in names:
         if name in PEERS:
             ensure(cast("PeerName", name))
             if has_model:
-                check_place(name, place)
+                chat_address_of(name, settings)
 
 
 def answers(name: str, parts: Parts) -> bool:
@@ -114,17 +112,17 @@ def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
 
 
 def settings_of(name: str) -> Mapping[str, object]:
-    """Returns the settings of a system, if it has any."""
+    """Returns the settings of a system, which are empty for baselines and peers."""
     if name in PUBLISHED:
         return asdict(PUBLISHED[name])
     return asdict(VARIANTS[name]) if name in VARIANTS else {}
 
 
 async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
-    """Opens a system on a memory, which may be empty or taken in before. Raises `UnknownSystemError` and `PeerError`."""
+    """Opens a system on a memory, which may be empty or complete. Raises `UnknownSystemError` and `PeerError`."""
     if name in VARIANTS:
         memory.fusion = VARIANTS[name].fusion
-    if name in INDEXED:  # it may have been removed from the index
+    if name in INDEXED:  # a complete memory may have been removed from the index
         await asyncio.to_thread(memory.ensure_index)
     if name in VARIANTS:
         return M2ASystem(name, VARIANTS[name], memory, parts)
@@ -136,7 +134,7 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
         from m2a.systems.peer_system import open_peer
 
         return await open_peer(name, memory, parts)
-    raise UnknownSystemError(f"There is no system {name!r}; there are {', '.join(NAMES)}.")
+    raise UnknownSystemError(f"There is no system {name!r}; choose from {', '.join(NAMES)}.")
 
 
 def _published(name: str, memory: Memory, parts: Parts) -> MemorySystem:

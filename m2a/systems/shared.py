@@ -1,6 +1,7 @@
-"""What the systems of a run share: the stores in one folder, the encoders, and the photos. Each system has a memory per dialogue.
+"""The parts that the systems of a run share: the stores in one folder, the encoders, and the photos.
 
-Vectors are cached by content in the same database, so that a text is encoded once for all systems.
+Each system has a memory per dialogue. Vectors are cached by content in the same database, so that a text is encoded once for all
+systems.
 """
 
 import hashlib
@@ -40,7 +41,7 @@ Fusion = Literal["best", "paper"]
 
 
 class Search(Protocol):
-    """Ranks like `Retriever.search`; a search without a floor ignores `relevance_floor`."""
+    """A search with the signature of `Retriever.search`. One without a floor ignores `relevance_floor`."""
 
     def __call__(
         self,
@@ -79,7 +80,7 @@ class SharedStores:
         image_encoder: Callable[[], "ImageEncoder"],
         ranking: "Callable[[RankedRecordStore, TextEncoder], LearnedRanking] | None" = None,
     ) -> None:
-        """`ranking` makes the ranking of `fusion = best`; by default it is the one that ships."""
+        """`ranking` makes the ranking of `fusion = best`, which is by default the one that ships."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._load_text_encoder = text_encoder
@@ -89,7 +90,7 @@ class SharedStores:
         self.raw = RawMessageStore()
         self.semantic = SemanticMemoryStore()
         self.photos = PhotoStore(
-            self.database, folder / "photos", lambda: datetime.now().astimezone(), _RememberingDecoder()
+            self.database, folder / "photos", lambda: datetime.now().astimezone(), _CachingDecoder()
         )
         self._retrievals: dict[Fusion, Retrieval] = {}
 
@@ -139,21 +140,21 @@ class SharedStores:
         relevance_floor: bool = True,
         before: int | None = None,
     ) -> list[Hit]:
-        """Searches by vectors alone, without a floor, and returns k hits. Ignores the photos of the query and `before`."""
+        """Returns the k nearest records by vectors alone, without a floor. Ignores the photos of the query and `before`."""
         vector = self.text_encoder.encode([query.text])[0]
-        found = self.index.search_dense(owner, vector, kinds, k)
+        index_hits = self.index.search_dense(owner, vector, kinds, k)
         with self.database.read(owner) as unit:
-            entries = self.semantic.get(unit, [h.key.record_id for h in found if h.key.kind == "entry"])
-            messages = self.raw.get(unit, [h.key.record_id for h in found if h.key.kind == "message"])
+            entries = self.semantic.get(unit, [hit.key.record_id for hit in index_hits if hit.key.kind == "entry"])
+            messages = self.raw.get(unit, [hit.key.record_id for hit in index_hits if hit.key.kind == "message"])
         hits = []
-        for rank, hit in enumerate(found, start=1):
+        for rank, hit in enumerate(index_hits, start=1):
             record = (entries if hit.key.kind == "entry" else messages).get(hit.key.record_id)
             if record is not None:
                 hits.append(Hit(record, hit.score, {"dense": rank}, {"dense": hit.score}))
         return hits
 
     def fresh_memory(self, name: str) -> "Memory":
-        """Returns an empty memory. What an earlier attempt with that name wrote stays out of it."""
+        """Returns an empty memory, even if an earlier attempt wrote to a memory of that name."""
         return self.memory(owner_named(self.database, f"{name[:150]}#{uuid4().hex}"))
 
     def memory(self, owner: str) -> "Memory":
@@ -175,8 +176,8 @@ class SharedStores:
 class Memory:
     """One system's memory of one dialogue: a raw log with its photos, and whatever the system makes of it.
 
-    `fusion` must be set before anything is indexed, since the learned ranking keeps more of each message.
-    `seconds_of_reused_captions` is the time that the captions took which another system had made.
+    `fusion` must be set before anything is indexed, since the learned ranking needs more data of each message.
+    `seconds_of_reused_captions` is the time that other systems took for the captions that this one uses.
     """
 
     def __init__(self, owner: str, shared: SharedStores) -> None:
@@ -243,19 +244,19 @@ class Memory:
         self.shared.retrieval(self.fusion).indexer.drain(self.owner)
 
     def ensure_index(self) -> None:
-        """Brings a memory that was taken in earlier back into the index. Does nothing for a fresh one."""
+        """Indexes the memory again if it has messages. Does nothing for a fresh one."""
         if self.messages():
             self.index()
 
     def seconds_of_reused_vectors(self, messages: Sequence[Message], encoded_before: int) -> float:
-        """Returns the time that encoding would have taken if another system had not encoded these messages before."""
+        """Returns the encoding time that was saved because another system had encoded some of these messages before."""
         shared = self.shared
         if "index" not in shared.__dict__ or not shared.index.has(self.owner, "text"):
             return 0.0
         reused = max(0, len(messages) - (shared.text_encoder.encoded - encoded_before))
         return reused * shared.text_encoder.seconds_per_text([message.text for message in messages[:64]])
 
-    def leave_index(self) -> None:
+    def remove_from_index(self) -> None:
         """Removes the memory from the index once no question is left. The memory itself stays in the database."""
         if "index" in self.shared.__dict__:
             self.shared.index.drop(self.owner)
@@ -267,7 +268,7 @@ class Memory:
         """
         if photo_id not in self._captioned:
             data = self.photo_data(photo_id)
-            text, reused_seconds = await parts.captions.of(photo_id, data, parts.chat_model, meter)
+            text, reused_seconds = await parts.captions.caption(photo_id, data, parts.chat_model, meter)
             self._captioned[photo_id] = text
             self.seconds_of_reused_captions += reused_seconds
         return self._captioned[photo_id]
@@ -277,8 +278,8 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class PeerPlace:
-    """What peers need: the encoder's folder, and the address of the chat model if there is one."""
+class PeerSettings:
+    """The settings of peers: the encoder's folder, and address, name and key of the chat model if there is one."""
 
     encoder_folder: Path
     chat_base_url: str | None = None
@@ -288,11 +289,11 @@ class PeerPlace:
 
 @dataclass(frozen=True)
 class Parts:
-    """What systems are made of.
+    """The parts that systems are made of.
 
-    Without a chat model, the systems that can answer by the offline rules; with `retrieval_only`, none answers. `captioner` makes
-    a captioner for a (metered) chat model, or for None. `rules` returns the same instance on every call. `window` is the most
-    tokens of a dialogue in one prompt.
+    Without a chat model, only systems with offline rules can answer; with `retrieval_only`, none does. `captioner` returns a
+    captioner that uses a (metered) chat model, or none. `rules` returns the same instance on every call. `window` is the maximum
+    number of tokens of a dialogue in one prompt.
     """
 
     stores: SharedStores
@@ -301,7 +302,7 @@ class Parts:
     captioner: Callable[[ChatModel | None], Captioner]
     rules: "Callable[[], OfflineRules]"
     window: int
-    peers: PeerPlace | None = None
+    peers: PeerSettings | None = None
 
     @cached_property
     def captions(self) -> Captions:
@@ -309,7 +310,7 @@ class Parts:
         return Captions(self.stores.folder / "captions.jsonl", self.captioner)
 
 
-class _RememberingDecoder(PhotoDecoder):
+class _CachingDecoder(PhotoDecoder):
     """Decodes each photo once, although several owners store it."""
 
     def __init__(self) -> None:

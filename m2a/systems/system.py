@@ -10,8 +10,8 @@ from m2a.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question to a system. `photos` are ids in the shared photo store; `asked_at` has a time zone. `instructions` say how to
-    answer, in place of the style that all systems share."""
+    """A question to a system. `photos` are ids in the shared photo store; `asked_at` has a time zone. `instructions` on how to
+    answer replace the style that all systems share."""
 
     text: str
     asked_at: datetime
@@ -53,9 +53,9 @@ class Meter:
 class Answer:
     """A reply and how it was made.
 
-    `sources` are the messages that the model was shown, best first; `context_tokens` counts the tokens of what it was shown of
-    the memory. `search_seconds` is the part of `seconds` spent in retrieval. `trace` explains the answer to a person, as
-    JSON-ready values.
+    `sources` are the messages that the model was shown, best first; `context_tokens` is the number of tokens of memory in its
+    prompt. `search_seconds` is the part of `seconds` spent in retrieval. `trace` explains the answer to a reader, as values that
+    JSON can hold.
     """
 
     text: str
@@ -80,18 +80,16 @@ class MemorySystem(Protocol):
     ingestion: Usage
 
     async def observe(self, session: Sequence[Message]) -> None:
-        """Takes in one session; sessions come in the order of time. The runner has recorded the messages already."""
+        """Takes in one session; sessions come in chronological order. The runner has recorded the messages already."""
         ...
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
-        """Returns the ids of at most k messages, best first, with the evidence of each memory in its place.
-
-        Returns None if the system retrieves nothing.
-        """
+        """Returns the ids of at most k messages, best first, or None if the system retrieves nothing. A memory that is found is
+        replaced by its evidence."""
         ...
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
-        """Answers the question, and adds each call to the meter as it ends. Raises what the chat model raises."""
+        """Returns an answer. Adds each model call to the meter as it ends. Raises whatever the chat model raises."""
         ...
 
     async def close(self) -> None: ...

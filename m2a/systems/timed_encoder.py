@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from models.text_encoder import TextEncoder, TokenStates
 
-_MANY = 8  # fewer texts are queries, which take longer each
+_MIN_BATCH = 8  # smaller batches are queries, which take longer per text
 
 
 class TimedEncoder:
-    """Passes everything on. `encoded` is the number of texts so far."""
+    """A text encoder that passes every call on to another. `encoded` is the number of texts so far."""
 
     def __init__(self, encoder: "TextEncoder") -> None:
         self.encoder_id = encoder.encoder_id
@@ -27,18 +27,18 @@ class TimedEncoder:
         began = time.perf_counter()
         vectors = self._encoder.encode(texts)
         self.encoded += len(texts)
-        if len(texts) >= _MANY:
+        if len(texts) >= _MIN_BATCH:
             self._timed += len(texts)
             self._seconds += time.perf_counter() - began
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> "list[TokenStates]":
-        """Raises `AttributeError` if the encoder has no token states; the learned ranking checks its name before."""
+        """Raises `AttributeError` if the encoder has no token states. The learned ranking checks the encoder's id before."""
         states: list[TokenStates] = self._encoder.encode_tokens(texts)  # type: ignore[attr-defined]
         return states
 
     def seconds_per_text(self, examples: Sequence[str]) -> float:
-        """Returns the time per text as measured so far, or measured on the examples if there was nothing yet."""
+        """Returns the time per text as measured so far, or else as measured on the examples now."""
         if not self._timed:
-            self.encode([*examples, *[""] * (_MANY - len(examples))])
+            self.encode([*examples, *[""] * (_MIN_BATCH - len(examples))])
         return self._seconds / self._timed

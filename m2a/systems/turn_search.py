@@ -1,4 +1,4 @@
-"""The shared base of the baselines: turns are kept as they are, and the model is shown the best five with their photos."""
+"""The shared base of the baselines: turns are kept as they are, and the model sees the best five with their photos."""
 
 import asyncio
 import time

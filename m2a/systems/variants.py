@@ -14,7 +14,7 @@ class Variant:
     """The settings of one system.
 
     - `searched` are the kinds of records that a search finds.
-    - `context_turns` are sent to the manager with each request; what the ChatAgent sees does not depend on them.
+    - `context_turns` is the number of turns sent to the manager with each request; the ChatAgent's own context does not change.
     - `update_every` messages form an exchange, which has one Update stage.
     - A variant that `needs_agents` differs from `m2a-paper` only in how agents answer, not in retrieval.
     """
@@ -51,9 +51,9 @@ PAPER = replace(M2A, fusion="paper", relevance_floor=False, searched=("entry",),
 VARIANTS: Mapping[str, Variant] = {
     "m2a": M2A,
     "m2a-paper": PAPER,
-    # The paper's ablations: each differs from its system in the one thing that it is named for.
+    # The paper's ablations. Each differs from `m2a-paper` only in what its name says.
     "m2a-semantic-only": replace(PAPER, raw_messages=False, needs_agents=True),
-    # One search, and one look at what it found.
+    # One search, and one round to open what it found.
     "m2a-single-retrieval": replace(PAPER, max_queries=1, query_rounds=2, needs_agents=True),
     "m2a-dense-only": replace(PAPER, paths="dense"),
     **{f"m2a-context-{turns}": replace(PAPER, context_turns=turns, needs_agents=True) for turns in (0, 1, 5, 10, 20)},

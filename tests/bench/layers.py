@@ -263,9 +263,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     }
     found: dict[str, dict[str, list[Found]]] = {title: {"best": [], "paper": []} for title in memories}
     for fold in learned_folds(dialogues, encoder, options.cache):
-        dialogue = dialogues[fold.left]
+        dialogue = dialogues[fold.left_out]
         for title, entries in memories.items():
-            of_dialogue = search_memory(dialogue, entries[fold.left], encoder, fold)
+            of_dialogue = search_memory(dialogue, entries[fold.left_out], encoder, fold)
             for fusion, each in of_dialogue.items():
                 found[title][fusion] += each
                 recall = np.mean([one.recall for one in each])

@@ -70,7 +70,7 @@ def recalls(stores: SharedStores, dialogue: Dialogue) -> Iterator[tuple[str, Fus
             )
             category = question.category if question.category in VISUAL_CENTRIC else "LoCoMo's own"
             yield category, fusion, len(gold.intersection(hit.key.record_id for hit in hits)) / len(gold)
-    memory.leave_index()
+    memory.remove_from_index()
 
 
 def refused(stores: SharedStores, dialogue: Dialogue, strangers: Sequence[Dialogue]) -> list[bool]:
@@ -79,7 +79,7 @@ def refused(stores: SharedStores, dialogue: Dialogue, strangers: Sequence[Dialog
     search = stores.retrieval("best").retriever.search
     asked = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
     nothing = [not search(memory.owner, Query(text), ["message"], 1) for text in asked]
-    memory.leave_index()
+    memory.remove_from_index()
     return nothing
 
 

@@ -1,5 +1,5 @@
-"""Composes contexts in the layout of MemoryAgentBench from data that can be had: its own data set is on a hub alone.
+"""Composes contexts in the layout of MemoryAgentBench from other data sets, because its own data is only on a hub.
 
-They follow the published recipe, as far as it is known, and are named as their own (`own_…`): no figure on them is one on the
-published data.
+They follow the published recipe, as far as it is known. Their names begin with `own_`, because figures on them cannot be compared
+with figures on the published data.
 """

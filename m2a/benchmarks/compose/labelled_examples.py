@@ -1,7 +1,7 @@
-"""The five classification sets of MemoryAgentBench's test-time learning: labelled examples first, then texts to label.
+"""Composes the five classification sets of MemoryAgentBench's test-time learning: labelled examples, then texts to label.
 
-The recipe as published: examples are "text", a line, "Label: number"; every class has as many, so a class with too few has
-some twice; labels are numbers that say nothing.
+The recipe is as published. An example is a text, followed by a line "Label: number". Every class has the same number of examples,
+so a class with too few repeats some. The numbers of the labels are arbitrary.
 """
 
 import csv
@@ -21,7 +21,7 @@ Example = tuple[str, str]
 
 
 def compose_labelled_examples(intents: Path, *, seed: int = 1) -> list[dict[str, Any]]:
-    """A row for each set that the folder holds, in MemoryAgentBench's layout. Raises BenchmarkError where it holds none."""
+    """Returns a row for each set in the folder, in MemoryAgentBench's layout. Raises `BenchmarkError` if there is none."""
     rows = []
     for name, (shots, read) in SETS.items():
         try:
@@ -35,30 +35,30 @@ def compose_labelled_examples(intents: Path, *, seed: int = 1) -> list[dict[str,
 
 
 def _row(
-    source: str, shots: int, train: Sequence[Example], test: Sequence[Example], draw: random.Random
+    source: str, shots: int, train: Sequence[Example], test: Sequence[Example], rng: random.Random
 ) -> dict[str, Any]:
     by_label: dict[str, list[str]] = defaultdict(list)
     for text, label in train:
         by_label[label].append(text)
     names = sorted(by_label)
-    draw.shuffle(names)
+    rng.shuffle(names)
     numbers = {label: number for number, label in enumerate(names)}
-    each = -(-shots // len(names))
+    per_label = -(-shots // len(names))
     examples = []
     for label in names:
-        draw.shuffle(by_label[label])
-        examples += [(text, label) for text in islice(cycle(by_label[label]), each)]
-    draw.shuffle(examples)
+        rng.shuffle(by_label[label])
+        examples += [(text, label) for text in islice(cycle(by_label[label]), per_label)]
+    rng.shuffle(examples)
     examples = examples[:shots]
-    known = [one for one in test if one[1] in numbers]
-    asked = draw.sample(known, min(QUESTIONS, len(known)))
+    candidates = [(text, label) for text, label in test if label in numbers]
+    questions = rng.sample(candidates, min(QUESTIONS, len(candidates)))
     return {
         "context": "\n".join(f"{text}\nLabel: {numbers[label]}\n" for text, label in examples),
-        "questions": [text for text, _ in asked],
-        "answers": [[str(numbers[label])] for _, label in asked],
+        "questions": [text for text, _ in questions],
+        "answers": [[str(numbers[label])] for _, label in questions],
         "metadata": {
             "source": source,
-            "qa_pair_ids": [f"{source}_no{number}" for number in range(len(asked))],
+            "qa_pair_ids": [f"{source}_no{number}" for number in range(len(questions))],
             "labels": len(names),
             "repeated": len(examples) - len(set(examples)),
         },
@@ -66,8 +66,8 @@ def _row(
 
 
 def _table(file: Path, label: str) -> list[Example]:
-    with file.open(encoding="utf-8", newline="") as opened:
-        return [(" ".join(row["text"].split()), row[label]) for row in csv.DictReader(opened)]
+    with file.open(encoding="utf-8", newline="") as stream:
+        return [(" ".join(row["text"].split()), row[label]) for row in csv.DictReader(stream)]
 
 
 def _banking(folder: Path) -> tuple[list[Example], list[Example]]:
@@ -97,11 +97,11 @@ def _trec(is_fine: bool) -> Callable[[Path], tuple[list[Example], list[Example]]
 
 
 def _labels(file: Path, is_fine: bool) -> list[Example]:
-    found = []
+    examples = []
     for line in file.read_text(encoding="latin-1").splitlines():
         label, _, text = line.partition(" ")
-        found.append((text.strip(), label if is_fine else label.partition(":")[0]))
-    return found
+        examples.append((text.strip(), label if is_fine else label.partition(":")[0]))
+    return examples
 
 
 Reader = Callable[[Path], tuple[list[Example], list[Example]]]
@@ -112,4 +112,4 @@ SETS: Mapping[str, tuple[int, Reader]] = {
     "trec_coarse": (6600, _trec(False)),
     "trec_fine": (6400, _trec(True)),
 }
-"""By name how many examples the published set shows."""
+"""By name, the number of examples in the published set, and the reader of its source."""

@@ -1,8 +1,8 @@
 """ENGRAM as a system of an evaluation.
 
-The router sends each message to its stores, and each record belongs to the speaker. A question is compared with every store by
-cosine. The nearest records of each type take turns, so that no type crowds out another (section 6 of the paper). Duplicates are
-dropped, and K records remain per speaker, nearest first. The prompt has one bank per speaker, with lines `time: record`.
+The router sends each message to stores by type, and each record belongs to the speaker. A question is compared with every store
+by cosine. The nearest records of each type take turns, so that no type crowds out another (section 6 of the paper). Duplicates
+are dropped, and K records remain per speaker, nearest first. The prompt has one bank per speaker, with lines `time: record`.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
-Found = tuple[Note, float]  # with its cosine
+ScoredNote = tuple[Note, float]  # with its cosine
 
-_WHOLE = "message"  # the only store if nothing is routed
-_BY_PHOTO = 2.0  # greater than every cosine
+_MESSAGE_STORE = "message"  # the only store if nothing is routed
+_PHOTO_SCORE = 2.0  # greater than every cosine
 
 
 class Engram(PublishedSystem):
@@ -43,9 +43,9 @@ class Engram(PublishedSystem):
         assert self._parts.chat_model is not None
         began = time.perf_counter()
         words = await self._words_of(question, meter)
-        searching = time.perf_counter()
+        search_began = time.perf_counter()
         banks = await asyncio.to_thread(self._search_banks, question, words)
-        searched = time.perf_counter() - searching
+        search_seconds = time.perf_counter() - search_began
         sources = _sources(banks)
         return await ask(
             self._parts.chat_model,
@@ -55,7 +55,7 @@ class Engram(PublishedSystem):
             meter,
             sources=sources,
             began=began,
-            search_seconds=searched,
+            search_seconds=search_seconds,
             photos=await asyncio.to_thread(self._photos, sources),
         )
 
@@ -67,22 +67,22 @@ class Engram(PublishedSystem):
     async def _notes_of(self, message: Message, line: str) -> list[Note]:
         if self._writer is None:
             fields = {"speaker": message.speaker, "when": day_of(message)}
-            return [Note(_store(message.speaker, _WHOLE), line, (message.message_id,), fields)]
+            return [Note(_store(message.speaker, _MESSAGE_STORE), line, (message.message_id,), fields)]
         records = await self._writer.records(message, line, self._variant.types)
         return [_note(message, record) for record in records]
 
-    def _search_banks(self, question: Question, words: str) -> dict[str, list[Found]]:
-        """Returns what goes into the prompt, by speaker, nearest first."""
+    def _search_banks(self, question: Question, words: str) -> dict[str, list[ScoredNote]]:
+        """Returns the notes for the prompt, by speaker, nearest first."""
         self._notes.check()
-        shown = self._messages_by_photo(question)
+        photo_message_ids = self._messages_by_photo(question)
         query, k = self._notes.vector(words), self._variant.k
-        rankings: dict[str, list[list[Found]]] = {}
+        rankings: dict[str, list[list[ScoredNote]]] = {}
         for store in self._notes.stores:
             speaker, _ = store.rsplit("/", 1)
-            by_photo = [(note, _BY_PHOTO) for note in self._notes.resting_on(store, shown)]
+            by_photo = [(note, _PHOTO_SCORE) for note in self._notes.resting_on(store, photo_message_ids)]
             rankings.setdefault(speaker, []).append([*by_photo, *self._notes.nearest(store, query, k)][:k])
         banks = {speaker: _distinct(in_turn(types))[:k] for speaker, types in rankings.items()}
-        return {speaker: sorted(bank, key=_nearness) for speaker, bank in banks.items()}
+        return {speaker: sorted(bank, key=_distance) for speaker, bank in banks.items()}
 
     def _make_writer(self) -> Writer | None:
         if not self._variant.types:
@@ -101,26 +101,27 @@ def _store(speaker: str, kind: str) -> str:
     return f"{speaker}/{kind}"
 
 
-def _lines(banks: Mapping[str, Sequence[Found]]) -> list[str]:
-    """Returns the lines of each speaker's bank. The first line explains the times, because events have times of their own."""
+def _lines(banks: Mapping[str, Sequence[ScoredNote]]) -> list[str]:
+    """Returns the lines of each speaker's bank, after a line that explains the times, since events have times of their own."""
     lines = ["Each line begins with the time that it is about."]
     for speaker, bank in banks.items():
         lines += [f"Memories of {speaker}:", *(f"{note.fields['when']}: {note.text}" for note, _ in bank)]
     return lines
 
 
-def _distinct(found: Sequence[Found]) -> list[Found]:
-    """Returns the records without those that repeat the words of an earlier one."""
-    first: dict[object, Found] = {}
-    for note, cosine in found:
+def _distinct(scored_notes: Sequence[ScoredNote]) -> list[ScoredNote]:
+    """Returns the notes without those that repeat the words of an earlier one."""
+    first: dict[object, ScoredNote] = {}
+    for note, cosine in scored_notes:
         first.setdefault(tuple(finished_words(note.text)) or id(note), (note, cosine))
     return list(first.values())
 
 
-def _sources(banks: Mapping[str, Sequence[Found]]) -> tuple[int, ...]:
+def _sources(banks: Mapping[str, Sequence[ScoredNote]]) -> tuple[int, ...]:
     """Returns the messages that all banks rest on, nearest first."""
-    return messages_of(note for note, _ in sorted((one for bank in banks.values() for one in bank), key=_nearness))
+    notes = sorted((scored_note for bank in banks.values() for scored_note in bank), key=_distance)
+    return messages_of(note for note, _ in notes)
 
 
-def _nearness(found: Found) -> float:
-    return -found[1]
+def _distance(scored_note: ScoredNote) -> float:
+    return -scored_note[1]

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from m2a.systems.engram.variants import MemoryType
+from m2a.systems.engram.variants import TYPES, MemoryType
 from m2a.systems.model_steps import Form
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of one type: the text of its vector, and the time that it is anchored to, in words."""
+    """A record of one type: a text, which is also searched, and the time that it is about, in words."""
 
     type: MemoryType
     text: str
@@ -25,14 +25,9 @@ class Route(Form):
     procedural: bool = Field(description="It tells how something is done.")
 
     @property
-    def mask(self) -> tuple[MemoryType, ...]:
-        """The types whose bits are set."""
-        bits: dict[MemoryType, bool] = {
-            "episodic": self.episodic,
-            "semantic": self.semantic,
-            "procedural": self.procedural,
-        }
-        return tuple(kind for kind, bit in bits.items() if bit)
+    def types(self) -> tuple[MemoryType, ...]:
+        """The types that the message belongs to."""
+        return tuple(kind for kind in TYPES if getattr(self, kind))
 
 
 class Episode(Form):

@@ -12,8 +12,8 @@ TYPES: tuple[MemoryType, ...] = ("episodic", "semantic", "procedural")
 
 @dataclass(frozen=True, slots=True)
 class EngramVariant(PublishedVariant):
-    """`types` are the stores that are written and read. Without types, one store holds the messages as they are, without routing
-    and extraction. Each store returns its `k` nearest to a question, and the prompt has `k` records per speaker."""
+    """`types` are the stores that are written and read. Without types, one store holds the messages as they are. Each store
+    returns the `k` records nearest to a question, and the prompt has `k` records per speaker."""
 
     types: tuple[MemoryType, ...] = TYPES
     k: int = 25
@@ -24,7 +24,7 @@ class EngramVariant(PublishedVariant):
 
     @property
     def calls_per_message(self) -> float:
-        """One call to route, and an extractor for most messages, as observed with a capable model."""
+        """One call to the router, and for most messages one to an extractor, as observed with a capable model."""
         return 2.0 if self.takes_in_by_model else 0.0
 
 

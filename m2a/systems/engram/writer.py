@@ -8,7 +8,7 @@ from m2a.agents.offline.dates import written
 from m2a.agents.offline.statements import dates_of
 from m2a.systems.engram.records import FORMS, Episode, Fact, Procedure, Record, Route
 from m2a.systems.engram.variants import MemoryType
-from m2a.systems.model_steps import Attempts, ask_for, at_once
+from m2a.systems.model_steps import Attempts, ask_for, run_together
 from m2a.types import Message
 from models.chat_model import ChatModel
 
@@ -21,12 +21,12 @@ _HOW_TO = re.compile(
 
 class Writer(Protocol):
     async def records(self, message: Message, line: str, types: Sequence[MemoryType]) -> list[Record]:
-        """Returns at most one record of each type. `line` is the message as a person would write it down, with captions."""
+        """Returns at most one record of each type. `line` is the message as `message_line` writes it, with captions."""
         ...
 
 
 class ModelWriter:
-    """The router returns a mask of three bits; one extractor is asked for each bit, side by side."""
+    """Asks a router for the types of a message, and then one extractor for each type, side by side."""
 
     def __init__(self, chat_model: ChatModel, attempts: Attempts) -> None:
         self._chat_model = chat_model
@@ -34,23 +34,23 @@ class ModelWriter:
 
     async def records(self, message: Message, line: str, types: Sequence[MemoryType]) -> list[Record]:
         material = [("Message", [line])]
-        route = await self._attempts.of("route", ask_for(self._chat_model, Route, "engram/route", material=material))
+        route = await self._attempts.run("route", ask_for(self._chat_model, Route, "engram/route", material=material))
         if route is None:
             return []
         said_on = day_of(message)
-        asked = [
-            self._attempts.of(
+        steps = [
+            self._attempts.run(
                 kind, ask_for(self._chat_model, FORMS[kind], f"engram/{kind}", material=material, said_on=said_on)
             )
-            for kind in route.mask
+            for kind in route.types
             if kind in types
         ]
-        filled = await at_once(asked)
+        filled = await run_together(steps)
         return [form.record(said_on) for form in filled if form is not None]
 
 
 class RuleWriter:
-    """The words of the message are its record: an event if it names a time, a procedure if it gives steps, and a fact unless it
+    """Keeps the words of the message as records: an event if it names a time, a procedure if it gives steps, and a fact unless it
     only asks."""
 
     async def records(self, message: Message, line: str, types: Sequence[MemoryType]) -> list[Record]:

@@ -1,10 +1,10 @@
-"""The forms of the memorizer and the researcher."""
+"""The forms of GAM's memorizer and researcher."""
 
 from pydantic import Field
 
 from m2a.systems.model_steps import Form
 
-QUERIES_AT_MOST = 5
+MAX_QUERIES = 5
 
 
 class Memo(Form):

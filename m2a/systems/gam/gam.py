@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from m2a.systems.gam.forms import Plan
-from m2a.systems.gam.memorizer import Memoist, Memorizer, ModelMemoist, RuleMemoist, newest
+from m2a.systems.gam.memorizer import Memorizer, MemoWriter, ModelMemoWriter, RuleMemoWriter, newest_memos
 from m2a.systems.gam.pages import MEMOS, PAGES, PageStore
 from m2a.systems.gam.researcher import Research, Researcher, search
 from m2a.systems.gam.variants import GamVariant
@@ -17,7 +17,7 @@ from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
-_MEMORY_SHARE = 2  # memos take at most half of a prompt's window
+_WINDOW_SHARE = 2  # memos take at most half of a prompt's window
 
 
 class Gam(PublishedSystem):
@@ -30,8 +30,8 @@ class Gam(PublishedSystem):
         self.version = f"{searched}, memos by {self._decider if variant.memory else 'nobody'}"
         self._variant = variant
         self._store = PageStore(self._notes)
-        self._window = parts.window // _MEMORY_SHARE
-        self._memorizer = Memorizer(variant, self._memoist(), self._notes)
+        self._window = parts.window // _WINDOW_SHARE
+        self._memorizer = Memorizer(variant, self._make_memo_writer(), self._notes)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
         if not self._variant.retrieves:
@@ -40,8 +40,10 @@ class Gam(PublishedSystem):
         words = await self._words_of(question, Meter())
         plan = Plan(info_needs=(), keywords=(words,), vector_queries=(words,))
         pages = await search(self._store, self._variant, plan, partial(self._by_photo, question))
-        found = dict.fromkeys(message_id for page_id in pages for message_id in self._store.page(page_id).message_ids)
-        return list(found)[:k]
+        message_ids = dict.fromkeys(
+            message_id for page_id in pages for message_id in self._store.page(page_id).message_ids
+        )
+        return list(message_ids)[:k]
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
@@ -49,7 +51,7 @@ class Gam(PublishedSystem):
         await asyncio.to_thread(self._notes.check)
         words = await self._words_of(question, meter)
         result = Research()
-        lines = newest(self._store.memos, self._window)
+        lines = newest_memos(self._store.memos, self._window)
         if self._variant.research:
             result = await self._researcher(question, meter).research(words)
             lines = [line for line in result.content.splitlines() if line.strip()]
@@ -84,9 +86,9 @@ class Gam(PublishedSystem):
     def _by_photo(self, question: Question) -> list[int]:
         return self._store.by_messages(self._messages_by_photo(question))
 
-    def _memoist(self) -> Memoist | None:
+    def _make_memo_writer(self) -> MemoWriter | None:
         if not self._variant.memory:
             return None
         if self._variant.by_rules:
-            return RuleMemoist()
-        return ModelMemoist(self._model, self._attempts, self._window)
+            return RuleMemoWriter()
+        return ModelMemoWriter(self._model, self._attempts, self._window)

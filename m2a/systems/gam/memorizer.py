@@ -15,14 +15,14 @@ _SENTENCE_TOKENS = 30
 _HEADER_TOKENS = 60
 
 
-class Memoist(Protocol):
+class MemoWriter(Protocol):
     async def memo(self, session: Sequence[str], memory: Sequence[str]) -> Memo | None:
         """Returns the memo of the session's lines, given the earlier memos, or None if that failed."""
         ...
 
 
-class ModelMemoist:
-    """One call makes the memo and the header, since both depend on the same session and memory. If the memory exceeds `window`
+class ModelMemoWriter:
+    """Makes the memo and the header in one call, since both depend on the same session and memory. If the memory exceeds `window`
     tokens, the oldest memos are left out."""
 
     def __init__(self, chat_model: ChatModel, attempts: Attempts, window: int) -> None:
@@ -31,12 +31,12 @@ class ModelMemoist:
         self._window = window
 
     async def memo(self, session: Sequence[str], memory: Sequence[str]) -> Memo | None:
-        material = [("Memory so far", newest(memory, self._window)), ("Session", session)]
-        return await self._attempts.of("memo", ask_for(self._chat_model, Memo, "gam/memorize", material=material))
+        material = [("Memory so far", newest_memos(memory, self._window)), ("Session", session)]
+        return await self._attempts.run("memo", ask_for(self._chat_model, Memo, "gam/memorize", material=material))
 
 
-class RuleMemoist:
-    """The memo is the beginning of every message, and the header is the beginning of the previous memo."""
+class RuleMemoWriter:
+    """Makes the memo of the beginnings of all messages, and the header of the beginning of the previous memo."""
 
     async def memo(self, session: Sequence[str], memory: Sequence[str]) -> Memo | None:
         memo = " ".join(shortened(line, _SENTENCE_TOKENS) for line in session)
@@ -44,14 +44,14 @@ class RuleMemoist:
 
 
 class Memorizer:
-    """A session is one page, or several if it is too long for one; these are taken in one after the other, like a document.
+    """Makes a page of each session, or several pages if it is too long, which are taken in one after the other.
 
     A page is kept and searched even if its memo could not be made.
     """
 
-    def __init__(self, variant: GamVariant, memoist: Memoist | None, notes: Notes) -> None:
+    def __init__(self, variant: GamVariant, writer: MemoWriter | None, notes: Notes) -> None:
         self._variant = variant
-        self._memoist = memoist
+        self._writer = writer
         self._notes = notes
         self._pages = PageStore(notes)
 
@@ -59,18 +59,18 @@ class Memorizer:
         """Returns the message ids and notes of each page of a session, which is given as message ids and lines."""
         memory = self._pages.memos
         page_id = len(self._pages)
-        kept: list[tuple[Sequence[int], list[Note]]] = []
+        pages: list[tuple[Sequence[int], list[Note]]] = []
         for page in cut(lines, self._variant.page_tokens):
             page_id += 1
-            memo = None if self._memoist is None else await self._memoist.memo([line for _, line in page], memory)
+            memo = None if self._writer is None else await self._writer.memo([line for _, line in page], memory)
             notes = page_notes(page_id, "" if memo is None else memo.header, page)
             if memo is not None:
                 notes.append(Note(MEMOS, memo.memo, notes[0].message_ids, {"page": str(page_id)}))
                 memory = [*memory, f"Page {page_id}: {memo.memo}"]
-            kept.append((notes[0].message_ids, notes))
-        return kept
+            pages.append((notes[0].message_ids, notes))
+        return pages
 
 
-def newest(memos: Sequence[str], window: int) -> list[str]:
+def newest_memos(memos: Sequence[str], window: int) -> list[str]:
     """Returns the newest memos that fit, in order, with a line about how many are left out."""
     return fitted(memos[::-1], window)[::-1]

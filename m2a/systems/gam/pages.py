@@ -1,4 +1,4 @@
-"""The page store: whole sessions, each under its header, with three ways to find them."""
+"""The page store: whole sessions, each under a header, with three ways to find them."""
 
 import re
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from m2a.systems.notes import Note, Notes
 from models.chat_model import CHARACTERS_PER_TOKEN
 
 PAGES, MEMOS, PASSAGES = "page", "memo", "passage"
-_PASSAGE_TOKENS = 180  # an encoder of sentences reads no more
+_PASSAGE_TOKENS = 180  # a sentence encoder reads no more
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`page_id` counts from 1. `text` is the header followed by the session; both are indexed."""
+    """A session under a header. `page_id` counts from 1. `text` is the header followed by the session; both are indexed."""
 
     page_id: int
     text: str
@@ -28,37 +28,37 @@ class Page:
 
 
 class PageStore:
-    """A page's id is its position. Two sessions with the same memo are two pages."""
+    """The pages in a system's notes. A page's id is its position, so two sessions with the same memo are two pages."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._index: KeywordIndex | None = None
 
     def __len__(self) -> int:
-        return len(self._notes.of(PAGES))
+        return len(self._notes.in_store(PAGES))
 
     def page(self, page_id: int) -> Page:
-        note = self._notes.of(PAGES)[page_id - 1]
+        note = self._notes.in_store(PAGES)[page_id - 1]
         return Page(page_id, note.text, note.message_ids)
 
     def by_keywords(self, keywords: Sequence[str], k: int) -> list[int]:
-        """Searches by BM25 over the finished words of the pages, with all keywords as one query."""
+        """Returns the k best pages by BM25 over their finished words, with all keywords as one query."""
         words = finished_words(" ".join(keywords))
-        notes = self._notes.of(PAGES)
+        notes = self._notes.in_store(PAGES)
         if not words or not notes:
             return []
         index = self._index
         if index is None or len(index) != len(notes):
             self._index = index = KeywordIndex([finished_words(note.text) or [""] for note in notes])
-        return [place + 1 for place in index.best(words, k)]
+        return [position + 1 for position in index.best(words, k)]
 
     def by_vector(self, queries: Sequence[str], k: int) -> list[int]:
         """Returns the pages with the highest sum of cosines, over the k nearest of each query.
 
-        A page is as near as its nearest passage, that is, its header with some of its lines, because an encoder does not read a
+        A page is as near as its nearest passage, which is the header with some of the lines, because the encoder cannot read a
         whole page.
         """
-        passages = self._notes.of(PASSAGES)
+        passages = self._notes.in_store(PASSAGES)
         scores: dict[int, float] = {}
         for query in queries:
             best: dict[int, float] = {}
@@ -72,17 +72,17 @@ class PageStore:
 
     def by_messages(self, message_ids: Sequence[int]) -> list[int]:
         """Returns the pages that hold the messages, in the order of the messages."""
-        place = {id(note): number for number, note in enumerate(self._notes.of(PAGES), start=1)}
-        return [place[id(note)] for note in self._notes.resting_on(PAGES, message_ids)]
+        page_ids = {id(note): number for number, note in enumerate(self._notes.in_store(PAGES), start=1)}
+        return [page_ids[id(note)] for note in self._notes.resting_on(PAGES, message_ids)]
 
     @property
     def memos(self) -> list[str]:
         """The memory: a line `Page 3: …` for each page with a memo, in order."""
-        return [f"Page {note.fields['page']}: {note.text}" for note in self._notes.of(MEMOS)]
+        return [f"Page {note.fields['page']}: {note.text}" for note in self._notes.in_store(MEMOS)]
 
 
 def cut(lines: Sequence[tuple[int, str]], tokens: int) -> list[list[tuple[int, str]]]:
-    """Cuts message ids and lines into pages of at most this many tokens. A longer line is cut itself."""
+    """Returns message ids and lines in pages of at most this many tokens. A longer line is cut itself."""
     pages: list[list[tuple[int, str]]] = []
     room = 0
     for message_id, line in lines:
@@ -97,9 +97,9 @@ def cut(lines: Sequence[tuple[int, str]], tokens: int) -> list[list[tuple[int, s
 
 
 def _pieces(line: str, tokens: int) -> list[str]:
-    """Cuts a line, between words if possible."""
-    at_most = tokens * CHARACTERS_PER_TOKEN
-    return re.findall(rf".{{1,{at_most}}}(?:\s|$)|.{{{at_most}}}", line, re.S)
+    """Returns the pieces of a line, cut between words if possible."""
+    limit = tokens * CHARACTERS_PER_TOKEN
+    return re.findall(rf".{{1,{limit}}}(?:\s|$)|.{{{limit}}}", line, re.S)
 
 
 def page_notes(page_id: int, header: str, lines: Sequence[tuple[int, str]]) -> list[Note]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from m2a.memory.fusion import reciprocal_rank_fusion
-from m2a.systems.gam.forms import QUERIES_AT_MOST, Extracts, Integration, Plan, Reflection
-from m2a.systems.gam.memorizer import newest
+from m2a.systems.gam.forms import MAX_QUERIES, Extracts, Integration, Plan, Reflection
+from m2a.systems.gam.memorizer import newest_memos
 from m2a.systems.gam.pages import Page, PageStore
 from m2a.systems.gam.variants import GamVariant, SearchTool
 from m2a.systems.model_steps import ask_for
@@ -18,7 +18,7 @@ _FIELDS: dict[SearchTool, str] = {"keyword": "keywords", "vector": "vector_queri
 
 @dataclass(slots=True)
 class Research:
-    """The result of research. `pages` are those that the facts come from; `trace` describes each round."""
+    """The result of research. `content` are the facts, and `pages` are where they come from; `trace` describes each round."""
 
     content: str = ""
     pages: tuple[Page, ...] = ()
@@ -28,14 +28,14 @@ class Research:
 
 
 async def search(store: PageStore, variant: GamVariant, plan: Plan, by_photo: Callable[[], list[int]]) -> list[int]:
-    """Runs the tools side by side and returns the best pages of their fused rankings.
+    """Returns the best pages of the fused rankings of all tools, which run side by side.
 
     `by_photo` returns the pages that M2A's photo path finds for the question.
     """
     tools, k = variant.tools, variant.pages
-    named = [page_id for page_id in dict.fromkeys(plan.page_ids) if 1 <= page_id <= len(store)]
+    plan_pages = [page_id for page_id in dict.fromkeys(plan.page_ids) if 1 <= page_id <= len(store)]
     rankings = await asyncio.gather(
-        asyncio.to_thread(lambda: named[:k] if "page_id" in tools else []),
+        asyncio.to_thread(lambda: plan_pages[:k] if "page_id" in tools else []),
         asyncio.to_thread(lambda: store.by_keywords(plan.keywords, k) if "keyword" in tools else []),
         asyncio.to_thread(lambda: store.by_vector(plan.vector_queries, k) if "vector" in tools else []),
         asyncio.to_thread(lambda: by_photo()[:k]),
@@ -66,42 +66,42 @@ class Researcher:
         self._by_photo = by_photo
 
     async def research(self, question: str) -> Research:
-        """Raises what the model's steps raise."""
+        """Returns the result of all rounds. Raises whatever the model's steps raise."""
         result = Research()
-        known = Integration(content="")
+        findings = Integration(content="")
         request = question
         sources: dict[int, None] = {}
         for number in range(1, self._variant.rounds + 1):
             plan = await self._plan(request)
             began = time.perf_counter()
-            found = await search(self._store, self._variant, plan, self._by_photo)
+            page_ids = await search(self._store, self._variant, plan, self._by_photo)
             result.search_seconds += time.perf_counter() - began
-            pages = [self._store.page(page_id) for page_id in found]
-            known = await self._integrate(question, pages, known)
-            sources |= dict.fromkeys(page_id for page_id in known.sources if 1 <= page_id <= len(self._store))
-            turn = {
+            pages = [self._store.page(page_id) for page_id in page_ids]
+            findings = await self._integrate(question, pages, findings)
+            sources |= dict.fromkeys(page_id for page_id in findings.sources if 1 <= page_id <= len(self._store))
+            step = {
                 "round": number,
                 "request": request,
                 "plan": plan.model_dump(),
-                "pages": found,
-                "known": known.content,
+                "pages": page_ids,
+                "known": findings.content,
             }
-            result.trace.append(turn)
+            result.trace.append(step)
             if number == self._variant.rounds:
                 break
-            reflection = await self._reflect(question, known)
+            reflection = await self._reflect(question, findings)
             result.trace.append(reflection.model_dump())
             if reflection.enough:
                 break
-            request = "\n".join(reflection.new_requests[:QUERIES_AT_MOST]) or question
-        result.content = known.content
+            request = "\n".join(reflection.new_requests[:MAX_QUERIES]) or question
+        result.content = findings.content
         result.pages = tuple(self._store.page(page_id) for page_id in sources)
         if self._variant.output == "extracts":
-            result.passages = await self._extracts(question, known, result.pages)
+            result.passages = await self._extracts(question, findings, result.pages)
         return result
 
     async def _plan(self, request: str) -> Plan:
-        memory = newest(self._store.memos, self._window) if self._variant.memory else []
+        memory = newest_memos(self._store.memos, self._window) if self._variant.memory else []
         unused = [name for tool, name in _FIELDS.items() if tool not in self._variant.tools]
         return await ask_for(
             self._chat_model,
@@ -114,28 +114,30 @@ class Researcher:
             today=self._today,
         )
 
-    async def _integrate(self, question: str, pages: Sequence[Page], known: Integration) -> Integration:
+    async def _integrate(self, question: str, pages: Sequence[Page], findings: Integration) -> Integration:
         lines = [line for page in pages for line in page.lines]
-        material = [("Known so far", known.content.splitlines()), ("Pages", lines)]
+        material = [("Known so far", findings.content.splitlines()), ("Pages", lines)]
         request = f"The question: {question}"
         return await ask_for(self._chat_model, Integration, "gam/integrate", material=material, request=request)
 
-    async def _reflect(self, question: str, known: Integration) -> Reflection:
-        material = [("Known so far", known.content.splitlines())]
+    async def _reflect(self, question: str, findings: Integration) -> Reflection:
+        material = [("Known so far", findings.content.splitlines())]
         request = f"The question: {question}"
         return await ask_for(
             self._chat_model, Reflection, "gam/reflect", material=material, request=request, today=self._today
         )
 
-    async def _extracts(self, question: str, known: Integration, pages: Sequence[Page]) -> tuple[str, ...]:
-        """Returns the passages that are word for word in a page, and drops anything else that the model returned."""
+    async def _extracts(self, question: str, findings: Integration, pages: Sequence[Page]) -> tuple[str, ...]:
+        """Returns the passages that the model copied word for word from a page, and drops any others."""
         if not pages:
             return ()
         material = [
-            ("Known so far", known.content.splitlines()),
+            ("Known so far", findings.content.splitlines()),
             ("Pages", [line for page in pages for line in page.lines]),
         ]
         request = f"The question: {question}"
-        given = await ask_for(self._chat_model, Extracts, "gam/extract", material=material, request=request)
+        extracts = await ask_for(self._chat_model, Extracts, "gam/extract", material=material, request=request)
         texts = [" ".join(page.text.split()) for page in pages]
-        return tuple(one for one in given.passages if any(" ".join(one.split()) in text for text in texts))
+        return tuple(
+            passage for passage in extracts.passages if any(" ".join(passage.split()) in text for text in texts)
+        )

@@ -13,11 +13,11 @@ TOOLS: tuple[SearchTool, ...] = ("keyword", "vector", "page_id")
 
 @dataclass(frozen=True, slots=True)
 class GamVariant(PublishedVariant):
-    """At most `rounds` rounds of research with `pages` pages each. A page holds at most `page_tokens` tokens.
+    """There are at most `rounds` rounds of research, with `pages` pages each. A page holds at most `page_tokens` tokens.
 
     With `memory`, memos and headers are made, and the planner sees the memos. With `research`, pages are searched; without it,
-    only the memos answer. `output` is what the answer is based on besides the integration. The photo path is another tool, which
-    every round uses.
+    the answer comes from the memos alone. `output` is what the answer is based on besides the integration. The photo path is
+    another tool, which every round uses.
     """
 
     tools: tuple[SearchTool, ...] = TOOLS
@@ -34,7 +34,7 @@ class GamVariant(PublishedVariant):
 
     @property
     def retrieves(self) -> bool:
-        """Whether it finds pages without a planner. Only the planner can name page ids."""
+        """Whether it can find pages without a planner. Only the planner can name page ids."""
         return self.research and self.tools != ("page_id",)
 
     @property

@@ -1,4 +1,4 @@
-"""The forms of the storage, the two modules and the reflection."""
+"""The forms of HyMem's storage, of its two modules, and of the reflection."""
 
 from pydantic import BaseModel, Field
 

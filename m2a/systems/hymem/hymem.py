@@ -8,9 +8,9 @@ from m2a.systems.hymem.recall import Recall, nearest
 from m2a.systems.hymem.units import SUMMARIES, UNITS, Divider, ModelDivider, RuleDivider, Unit, notes_of
 from m2a.systems.hymem.variants import HymemVariant
 from m2a.systems.metered import MeteredChatModel
-from m2a.systems.model_steps import at_once
+from m2a.systems.model_steps import run_together
 from m2a.systems.notes import Note, messages_of
-from m2a.systems.prompting import PHOTOS_AT_MOST, day, render
+from m2a.systems.prompting import MAX_PHOTOS, day, render
 from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question
@@ -19,7 +19,7 @@ from models.chat_model import ChatModelError, PhotoPart
 
 
 class Hymem(PublishedSystem):
-    """HyMem. `retrieve` calls no model: it searches like the light module, and returns the messages of the units found."""
+    """HyMem. `retrieve` calls no chat model: it searches like the light module, and returns the messages of the units found."""
 
     store_only = False
 
@@ -34,8 +34,8 @@ class Hymem(PublishedSystem):
         await asyncio.to_thread(self._notes.check)
         words = await self._words_of(question, Meter())
         first = await asyncio.to_thread(self._by_photo, question)
-        found = await asyncio.to_thread(nearest, self._notes, self._level, words, self._variant.candidates, first)
-        return list(messages_of(found)[:k])
+        notes = await asyncio.to_thread(nearest, self._notes, self._level, words, self._variant.candidates, first)
+        return list(messages_of(notes)[:k])
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
@@ -63,14 +63,14 @@ class Hymem(PublishedSystem):
     async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
         ids = [message.message_id for message in session]
         units = await self._divider.units(list(zip(ids, lines, strict=True)))
-        summaries = await at_once(map(self._summary, units))
-        on = f"{session[0].said_at:%-d %B %Y}"
+        summaries = await run_together(map(self._summary, units))
+        date = f"{session[0].said_at:%-d %B %Y}"
         notes = [
             note
             for unit_id, (unit, sentences) in enumerate(
-                zip(units, summaries, strict=True), start=len(self._notes.of(UNITS))
+                zip(units, summaries, strict=True), start=len(self._notes.in_store(UNITS))
             )
-            for note in notes_of(unit, unit_id, sentences, on)
+            for note in notes_of(unit, unit_id, sentences, date)
         ]
         await asyncio.to_thread(self._notes.add, ids, notes)
 
@@ -81,10 +81,10 @@ class Hymem(PublishedSystem):
         return self._notes.resting_on(self._level, self._messages_by_photo(question))
 
     def _photo_parts(self, question: Question, first: Sequence[Note]) -> list[PhotoPart]:
-        """Returns the photos of the question and of what was found by photo."""
-        shown = [(f"Photo {number} of the question", photo) for number, photo in enumerate(question.photos, start=1)]
-        shown += self._photos(messages_of(first))[:PHOTOS_AT_MOST]
-        return [PhotoPart(label, self._memory.photo_data(photo), "image/jpeg") for label, photo in shown]
+        """Returns the photos of the question and of the notes that were found by photo."""
+        photos = [(f"Photo {number} of the question", photo) for number, photo in enumerate(question.photos, start=1)]
+        photos += self._photos(messages_of(first))[:MAX_PHOTOS]
+        return [PhotoPart(label, self._memory.photo_data(photo), "image/jpeg") for label, photo in photos]
 
     def _make_divider(self) -> Divider:
         if self._variant.by_rules:

@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper: the light module, the deep module if that is not enough, reflection, and a new query."""
+"""Algorithm 1 of the paper: the light module, the deep module if the light one is not enough, reflection, and a new query."""
 
 import asyncio
 import time
@@ -10,14 +10,14 @@ from m2a.systems.hymem.forms import Choice, DeepAnswer, LightAnswer, Review
 from m2a.systems.hymem.units import SUMMARIES, UNITS
 from m2a.systems.hymem.variants import HymemVariant
 from m2a.systems.metered import tokens_of
-from m2a.systems.model_steps import Filled, ask_for, at_once
+from m2a.systems.model_steps import Filled, ask_for, run_together
 from m2a.systems.notes import Note, Notes, messages_of
 from models.chat_model import ChatModel, PhotoPart
 
 
 @dataclass(slots=True)
-class Recalled:
-    """The answer of the last round, its sources, and what each round did."""
+class RecallResult:
+    """The answer of the last round, its sources, and a trace of every round."""
 
     answer: str = ""
     sources: tuple[int, ...] = ()
@@ -27,8 +27,8 @@ class Recalled:
 
 
 class Recall:
-    """Answers one question. `style` says how to answer, `first` are notes of Level 1 that come before those found by words, and
-    `photos` are shown with each answer."""
+    """Answers one question. `style` says how to answer, `first` are notes that come before those found by words, and `photos` are
+    shown to the model with each answer."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class Recall:
         self._first = first
         self._photos = photos
         self._pool: list[str] = []
-        self._result = Recalled()
+        self._result = RecallResult()
 
-    async def recall(self, question: str) -> Recalled:
-        """Raises what the model's steps raise."""
+    async def recall(self, question: str) -> RecallResult:
+        """Returns the result of all rounds. Raises whatever the model's steps raise."""
         query = question
         for number in range(1, self._variant.rounds + 1):
             self._result.trace.append({"round": number, "query": query})
@@ -70,42 +70,46 @@ class Recall:
         return self._result
 
     async def _light(self, question: str, query: str) -> bool:
-        """Runs the light module. Returns whether its answer is complete; it is the round's answer if no deep module follows."""
+        """Runs the light module, and returns whether its answer is complete. Without a deep module, the round uses it anyway."""
         variant = self._variant
         store = SUMMARIES if variant.summaries else UNITS
-        found = await self._nearest(store, query, variant.k)
-        lines = [_dated(note) for note in found] if variant.summaries else _in_full(found)
+        notes = await self._nearest(store, query, variant.k)
+        lines = [_dated(note) for note in notes] if variant.summaries else _full_lines(notes)
         title = "Summaries" if variant.summaries else "Conversation"
         light = await self._answer(LightAnswer, "light" if variant.deep else "light_alone", question, (title, lines))
         is_complete = light.complete and bool(light.answer)
-        self._result.trace.append({"light": [note.text for note in found], "complete": is_complete})
+        self._result.trace.append({"light": [note.text for note in notes], "complete": is_complete})
         if is_complete or not variant.deep:
-            self._answered(light.answer, found, lines)
+            self._record_answer(light.answer, notes, lines)
         return is_complete
 
     async def _deep(self, question: str, query: str) -> None:
         variant = self._variant
         candidates = await self._nearest(SUMMARIES, query, variant.candidates)
         batches = [candidates[start : start + variant.batch] for start in range(0, len(candidates), variant.batch)]
-        chosen = await at_once(self._choose(query, batch, place * variant.batch) for place, batch in enumerate(batches))
-        kept = [candidates[place] for places in chosen for place in places]
+        choices = await run_together(
+            self._choose(query, batch, position * variant.batch) for position, batch in enumerate(batches)
+        )
+        kept = [candidates[position] for positions in choices for position in positions]
         unit_ids = dict.fromkeys(int(note.fields["unit"]) for note in kept)
-        units = [self._notes.of(UNITS)[unit_id] for unit_id in sorted(unit_ids)]
-        lines = _in_full(units)
+        units = [self._notes.in_store(UNITS)[unit_id] for unit_id in sorted(unit_ids)]
+        lines = _full_lines(units)
         self._result.trace.append(
             {"candidates": len(candidates), "chosen": [n.text for n in kept], "units": len(units)}
         )
         deep = await self._answer(DeepAnswer, "deep", question, ("Conversation", lines))
-        self._answered(deep.answer, units, lines)
+        self._record_answer(deep.answer, units, lines)
 
-    async def _answer(self, form: type[Filled], prompt: str, question: str, found: tuple[str, Sequence[str]]) -> Filled:
-        """Returns an answer from what was found and from the memory pool, that is, the queries and answers of earlier rounds."""
+    async def _answer(
+        self, form: type[Filled], prompt: str, question: str, evidence: tuple[str, Sequence[str]]
+    ) -> Filled:
+        """Returns an answer from the evidence and from the memory pool, that is, the queries and answers of earlier rounds."""
         pool = [("Found before", list(self._pool))] if self._pool else []
         return await ask_for(
             self._chat_model,
             form,
             f"hymem/{prompt}",
-            material=[*pool, found],
+            material=[*pool, evidence],
             request=f"The question: {question}",
             photos=self._photos,
             style=self._style,
@@ -114,7 +118,7 @@ class Recall:
 
     async def _choose(self, query: str, batch: Sequence[Note], start: int) -> list[int]:
         """Returns the positions, among all candidates, of the summaries chosen from a batch that begins at `start`."""
-        lines = [f"id {start + place}: {_dated(note)}" for place, note in enumerate(batch)]
+        lines = [f"id {start + position}: {_dated(note)}" for position, note in enumerate(batch)]
         choice = await ask_for(
             self._chat_model,
             Choice,
@@ -122,7 +126,7 @@ class Recall:
             material=[("Summaries", lines)],
             request=f"The question: {query}",
         )
-        return [place for place in dict.fromkeys(choice.ids) if start <= place < start + len(batch)]
+        return [position for position in dict.fromkeys(choice.ids) if start <= position < start + len(batch)]
 
     async def _review(self, question: str) -> Review:
         return await ask_for(
@@ -135,26 +139,26 @@ class Recall:
 
     async def _nearest(self, store: str, query: str, k: int) -> list[Note]:
         began = time.perf_counter()
-        found = await asyncio.to_thread(nearest, self._notes, store, query, k, self._first)
+        notes = await asyncio.to_thread(nearest, self._notes, store, query, k, self._first)
         self._result.search_seconds += time.perf_counter() - began
-        return found
+        return notes
 
-    def _answered(self, answer: str, notes: Sequence[Note], lines: Sequence[str]) -> None:
+    def _record_answer(self, answer: str, notes: Sequence[Note], lines: Sequence[str]) -> None:
         self._result.answer = answer
         self._result.sources = messages_of(notes)
         self._result.context_tokens = sum(map(tokens_of, lines))
 
 
 def nearest(notes: Notes, store: str, query: str, k: int, first: Sequence[Note] = ()) -> list[Note]:
-    """Returns k notes of the store: the `first`, then those nearest to the query."""
-    found = [note for note, _ in notes.nearest(store, notes.vector(query), k)]
-    return list({id(note): note for note in (*(note for note in first if note.store == store), *found)}.values())[:k]
+    """Returns k notes of the store: the `first` ones, then those nearest to the query."""
+    by_query = [note for note, _ in notes.nearest(store, notes.vector(query), k)]
+    return list({id(note): note for note in (*(note for note in first if note.store == store), *by_query)}.values())[:k]
 
 
 def _dated(note: Note) -> str:
     return f"{note.fields['day']}: {note.text}"
 
 
-def _in_full(units: Sequence[Note]) -> list[str]:
+def _full_lines(units: Sequence[Note]) -> list[str]:
     """Returns the lines of the units, each once, because units overlap."""
     return list(dict.fromkeys(line for unit in units for line in unit.text.splitlines()))

@@ -1,4 +1,4 @@
-"""The storage: event units of a session (Level 2), and the summaries that lead to them (Level 1)."""
+"""The storage of HyMem: event units of a session (Level 2), and the summaries that lead to them (Level 1)."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from models.chat_model import ChatModel
 
 SUMMARIES, UNITS = "summary", "unit"
 
-_LONGEST_UNIT = 12  # messages, if rules divide
+_LONGEST_UNIT = 12  # messages in a unit made by rules
 _SENTENCE_TOKENS = 40
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
@@ -48,8 +48,8 @@ class Divider(Protocol):
 class ModelDivider:
     """Asks for topics with their messages, which may overlap, and then for a summary of each unit.
 
-    A message in no unit joins the unit of the message before it. If a session cannot be divided it is one unit, and if a unit
-    cannot be summarised its own text is its summary. So failures are counted, and nothing is lost.
+    A message in no unit joins the unit of the message before it. A session that cannot be divided is one unit, and a unit that
+    cannot be summarised is its own summary. So failures are counted, but nothing is lost.
     """
 
     def __init__(self, chat_model: ChatModel, attempts: Attempts) -> None:
@@ -58,7 +58,7 @@ class ModelDivider:
 
     async def units(self, session: Sequence[tuple[int, str]]) -> list[Unit]:
         numbered = [f"{number}. {line}" for number, (_, line) in enumerate(session, start=1)]
-        division = await self._attempts.of(
+        division = await self._attempts.run(
             "division", ask_for(self._chat_model, Division, "hymem/divide", material=[("Session", numbered)])
         )
         if division is None:
@@ -67,7 +67,7 @@ class ModelDivider:
 
     async def summary(self, unit: Unit) -> tuple[str, ...]:
         material = [("Unit", [f"Topic: {unit.topic}", *(line for _, line in unit.lines)])]
-        summary = await self._attempts.of(
+        summary = await self._attempts.run(
             "summary", ask_for(self._chat_model, Summary, "hymem/summarise", material=material)
         )
         sentences = () if summary is None else tuple(filter(None, summary.sentences))
@@ -75,21 +75,21 @@ class ModelDivider:
 
 
 class RuleDivider:
-    """A unit ends where a message is further from the previous one than most messages of the session. The last message of a unit
-    is also the first of the next. A summary is the first sentence of each message."""
+    """Ends a unit where a message is less similar to the previous one than most messages of the session. The last message of a
+    unit is also the first of the next. A summary is the first sentence of each message."""
 
     def __init__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
         self._encode = encode
 
     async def units(self, session: Sequence[tuple[int, str]]) -> list[Unit]:
         vectors = await asyncio.to_thread(self._encode, [line for _, line in session])
-        near = np.sum(vectors[1:] * vectors[:-1], axis=1)
-        far = float(near.mean() - near.std() / 2) if len(near) else 0.0
+        similarities = np.sum(vectors[1:] * vectors[:-1], axis=1)
+        threshold = float(similarities.mean() - similarities.std() / 2) if len(similarities) else 0.0
         units, start = [], 0
-        for place in range(1, len(session)):
-            if near[place - 1] < far or place - start >= _LONGEST_UNIT:
-                units.append(Unit("", tuple(session[max(0, start - 1) : place])))
-                start = place
+        for position in range(1, len(session)):
+            if similarities[position - 1] < threshold or position - start >= _LONGEST_UNIT:
+                units.append(Unit("", tuple(session[max(0, start - 1) : position])))
+                start = position
         return [*units, Unit("", tuple(session[max(0, start - 1) :]))]
 
     async def summary(self, unit: Unit) -> tuple[str, ...]:
@@ -97,14 +97,14 @@ class RuleDivider:
 
 
 def complete(parts: Sequence[tuple[str, Sequence[int]]], session: Sequence[tuple[int, str]]) -> list[Unit]:
-    """Returns units for topics and their message numbers, which count from 1. Each message is in at least one unit; numbers
+    """Returns units for topics and their message numbers, which count from 1. Each message is put into at least one unit; numbers
     without a message are dropped."""
     members = [(topic, {n for n in numbers if 1 <= n <= len(session)}) for topic, numbers in parts]
     members = [(topic, numbers) for topic, numbers in members if numbers] or [("", set(range(1, len(session) + 1)))]
     for number in range(1, len(session) + 1):
         if not any(number in numbers for _, numbers in members):
-            before = [numbers for _, numbers in members if number - 1 in numbers]
-            (before[-1] if before else members[0][1]).add(number)
+            previous = [numbers for _, numbers in members if number - 1 in numbers]
+            (previous[-1] if previous else members[0][1]).add(number)
     return [Unit(topic, tuple(session[number - 1] for number in sorted(numbers))) for topic, numbers in members]
 
 

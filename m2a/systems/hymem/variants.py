@@ -8,8 +8,8 @@ from m2a.systems.published_system import PublishedVariant
 
 @dataclass(frozen=True, slots=True)
 class HymemVariant(PublishedVariant):
-    """`summaries` is Level 1; without it the light module reads the raw units of Level 2, and there is no deep module. `light`,
-    `deep` and `reflection` are the three modules.
+    """The settings of one system. `light`, `deep` and `reflection` are its modules. `summaries` is Level 1; without it, the light
+    module reads the units of Level 2, and there is no deep module.
 
     The light module sees `k` summaries. The deep module chooses among `candidates` summaries in parallel batches of `batch`.
     There are at most `rounds` rounds.
@@ -30,12 +30,12 @@ class HymemVariant(PublishedVariant):
 
     @property
     def calls_per_message(self) -> float:
-        """Per session of twenty messages, one call to divide it and one for each of about four units."""
+        """For a session of twenty messages, one call to divide it and one for each of about four units."""
         return 0.0 if self.by_rules else (1 + 4 * self.summaries) / 20
 
     @property
     def calls_per_question(self) -> float:
-        """One and a half rounds; the deep module for every third question, or for each without the light module."""
+        """One and a half rounds, with the deep module for every third question, or for all of them without the light module."""
         deep = self.deep * (1 + self.candidates / self.batch) * (0.3 if self.light else 1.0)
         return 1.5 * (self.light + deep + self.reflection)
 

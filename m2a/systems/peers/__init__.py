@@ -1,1 +1,1 @@
-"""Memory systems of others, run from their packages in an environment and a process of their own."""
+"""Memory systems of other authors, each run from its package in an environment and a process of its own."""

@@ -1,14 +1,13 @@
-"""A-Mem (PyPI's `a-mem`) as a child program, run by the python of its own environment; see `child_protocol`.
+"""A-Mem (PyPI's `a-mem`) as a child program that runs in the package's own environment; see `child_protocol`.
 
-With a chat model a message becomes a note by `add_note`: the model names keywords, context and tags, and decides whether
-notes are linked and neighbours rewritten. The package answers a failed model call with the context "General" and goes on;
-only the chat gateway can count that.
+With a chat model, `add_note` makes a note of each message: the model names keywords, context and tags, and decides whether notes
+are linked and neighbours rewritten. If a model call fails, the package uses the context "General" and goes on; only the gateway
+can count that.
 
-Without a chat model `add_note` still asks for one, so notes are written by the package's own retriever, with the fields
-that the package itself gives to a note that no model has seen: mode `store-only`. What is searched is then the words of
-the message.
+Without a chat model, `add_note` cannot be used, so the package's own retriever writes notes, with the fields that the package
+gives to a note that no model has seen (mode `store-only`). Only the words of the message are searched then.
 
-A note carries its message id in its `category`, which no prompt shows and no rewriting touches.
+The `category` of a note holds its message id. No prompt shows it, and rewriting does not change it.
 """
 
 import logging
@@ -59,22 +58,22 @@ class AMemPeer:
         self._system.retriever.add_document(text, self._system._memory_note_to_metadata(note), note.id)
 
     def retrieve(self, question: str, k: int) -> Answer:
-        found = self._system.search_agentic(question, k)
-        if not found and self._system.retriever.count():
-            raise RuntimeError("The package's search failed and returned nothing.")
+        hits = self._system.search_agentic(question, k)
+        if not hits and self._system.retriever.count():
+            raise RuntimeError("The package's search failed: it returned nothing.")
         memories: list[dict[str, Any]] = []
-        for hit in found:
+        for hit in hits:
             note = self._system.read(hit["id"])
             linked = [neighbour for link in note.links[:k] if (neighbour := self._system.read(link)) is not None]
             memories.append({**_as_memory(note), "linked": [_as_memory(n) for n in linked]})
         return {"memories": memories}
 
     def close(self) -> None:
-        """Chroma writes as it goes."""
+        """Does nothing, since Chroma writes each note at once."""
 
 
 def _as_memory(note: Any) -> dict[str, Any]:
-    """The note in the words that the package puts before a model."""
+    """Returns the note as the package presents it to a model."""
     return {
         "memory": f"talk start time:{note.timestamp}\tmemory content: {note.content}\tmemory context: {note.context}"
         f"\tmemory keywords: {note.keywords}\tmemory tags: {note.tags}",
@@ -84,9 +83,8 @@ def _as_memory(note: Any) -> dict[str, Any]:
 
 def open_a_mem(request: Request) -> tuple[AMemPeer, Answer]:
     has_model = request["chat_model"] is not None
-    os.environ["OPENAI_BASE_URL"] = (
-        request["chat_base_url"] or "http://127.0.0.1:9"
-    )  # the package has no setting for it
+    # The package has no setting for the address.
+    os.environ["OPENAI_BASE_URL"] = request["chat_base_url"] or "http://127.0.0.1:9"
     from agentic_memory.memory_system import AgenticMemorySystem
 
     logging.getLogger("chromadb").setLevel(logging.ERROR)
@@ -102,7 +100,7 @@ def open_a_mem(request: Request) -> tuple[AMemPeer, Answer]:
         "version": version("a-mem"),
         "mode": "chat model" if has_model else "store-only",
         "notes": ["a third party's fork of the authors' code"]
-        + ([] if has_model else ["notes written by the package's retriever: it cannot add one without a model"]),
+        + ([] if has_model else ["notes written by the package's retriever, since adding one needs a model"]),
     }
     return AMemPeer(system, has_model=has_model), about
 

@@ -29,10 +29,10 @@ from m2a.types.errors import UserError
 PeerMode = Literal["store-only", "chat model"]
 
 _LONGEST_LINE = 64 * 1024 * 1024
-_LAST_LINES = 12
+_KEPT_LINES = 12
 _OPEN_LIMIT = 300.0
 _CLOSE_LIMIT = 20.0
-_LAST_WORDS = 5.0
+_EXIT_LIMIT = 5.0
 
 
 class PeerError(UserError):
@@ -73,7 +73,7 @@ class PeerMessage:
 
 @dataclass(frozen=True, slots=True)
 class PeerMemory:
-    """A memory that was found, in the peer's own words."""
+    """A memory that was found, in the peer's own wording."""
 
     memory: str
     message_ids: tuple[int, ...]
@@ -101,7 +101,7 @@ class PeerChild:
         self._time_limit = time_limit
         self._about: PeerAbout | None = None
         self._turn = asyncio.Lock()
-        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._last_lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._errors = asyncio.create_task(self._read_errors())
         self.refused: tuple[str, ...] = ()
         """After `close`: the addresses outside this machine that the child tried to reach."""
@@ -159,7 +159,7 @@ class PeerChild:
         return self._about
 
     async def observe(self, messages: Sequence[PeerMessage]) -> Observed:
-        """Lets the peer remember the messages, in order."""
+        """Gives the messages to the peer, in order."""
         answer = await self._call("observe", messages=[_as_json(message) for message in messages])
         return Observed(
             answer["stored"],
@@ -172,7 +172,7 @@ class PeerChild:
         return [_as_memory(memory) for memory in answer["memories"]]
 
     async def close(self) -> None:
-        """Ends the child; what it stored stays in the folder. Closing twice, or after a crash, does nothing."""
+        """Ends the child. Its data stays in the folder. Closing twice, or after a crash, does nothing."""
         if self._process.returncode is None:
             with contextlib.suppress(PeerError):
                 self.refused = tuple((await self._call("close", _CLOSE_LIMIT))["refused"])
@@ -193,18 +193,18 @@ class PeerChild:
         limit = self._time_limit if time_limit is None else time_limit
         async with self._turn:
             if self._process.returncode is not None:
-                raise PeerError(await self._gone(call))
+                raise PeerError(await self._ended(call))
             try:
                 async with asyncio.timeout(limit):
                     line = await self._exchange(json.dumps({"call": call, **arguments}).encode() + b"\n")
             except TimeoutError:
                 await self._stop()
                 raise PeerError(f"{self._name} did not answer {call!r} within {limit:g} s and was stopped.") from None
-            except BaseException:  # a late answer would be taken for that of the next call
+            except BaseException:  # a late answer would be read as the answer to the next call
                 await self._stop()
                 raise
             if not line:
-                raise PeerError(await self._gone(call))
+                raise PeerError(await self._ended(call))
             try:
                 answer: dict[str, Any] = json.loads(line)
             except ValueError:
@@ -217,19 +217,20 @@ class PeerChild:
     async def _exchange(self, request: bytes) -> bytes:
         """Returns the line of the answer, which is empty if the child ended."""
         assert self._process.stdout is not None
-        with contextlib.suppress(ConnectionError):  # the reason is read after a child has ended
+        with contextlib.suppress(ConnectionError):  # the child has ended; `_ended` finds the reason
             self._input.write(request)
             await self._input.drain()
         return await self._process.stdout.readline()
 
-    async def _gone(self, call: str) -> str:
+    async def _ended(self, call: str) -> str:
+        """Returns a sentence about a child that ended before it answered."""
         with contextlib.suppress(TimeoutError):  # to get its own exit code, not that of our signal
-            await asyncio.wait_for(self._process.wait(), _LAST_WORDS)
+            await asyncio.wait_for(self._process.wait(), _EXIT_LIMIT)
         await self._stop()
-        said = " | ".join(self._last_lines) or "nothing"
+        last_lines = " | ".join(self._last_lines) or "nothing"
         return (
             f"The process of {self._name} ended with code {self._process.returncode} before it answered {call!r}; "
-            f"its last lines: {said}"
+            f"its last lines: {last_lines}"
         )
 
     async def _stop(self) -> None:
@@ -239,7 +240,7 @@ class PeerChild:
         await self._process.wait()
         if not self._errors.done():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._errors, _LAST_WORDS)
+                await asyncio.wait_for(self._errors, _EXIT_LIMIT)
 
     async def _read_errors(self) -> None:
         assert self._process.stderr is not None
@@ -259,8 +260,8 @@ class PeerChild:
 
 def _environment(folder: Path) -> Mapping[str, str]:
     """Returns an environment without our keys, proxies and settings, whose home folder is the child's folder."""
-    ours = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
-    return {**ours, "HOME": str(folder.resolve()), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
+    return {**kept, "HOME": str(folder.resolve()), "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
 def _as_json(message: PeerMessage) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Shared by the child programs: the protocol of JSON lines, the text of a message, and the ban on other hosts.
+"""The parts that child programs share: the protocol of JSON lines, the text of a message, and the ban on other hosts.
 
 The child programs run in the peer's own environment and import only this file of ours, which needs only the standard library. A
 request is one JSON line on standard input, `{"call": NAME, …}`, and its answer is one JSON line on standard output,
-`{"ok": true, …}` or `{"ok": false, "error": SENTENCE}`. Whatever a package prints goes to standard error.
+`{"ok": true, …}` or `{"ok": false, "error": SENTENCE}`. Anything that a package prints goes to standard error.
 """
 
 import ipaddress
@@ -22,11 +22,11 @@ class Peer(Protocol):
     """A memory system that is open on one folder."""
 
     def observe(self, messages: list[dict[str, Any]]) -> Answer:
-        """`{"stored": memories written, "failed": [{"message_ids", "error"}, …]}`; a message that fails stops no other."""
+        """Returns `{"stored": number of memories, "failed": [{"message_ids", "error"}, …]}`. One failure stops no other."""
         ...
 
     def retrieve(self, question: str, k: int) -> Answer:
-        """`{"memories": [{"memory", "message_ids"}, …]}`, best first."""
+        """Returns `{"memories": [{"memory", "message_ids"}, …]}`, best first."""
         ...
 
     def close(self) -> None: ...
@@ -93,7 +93,7 @@ def in_words(error: Exception) -> str:
 
 
 def refuse_other_hosts() -> list[str]:
-    """Limits Python's sockets to this machine from now on. Other addresses that are tried are added to the returned list."""
+    """Limits Python's sockets to this machine from now on. Returns a list to which it adds other addresses that are tried."""
     refused: list[str] = []
 
     def check(host: Any) -> None:

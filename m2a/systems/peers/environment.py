@@ -1,4 +1,4 @@
-"""The environments of peer systems: a virtual environment each, beside the repository's own, made by `make peers`."""
+"""The virtual environments of the peers, one each, beside the repository's own. `make peers` makes them."""
 
 from pathlib import Path
 from typing import Literal
@@ -11,11 +11,11 @@ PEER_ENVIRONMENTS = Path(__file__).parents[3] / ".venv-peers"
 
 
 class PeerMissingError(UserError):
-    """The environment of a peer system is not there; the message says how to make it."""
+    """The environment of a peer is missing; the message says how to make it."""
 
 
 def ensure(name: PeerName, environments: Path = PEER_ENVIRONMENTS) -> Path:
-    """The python of the peer's environment. Raises `PeerMissingError` where the environment is not, or not wholly, made."""
+    """Returns the Python of the peer's environment. Raises `PeerMissingError` if the environment is missing or incomplete."""
     python = environments / name / "bin" / "python"
     if not python.exists() or not (environments / name / ".installed").exists():
         raise PeerMissingError(f"The environment of {name} is missing in {environments}; make it with `make peers`.")

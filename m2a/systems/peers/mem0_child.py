@@ -1,12 +1,11 @@
-"""Mem0 as a child program, run by the python of its own environment; see `child_protocol` for what it speaks.
+"""Mem0 as a child program that runs in the package's own environment; see `child_protocol`.
 
-Without a chat model every message is added as it stands, with `infer=False`: mode `store-only`. With one, Mem0 extracts
-memories from pairs of messages, as its authors' own LoCoMo run does, and a memory carries the ids of its pair. Mem0 takes
-today for the day of a conversation; the day that it was held goes along as an instruction of the call, which is public API.
+Without a chat model, every message is added unchanged, with `infer=False` (mode `store-only`). With one, Mem0 extracts memories
+from pairs of messages, as in its authors' own LoCoMo run, and a memory has the ids of its pair. Mem0 assumes that a conversation
+took place today, so an instruction of the call, which is public API, gives the real day.
 
-Its keyword search (BM25 by fastembed) is on: the stop words, which fastembed fetches from a hub, are given to it here.
-Its entity boosts need a spaCy model that no registry carries under its makers' name; they are off, as where spaCy is
-not installed.
+Keyword search (BM25 by fastembed) is on, with stop words from here, because fastembed would fetch them from a hub. Entity boosts
+are off, as they are if spaCy is not installed, because no registry has the spaCy model under its makers' name.
 """
 
 import os
@@ -18,7 +17,7 @@ from child_protocol import Answer, Request, in_words, message_text, serve
 
 os.environ.update(MEM0_TELEMETRY="False", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 
-USER = "owner"  # Mem0 wants a scope; a folder holds one owner's memory
+USER = "owner"  # Mem0 requires a scope, but a folder holds only one owner's memory
 
 
 class Mem0Peer:
@@ -52,8 +51,8 @@ class Mem0Peer:
         return len(added["results"])
 
     def retrieve(self, question: str, k: int) -> Answer:
-        found = self._memory.search(question, top_k=k, filters={"user_id": USER})["results"]
-        return {"memories": [{"memory": hit["memory"], "message_ids": hit["metadata"]["message_ids"]} for hit in found]}
+        hits = self._memory.search(question, top_k=k, filters={"user_id": USER})["results"]
+        return {"memories": [{"memory": hit["memory"], "message_ids": hit["metadata"]["message_ids"]} for hit in hits]}
 
     def close(self) -> None:
         self._memory.vector_store.client.close()
@@ -78,7 +77,7 @@ def open_mem0(request: Request) -> tuple[Mem0Peer, Answer]:
             },
             "llm": {
                 "provider": "openai",
-                # Mem0 makes a client even where it never uses it.
+                # Mem0 makes a client even if it never uses it.
                 "config": {
                     "model": request["chat_model"] or "none",
                     "openai_base_url": request["chat_base_url"] or "http://127.0.0.1:9",
@@ -99,7 +98,7 @@ def open_mem0(request: Request) -> tuple[Mem0Peer, Answer]:
 
 
 def _keyword_encoder(folder: Path) -> Any:
-    """The encoder that Mem0 would make, less the download: the 179 English stop words come from a package."""
+    """Returns the encoder that Mem0 would make, but without a download: a package has the 179 English stop words."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
     from fastembed import SparseTextEmbedding
 

@@ -1,4 +1,4 @@
-"""A server on loopback through which a peer's package reaches the chat model. It passes requests on and counts them.
+"""A local server between a peer's package and the chat model, which passes requests on and counts them.
 
 Packages swallow failed model calls and continue with empty memories, so failures are counted here. The endpoint's key stays in
 this process; the package gets a key that is only valid for this gateway.
@@ -31,7 +31,7 @@ class GatewayCounts:
     - `requests` counts every attempt, including repeated ones.
     - `failures` counts attempts without a usable reply, by kind ("status 500", "time limit", "no connection", "unreadable body",
       "refused here").
-    - `lost` counts requests whose last attempt failed, that is, replies that the package did without, whatever it says.
+    - `lost` counts requests whose last attempt failed, so that the package went on without a reply.
     - Tokens are the server's own counts, or estimates if it gave none; `estimated` counts those replies.
     """
 
@@ -44,7 +44,7 @@ class GatewayCounts:
 
 
 class ModelGateway:
-    """An OpenAI-compatible chat endpoint at `base_url` for whoever has the `key`; an async context manager.
+    """An OpenAI-compatible chat endpoint at `base_url`, for callers that have the `key`; an async context manager.
 
     It passes on `chat/completions` without streaming and refuses everything else. Like all systems, it asks with temperature 0,
     unless the endpoint refuses that. It never repeats a request, since repeating is up to the package and part of the
@@ -75,7 +75,7 @@ class ModelGateway:
         class Server(uvicorn.Server):
             @contextlib.contextmanager
             def capture_signals(self) -> Iterator[None]:
-                yield  # leave Ctrl-C to the program that this server runs in
+                yield  # the program that runs this server handles Ctrl-C
 
         self._client = httpx.AsyncClient(timeout=self._time_limit, trust_env=False)
         listener = socket.socket()
@@ -102,9 +102,9 @@ class ModelGateway:
         app = FastAPI(openapi_url=None)
 
         async def any_path(request: Request) -> Response:
-            given = request.headers.get("authorization", "")
-            if not secrets.compare_digest(given.encode(), f"Bearer {self.key}".encode()):
-                raise HTTPException(401)  # not our package, so not counted
+            authorization = request.headers.get("authorization", "")
+            if not secrets.compare_digest(authorization.encode(), f"Bearer {self.key}".encode()):
+                raise HTTPException(401)  # it is not our package, so it is not counted
             return await self._pass_on(request)
 
         app.add_api_route("/{path:path}", any_path, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
@@ -115,15 +115,15 @@ class ModelGateway:
 
         self._counts = replace(self._counts, requests=self._counts.requests + 1)
         body = await request.body()
-        name = hashlib.sha256(body).hexdigest()
-        asked = _object(body)
+        request_id = hashlib.sha256(body).hexdigest()
+        payload = _object(body)
         if (
             request.method != "POST"
             or request.url.path != "/v1/chat/completions"
-            or asked is None
-            or asked.get("stream")
+            or payload is None
+            or payload.get("stream")
         ):
-            self._fail(name, "refused here", is_retry=False)
+            self._fail(request_id, "refused here", is_retry=False)
             return JSONResponse({"error": {"message": "Only chat completions without streaming pass here."}}, 400)
 
         # The header of OpenAI's client, which both packages use: 0 for a first attempt.
@@ -133,57 +133,57 @@ class ModelGateway:
             headers["Authorization"] = f"Bearer {self._upstream_key}"
         try:
             async with asyncio.timeout(self._time_limit):
-                reply = await self._send(asked, headers)
+                reply = await self._send(payload, headers)
         except (TimeoutError, httpx.TimeoutException):
-            self._fail(name, "time limit", is_retry=is_retry)
+            self._fail(request_id, "time limit", is_retry=is_retry)
             return JSONResponse({"error": {"message": "The chat model did not answer in time."}}, 504)
         except httpx.HTTPError as error:
-            self._fail(name, "no connection", is_retry=is_retry)
+            self._fail(request_id, "no connection", is_retry=is_retry)
             return JSONResponse({"error": {"message": f"The chat model cannot be reached: {error}"}}, 502)
-        said = _object(reply.content)
-        content = None if said is None else _content(said)
+        reply_body = _object(reply.content)
+        content = None if reply_body is None else _content(reply_body)
         if reply.status_code >= 400:
-            self._fail(name, f"status {reply.status_code}", is_retry=is_retry)
-        elif said is None or content is None:
-            self._fail(name, "unreadable body", is_retry=is_retry)
+            self._fail(request_id, f"status {reply.status_code}", is_retry=is_retry)
+        elif reply_body is None or content is None:
+            self._fail(request_id, "unreadable body", is_retry=is_retry)
         else:
-            if is_retry and self._lost[name]:
-                self._lost[name] -= 1
-            self._count(asked, said, content)
-        passed = {
+            if is_retry and self._lost[request_id]:
+                self._lost[request_id] -= 1
+            self._count(payload, reply_body, content)
+        reply_headers = {
             key: value for key in ("content-type", "retry-after") if (value := reply.headers.get(key)) is not None
         }
-        return Response(reply.content, reply.status_code, passed)
+        return Response(reply.content, reply.status_code, reply_headers)
 
-    async def _send(self, asked: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
+    async def _send(self, payload: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
         address = f"{self._upstream}/chat/completions"
-        without = {name: value for name, value in asked.items() if name != "temperature"}
+        without_temperature = {name: value for name, value in payload.items() if name != "temperature"}
         if self._greedy:
-            reply = await self._post(address, {**without, "temperature": 0}, headers)
+            reply = await self._post(address, {**without_temperature, "temperature": 0}, headers)
             if reply.status_code != 400 or "temperature" not in reply.text.lower():
                 return reply
             self._greedy = False
-        return await self._post(address, without, headers)
+        return await self._post(address, without_temperature, headers)
 
-    async def _post(self, address: str, asked: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
-        if self._client.is_closed:  # a package that tries again while this ends
+    async def _post(self, address: str, payload: dict[str, Any], headers: dict[str, str]) -> httpx.Response:
+        if self._client.is_closed:  # a package may try again while the gateway closes
             raise httpx.ConnectError("the gateway is closing")
-        return await self._client.post(address, json=asked, headers=headers)
+        return await self._client.post(address, json=payload, headers=headers)
 
-    def _fail(self, name: str, kind: str, *, is_retry: bool) -> None:
+    def _fail(self, request_id: str, kind: str, *, is_retry: bool) -> None:
         failures = Counter(self._counts.failures) + Counter([kind])
         self._counts = replace(self._counts, failures=dict(failures))
         if not is_retry:
-            self._lost[name] += 1
+            self._lost[request_id] += 1
 
-    def _count(self, asked: dict[str, Any], said: dict[str, Any], content: str) -> None:
-        usage = said.get("usage")
+    def _count(self, payload: dict[str, Any], reply_body: dict[str, Any], content: str) -> None:
+        usage = reply_body.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         estimated = 0
         if not isinstance(prompt, int) or not isinstance(completion, int):
             estimated = 1
-            prompt = tokens_of(json.dumps(asked.get("messages"), ensure_ascii=False))
+            prompt = tokens_of(json.dumps(payload.get("messages"), ensure_ascii=False))
             completion = tokens_of(content)
         self._counts = replace(
             self._counts,
@@ -201,10 +201,10 @@ def _object(body: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _content(said: dict[str, Any]) -> str | None:
+def _content(body: dict[str, Any]) -> str | None:
     """Returns the model's words and its tool calls as JSON, or None if the body is not a reply."""
     try:
-        message = said["choices"][0]["message"]
+        message = body["choices"][0]["message"]
         content, calls = message.get("content"), message.get("tool_calls")
     except (KeyError, IndexError, TypeError, AttributeError):
         return None
