@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from data_synthesis.classes import class_words
-from data_synthesis.grammar.known import is_place, tells_apart
+from data_synthesis.grammar.concept_looks import is_place, tells_apart
 from data_synthesis.grammar.plan import Member
 from data_synthesis.group import ConceptPhoto, TurnPlace
 from data_synthesis.wording import whole_words

@@ -8,7 +8,7 @@ from typing import Any
 
 from data_synthesis.classes import UNKNOWN, class_facts, kind_of, known_class
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.known import THINGS, looks_of, suits_hour
+from data_synthesis.grammar.concept_looks import THINGS, looks_of, suits_hour
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept

@@ -11,8 +11,8 @@ from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.classes import TABLE, ClassFact, class_facts
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
+from data_synthesis.grammar.concept_looks import asked_of
 from data_synthesis.grammar.facts import Happened
-from data_synthesis.grammar.known import asked_of
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import by_looks, multi_hop, photo_places, pictures, single_hop
 from data_synthesis.grammar.visual_retrieval import PER_CONCEPT, PER_CONCEPT_ALONE, told_of
@@ -24,8 +24,8 @@ from data_synthesis.group import (
     GeneratedQuestion,
     TurnPlace,
 )
+from data_synthesis.group_view import GroupView
 from data_synthesis.retrieval_questions import Sessions, retrieval_questions
-from data_synthesis.seen import Sight
 from data_synthesis.wording import answer_given_away, words_of
 
 COUNTS = {6: 4, 7: 6, 8: 2, 9: 8}
@@ -51,7 +51,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     request, chosen = script.plan.request, list[GeneratedQuestion]()
     if retrieval_only:
         return tuple(retrieval_questions(request, sessions, partial(told_of, script), per_concept=PER_CONCEPT_ALONE))
-    keeps = keeps_the_rules(Sight(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
+    keeps = keeps_the_rules(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
     for category, candidates in (
         (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
         (TEMPORAL, _temporal(script)),

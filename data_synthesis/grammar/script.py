@@ -6,11 +6,11 @@ from datetime import timedelta
 from itertools import pairwise
 
 from data_synthesis.classes import UNKNOWN
-from data_synthesis.grammar.dates_said import day_before
+from data_synthesis.grammar.concept_looks import THINGS, odd_hour, seasonal, secret_words, suits_hour
 from data_synthesis.grammar.facts import Happened, Line, Shown, Told
-from data_synthesis.grammar.known import THINGS, odd_hour, seasonal, secret_words, suits_hour
 from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, chat_for, load
 from data_synthesis.grammar.speech import Template
+from data_synthesis.grammar.spoken_dates import day_before
 from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of
 from data_synthesis.grammar.words import data, fill, written_out
 from data_synthesis.wording import holds, whole_words

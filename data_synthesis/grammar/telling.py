@@ -6,11 +6,11 @@ from typing import Any
 
 from data_synthesis.classes import class_words
 from data_synthesis.grammar.cast import Person, things, with_article
-from data_synthesis.grammar.dates_said import expression_for
+from data_synthesis.grammar.concept_looks import THINGS, suits_hour
 from data_synthesis.grammar.facts import Facts, Line
-from data_synthesis.grammar.known import THINGS, suits_hour
 from data_synthesis.grammar.plan import Member, Passage, Plan
 from data_synthesis.grammar.speech import Template, lowered
+from data_synthesis.grammar.spoken_dates import expression_for
 from data_synthesis.grammar.words import Said, data, written_out
 from data_synthesis.wording import whole_words
 

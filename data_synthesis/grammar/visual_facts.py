@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from data_synthesis.dates import written
-from data_synthesis.grammar.facts import Shown, Told
-from data_synthesis.grammar.known import (
+from data_synthesis.grammar.concept_looks import (
     asked_of,
     attribute_question,
     easily_seen,
@@ -15,8 +14,8 @@ from data_synthesis.grammar.known import (
     pictured,
     shared_surroundings,
     short_places,
-    visible_in,
 )
+from data_synthesis.grammar.facts import Shown, Told
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
 from data_synthesis.group import TurnPlace
@@ -62,7 +61,7 @@ def attributes(
     for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
         if not easily_seen(attribute):
             continue
-        seen = [one for one in own if visible_in(attribute, one.photo)]
+        seen = [one for one in own if attribute.visible_on(one.photo)]
         if seen:
             text = script.plan.speech[member.owner].variant(attribute_question(attribute))
             yield (
