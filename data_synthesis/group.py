@@ -13,7 +13,8 @@ from m2a.types.errors import UserError
 # Categories of questions, with LoCoMo's numbers
 MULTI_HOP, TEMPORAL, OPEN_DOMAIN, SINGLE_HOP, VISUAL_RETRIEVAL = VISUAL_CATEGORIES
 QUESTION_RATIO: dict[int, int] = {MULTI_HOP: 2, TEMPORAL: 3, OPEN_DOMAIN: 1, SINGLE_HOP: 4}
-LEAST_DELIVERED = 0.9  # of the questions that were asked for
+QUESTION_COUNTS = {category: 2 * share for category, share in QUESTION_RATIO.items()}  # 20 for a group
+LEAST_DELIVERED = 0.9  # of these
 CONCEPTS_PER_GROUP = (3, 4)
 PHOTOS_PER_CONCEPT = (2, 3)
 SESSIONS_PER_GROUP: Sequence[int] = (5, 6)

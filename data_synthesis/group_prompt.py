@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import Template
@@ -18,7 +18,7 @@ from data_synthesis.dates import EXPRESSIONS, WEEKDAYS, written
 from data_synthesis.group import (
     MULTI_HOP,
     OPEN_DOMAIN,
-    QUESTION_RATIO,
+    QUESTION_COUNTS,
     SINGLE_HOP,
     TEMPORAL,
     TURNS_PER_SESSION,
@@ -35,7 +35,7 @@ _FOLDER = Path(__file__).parent / "prompts"
 _FILES = {file.name: file.read_text(encoding="utf-8") for file in sorted(_FOLDER.iterdir()) if file.is_file()}
 VERSION = hashlib.sha256(json.dumps([_FILES, EXPRESSIONS]).encode()).hexdigest()[:12]
 
-QUESTIONS = 20
+QUESTIONS = sum(QUESTION_COUNTS.values())
 _KINDS = {MULTI_HOP: "several steps", TEMPORAL: "time", OPEN_DOMAIN: "knowledge", SINGLE_HOP: "one step"}
 _MOST_FAULTS = 40
 LONGEST_ANSWER = 60_000  # characters; a longer answer is not shown to the model again
@@ -80,7 +80,7 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
         f"- session {number}: {WEEKDAYS[time.weekday()]}, {written(time.date())}, {time:%H:%M}; about {length} messages"
         for number, (time, length) in enumerate(sessions, start=1)
     ]
-    shares = [f"{count} of category {category} ({_KINDS[category]})" for category, count in question_counts().items()]
+    shares = [f"{count} of category {category} ({_KINDS[category]})" for category, count in QUESTION_COUNTS.items()]
     words = _fill(
         "group.md",
         speaker_a=request.speakers[0],
@@ -148,12 +148,6 @@ def _schema(request: GroupRequest) -> dict[str, Any]:
     turn["speaker"]["enum"] = list(request.speakers)
     turn["photos"]["items"]["enum"] = list(photo_ids(request))
     return schema
-
-
-def question_counts() -> Mapping[int, int]:
-    """The number of questions to ask for in each category."""
-    multiple = QUESTIONS // sum(QUESTION_RATIO.values())
-    return {category: share * multiple for category, share in QUESTION_RATIO.items()}
 
 
 _SCHEMA: dict[str, Any] = json.loads(_FILES["answer.schema.json"])

@@ -258,7 +258,7 @@ def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concept
     good = ("--locomo", locomo, "--concepts", concepts, "--out", tmp_path / "out")
     cases: list[tuple[tuple[object, ...], str]] = [
         ((), "Missing: --locomo, --concepts, --out"),
-        (("--locomo", tmp_path / "no.json", *good[2:]), "is not there"),
+        (("--locomo", tmp_path / "no.json", *good[2:]), "does not exist"),
         (("--locomo", broken, *good[2:]), "is not JSON"),
         (("--locomo", narrow, *good[2:]), "needs one each; leave the conversation out."),
         ((*good[:2], "--concepts", tmp_path / "nowhere", *good[4:]), "is not a folder"),

@@ -218,7 +218,7 @@ def test_folders_and_links_in_place_of_files(copied: MergedFolder) -> None:
 def test_an_empty_folder_has_faults_and_a_missing_one_is_refused(tmp_path: Path, good: Path) -> None:
     report = validate(tmp_path, None)
     assert {fault.place for fault in report.faults} == {*FILES, "README.md"}, str(report)
-    with pytest.raises(SynthesisError, match="is no folder"):
+    with pytest.raises(SynthesisError, match="is not a folder"):
         validate(tmp_path / "nowhere", None)
     with pytest.raises(BenchmarkError):
         validate(good / "out", tmp_path / "nowhere.json")
