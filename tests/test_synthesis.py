@@ -348,7 +348,7 @@ def test_the_assistants_command_hands_over_to_it(tmp_path: Path) -> None:
     from m2a.cli import app as assistant
 
     result = CliRunner().invoke(assistant, ["synthesize", "--validate", str(tmp_path / "nowhere")])
-    assert result.exit_code == 2 and "nowhere is no folder" in result.stderr
+    assert result.exit_code == 2 and "nowhere is not a folder" in result.stderr
 
 
 class Terminal(StringIO):
