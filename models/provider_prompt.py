@@ -108,12 +108,12 @@ def _said(parts: Sequence[object]) -> "list[ModelResponsePart]":
     from pydantic_ai.messages import TextPart, ToolCallPart
 
     words = [part for part in parts if isinstance(part, str)]
-    said: list[ModelResponsePart] = [TextPart("\n\n".join(words))] if words else []
+    answer_parts: list[ModelResponsePart] = [TextPart("\n\n".join(words))] if words else []
     for part in parts:
         if isinstance(part, CallPart):
             written = json.dumps(part.arguments, ensure_ascii=False)
-            said.append(ToolCallPart(part.name, written, tool_call_id=part.call_id))
-    return said
+            answer_parts.append(ToolCallPart(part.name, written, tool_call_id=part.call_id))
+    return answer_parts
 
 
 def _results(parts: Sequence[object]) -> "list[ModelRequestPart]":

@@ -1,4 +1,4 @@
-"""The acts of forgetting that can still be undone or erased. Of their words nothing is told."""
+"""The acts of forgetting that can still be undone or erased, without their words."""
 
 import json
 from collections.abc import Collection, Mapping
