@@ -26,14 +26,12 @@ from data_synthesis.group import (
 from data_synthesis.group_view import GroupView, in_words
 from data_synthesis.premises import Faults, premise_faults
 from data_synthesis.wording import (
+    FORBIDDEN,
     answer_given_away,
     bracketed_names,
     content_of,
     holds,
-    leftovers,
-    notes,
     options_of,
-    placeholders,
     sentences,
     words_of,
 )
@@ -193,12 +191,8 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
         for name in bracketed_names(text):
             if name not in names:
                 yield "names", f"<{name}> is no concept of this group; its concepts are {', '.join(sorted(names))}."
-        for placeholder in placeholders(text):
-            yield "names", f"{placeholder!r} is a placeholder that was not filled in."
-        for note in notes(text):
-            yield "names", f"{note!r} is a note about a file, which nobody who talks or answers can know."
-        for leftover in leftovers(text):
-            yield "names", f"{leftover!r} is nothing that people type who talk to each other."
+        for pattern, reason in FORBIDDEN:
+            yield from (("names", f"{match[0]!r} {reason}") for match in pattern.finditer(text))
         if half := re.search("[\ud800-\udfff]", text):  # half a surrogate pair: a model's JSON may hold one
             yield "schema", f"there is a character that no file can hold: {half[0]!a}."
 

@@ -20,19 +20,15 @@ from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentence
 
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
 _NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
-_COLOUR_WORDS = content_of(f"{_WORDS['colours']} {_WORDS['materials']}")
-
-
-def _any_of(*names: str) -> str:
-    """A pattern for any of the words in these lists."""
-    return "|".join(word for name in names for word in _WORDS[name].split())
-
-
-_COLOURS, _KIN, _HAPPENED = _any_of("colours", "materials"), _any_of("kin"), f"(?:{_any_of('happened')})"
-# What people do with a thing that is not theirs: they see it, feel something about it and speak of it.
-_OUTSIDE = re.compile(rf"(?:{_any_of('done by outsiders')})\w*", re.I)
+_COLOUR_WORDS = content_of(_WORDS["colours and materials"])
+# "Done by others" is what people do with a thing that is not theirs: they see it, feel something about it and speak of it.
+_COLOURS, _KIN, _HAPPENED, _BY_OTHERS = (
+    "|".join(_WORDS[name].split()) for name in ("colours and materials", "kin", "happened", "done by others")
+)
+_BY_OTHERS_ONLY = re.compile(rf"(?:{_BY_OTHERS})\w*", re.I)
 _SEASONS = [(re.compile(rf"\b(?:{season['words']})", re.I), season["months"]) for season in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
+_HAPPENED = rf"(?:{_HAPPENED})"
 _WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
@@ -143,7 +139,7 @@ def _owners(place: TurnPlace, view: GroupView) -> Iterator[str]:
         stays = re.search(
             rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b", turn.text
         )
-        if turn.speaker not in showing and (stays or (acts and not _OUTSIDE.fullmatch(acts[1]))):
+        if turn.speaker not in showing and (stays or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1]))):
             yield f"{turn.speaker} calls {concept.name} their own, but {min(showing)} shows it."
 
 

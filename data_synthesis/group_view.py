@@ -101,13 +101,7 @@ class GroupView:
     @cached_property
     def visible_words(self) -> frozenset[str]:
         """The words for visible things, as far as they are stated of a photo of the dialogue."""
-        facts = (
-            fact
-            for concept in self.all_concepts
-            for photo in (*concept.photos, *concept.unseen)
-            for fact in facts_of(concept, photo)
-        )
-        return frozenset().union(*(fact.words for fact in facts)) - POSES
+        return frozenset().union(*map(self.stated_words, self.all_concepts)) - POSES
 
     @cached_property
     def sentences_elsewhere(self) -> frozenset[str]:
@@ -197,7 +191,7 @@ class GroupView:
         for place in self.evidence_of(question):
             yield from ((*self.owners[path], place) for path in self.turns[place].photos if path in self.owners)
 
-    def evidence_says_answer(self, question: GeneratedQuestion) -> bool:
+    def evidence_answers(self, question: GeneratedQuestion) -> bool:
         """Whether the texts of its evidence hold the words of the answer."""
         return content_of(question.answer) <= frozenset().union(*map(self.words_at, self.evidence_of(question)))
 
@@ -247,7 +241,7 @@ class GroupView:
             words & class_words and self.turn_saying(class_words, concept)
         ):
             yield look, [content_of(look) & words - class_words]
-        if not facts_of(concept, photo) and question.derivation is None and not self.evidence_says_answer(question):
+        if not facts_of(concept, photo) and question.derivation is None and not self.evidence_answers(question):
             yield question.answer, [content_of(question.answer)]
 
     def answering_facts(self, question: GeneratedQuestion) -> list[AnsweringFact]:

@@ -73,7 +73,7 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
         yield "its 'settings', or its list of 'groups', are not of the form that a run writes."
         return
     made = {
-        f"group {group['number']} of {sample['sample_id']}": _drawn(group, group["generator"], _stems)
+        f"group {group['number']} of {sample['sample_id']}": _drawn(group, group["generator"], _hashes)
         for sample in merged.samples.values()
         for group in sample["groups"]
     }
@@ -90,5 +90,5 @@ def _drawn(group: Mapping[str, Any], generator: Any, hashes: Callable[[Any], Ite
     return {"after": group["after"], "times": group["times"], "generator": generator, "concepts": concepts}
 
 
-def _stems(photos: Iterable[str]) -> Iterator[str]:
+def _hashes(photos: Iterable[str]) -> Iterator[str]:
     return (Path(photo).stem for photo in photos)

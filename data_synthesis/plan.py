@@ -15,7 +15,7 @@ from data_synthesis.interpolation import host_sessions
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import ConceptSource, read_concepts
 from data_synthesis.voices import voices_of
-from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, session_numbers
+from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, turns_of
 from m2a.benchmarks.photos import is_decodable
 
 OFFLINE = "offline"
@@ -110,13 +110,12 @@ def _check_speakers(sample: Sample, place: str) -> None:
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
     if speakers[0] == speakers[1]:
         raise SynthesisError(f"{place}: speaker_a and speaker_b are both {speakers[0]!r}; they must be two people.")
-    for number in session_numbers(conversation):
-        for turn in conversation[f"session_{number}"]:
-            if turn["speaker"] not in speakers:
-                raise SynthesisError(
-                    f"{place}: {turn['dia_id']} is said by {turn['speaker']!r}, who is neither {speakers[0]!r} nor "
-                    f"{speakers[1]!r}; correct the name."
-                )
+    for turn in turns_of(conversation):
+        if turn["speaker"] not in speakers:
+            raise SynthesisError(
+                f"{place}: {turn['dia_id']} is said by {turn['speaker']!r}, who is neither {speakers[0]!r} nor "
+                f"{speakers[1]!r}; correct the name."
+            )
 
 
 def _check_order(sample: Sample, place: str) -> None:
@@ -159,9 +158,7 @@ def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> 
     conversation = sample["conversation"]
     placements = place_groups(host_sessions(sample), groups, seed=seed, dialogue_id=dialogue_id)
     chosen = _without_shown_copies(choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id))
-    texts_elsewhere = tuple(
-        str(turn["text"]) for number in session_numbers(conversation) for turn in conversation[f"session_{number}"]
-    )
+    texts_elsewhere = tuple(str(turn["text"]) for turn in turns_of(conversation))
     return tuple(
         GroupRequest(
             dialogue_id=dialogue_id,

@@ -71,7 +71,7 @@ def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:
 
 def _unanswered(question: GeneratedQuestion, view: GroupView) -> Faults:
     answered = question.derivation or question.category == OPEN_DOMAIN or view.answering_facts(question)
-    if not answered and not view.evidence_says_answer(question):
+    if not answered and not view.evidence_answers(question):
         yield "truth", f"neither what is stated of its photos nor its evidence says {question.answer!r}."
 
 
@@ -97,7 +97,7 @@ def _needless(question: GeneratedQuestion, view: GroupView) -> Faults:
 
 def _own_photo(question: GeneratedQuestion, view: GroupView) -> Faults:
     """The photo that comes with the question may answer it, or the question says whom it shows or asks for another's name."""
-    if question.derivation is None and not view.evidence_says_answer(question):
+    if question.derivation is None and not view.evidence_answers(question):
         yield "answer", f"its evidence does not say {question.answer!r}, so that its photo alone might tell."
     words = content_of(question.text)
     unseen = ((concept, photo) for concept in view.concepts for photo in concept.unseen)
@@ -322,11 +322,8 @@ def _evidence(question: GeneratedQuestion, view: GroupView) -> Faults:
     events = {event.place for event in question.derivation.events} if question.derivation else set()
     asked_words = (words | content_of(question.answer)) - content_of(" ".join(view.request.speakers)) - _ASKING
     meant, photos = view.concepts_in(question.text), {detail.photo for detail in details}
-    quoted = {
-        path
-        for path, (concept, photo) in view.owners.items()
-        if concept in meant and view.quoted_words(words, concept, photo)
-    }
+    owners = [owner for owner in view.owners.values() if owner[0] in meant]
+    quoted = {photo.path for concept, photo in owners if view.quoted_words(words, concept, photo)}
     quoted = quoted if question.category == SINGLE_HOP and len(quoted) == 1 else set()
     meant += [one for one in view.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
     meant += [one for one, photo, _ in view.evidence_photos(question) if view.quoted_look(words, one, photo)]

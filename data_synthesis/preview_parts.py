@@ -9,7 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 from data_synthesis.dates import written
-from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, evidence_references, session_numbers
+from m2a.benchmarks.locomo import (
+    CATEGORY_NAMES,
+    VISUAL_CATEGORIES,
+    Sample,
+    evidence_references,
+    session_numbers,
+    turns_of,
+)
 
 Markup = str
 """HTML whose texts are escaped."""
@@ -76,7 +83,7 @@ class _View:
         self.key = key
         self.sample = sample
         self.sizes = sizes
-        self.turns: dict[str, Mapping[str, Any]] = {turn["dia_id"]: turn for turn in _turns(sample)}
+        self.turns: dict[str, Mapping[str, Any]] = {turn["dia_id"]: turn for turn in turns_of(sample["conversation"])}
         self.evidence = [evidence_references(question.get("evidence") or (), self.turns) for question in sample["qa"]]
         self.questions: defaultdict[str, list[int]] = defaultdict(list)
         for number, (references, _) in enumerate(self.evidence, start=1):
@@ -242,14 +249,8 @@ def _address(path: str) -> str:
     return quote(path.lstrip("/"))
 
 
-def _turns(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    conversation = sample["conversation"]
-    for session in session_numbers(conversation):
-        yield from conversation[f"session_{session}"]
-
-
 def _photo_paths(sample: Mapping[str, Any]) -> Iterator[str]:
-    for turn in _turns(sample):
+    for turn in turns_of(sample["conversation"]):
         yield from turn.get("photos", ())
     for group in sample.get("groups", ()):
         for concept in group["concepts"]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, session_numbers
+from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, session_numbers, turns_of
 
 
 def statistics_of(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -57,13 +57,7 @@ def _of_one(sample: Sample) -> dict[str, Any]:
 
 
 def _photos(sample: Sample) -> list[str]:
-    conversation = sample["conversation"]
-    return [
-        photo
-        for number in session_numbers(conversation)
-        for turn in conversation[f"session_{number}"]
-        for photo in turn.get("photos", ())
-    ]
+    return [photo for turn in turns_of(sample["conversation"]) for photo in turn.get("photos", ())]
 
 
 def _words(turns: Sequence[dict[str, Any]]) -> int:

@@ -25,7 +25,7 @@ from data_synthesis.merged_sample import UnwovenSample, take_apart
 from data_synthesis.merged_source import source_faults
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
-from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, session_numbers
+from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, turns_of
 
 __all__ = ["Fault", "Report", "validate"]
 
@@ -120,9 +120,7 @@ def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
 
 
 def _questions_with_text(sample: UnwovenSample) -> list[AskedQuestion]:
-    conversation = sample.merged["conversation"]
-    turns = [turn for number in session_numbers(conversation) for turn in conversation[f"session_{number}"]]
-    text = [(turn["speaker"], turn["text"]) for turn in turns]
+    text = [(turn["speaker"], turn["text"]) for turn in turns_of(sample.merged["conversation"])]
     return [
         AskedQuestion(CATEGORY_NAMES[question.category], question.text, (question.answer, *question.accepted), text)
         for _, _, question in sample.questions()

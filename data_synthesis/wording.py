@@ -10,17 +10,23 @@ LONG_SENTENCE = 7  # words: from this length on, the same sentence in another gr
 
 QUOTED = re.compile(r"(?<!\w)['‘\"“]([^'‘’\"“”]{2,40})['’\"”](?!\w)")  # a name or a saying
 _BRACKETED = re.compile(r"<\s*([^<>\n]*[^\W\d_][^<>\n]*?)\s*>")
-_PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(
     r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b"
 )
 _NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[0-9]{1,3}\b", re.IGNORECASE)
-# Phrases of a language model about its own writing, and traces of a wrong encoding
+# Phrases of a language model about its own writing, stage directions, and broken or mixed letters
 _LEFTOVER = re.compile(
     r"\bas an AI\b|\blanguage model\b"
     r"|\bhere(?:'s| is) (?:\w+(?:'s)? ){0,3}(?:message|reply|turn|session|dialogue)\b[^.!?\n]{0,30}:"
     r"|(?<!\w)\*\w+ [^*\n]+\*(?!\w)|\b[\w-]+\.(?:jpe?g|png|webp)\b|Ã[\x80-\xbf]|â€|\ufffd"
     r"|\w*(?:[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z])\w*",
     re.IGNORECASE,
+)
+# What no turn, question or answer may hold, and why
+FORBIDDEN = (
+    (PLACEHOLDER, "is a placeholder that was not filled in."),
+    (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
+    (_LEFTOVER, "is nothing that people type who talk to each other."),
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 _NAME = re.compile(r"(?<=[a-z,;] )['\"‘“]?([A-Z][a-z]+)\b")
@@ -63,21 +69,6 @@ def _stem(word: str) -> str:
 def bracketed_names(text: str) -> list[str]:
     """The names that a text puts in angle brackets, as written. Placeholders and "<3" are not names."""
     return [name for name in _BRACKETED.findall(text) if name.lower().strip(" /") != "sks"]
-
-
-def placeholders(text: str) -> list[str]:
-    """The placeholders that were not filled in: <sks>, {name}, [NAME], TODO."""
-    return [match[0] for match in _PLACEHOLDER.finditer(text)]
-
-
-def notes(text: str) -> list[str]:
-    """Remarks about photo files ("visible in 03"), whose names nobody in a dialogue knows."""
-    return [match[0] for match in _NOTE.finditer(text)]
-
-
-def leftovers(text: str) -> list[str]:
-    """Text that nobody types in a chat: a language model about itself, stage directions, broken or mixed letters."""
-    return [match[0] for match in _LEFTOVER.finditer(text)]
 
 
 def sentences_of(text: str) -> list[str]:

@@ -58,11 +58,8 @@ class Cast:
             for woman, key in ((True, "women"), (False, "men"))
         }
         self._drawn, self._decks = drawn, decks
-        self.helpers = [[self._person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
+        self.helpers = [[self.new_person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
         self._turn = [0, 0]
-
-    def giver(self, speaker: int) -> Person:
-        return self._person(speaker)
 
     def helper(self, speaker: int) -> Person:
         """The next of a speaker's few helpers, so that the same people come up again and again."""
@@ -70,7 +67,7 @@ class Cast:
         helpers = self.helpers[speaker]
         return helpers[self._turn[speaker] % len(helpers)]
 
-    def _person(self, speaker: int) -> Person:
+    def new_person(self, speaker: int) -> Person:
         woman = self._drawn.random() < 0.5
         relations: Sequence[str] = data("text/cast.json")["relations"]
         relation = self._decks.chance(f"relations of {speaker}", relations)

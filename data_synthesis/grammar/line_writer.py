@@ -74,7 +74,9 @@ class LineWriter:
             lines, before = [], set(self._introduced)
             for text in template:
                 mine_speaks = text[0] == "O"
-                people = self._people(mine, friend, mine_speaks)
+                people: dict[str, str] = {}
+                for key, person, by_owner in (("1", mine, mine_speaks), ("f1", friend, not mine_speaks)):
+                    people |= person.slots(key, by_owner=by_owner, introduced=person.name in self._introduced)
                 lines.append(self._line(owner if mine_speaks else 1 - owner, text[2:], {**slots, **people}))
                 named = whole_words(lines[-1].text)
                 self._introduced.update(one.name for one in (mine, friend) if one.name.lower() in named)
@@ -99,13 +101,6 @@ class LineWriter:
             return False
         return owner is None or (template[0][0] == "O") == (owner == self._first)
 
-    def _people(self, helper: Person, friend: Person, mine_speaks: bool) -> dict[str, str]:
-        """The slots of two people for a line."""
-        slots: dict[str, str] = {}
-        for key, person, by_owner in (("1", helper, mine_speaks), ("f1", friend, not mine_speaks)):
-            slots |= person.slots(key, by_owner=by_owner, introduced=person.name in self._introduced)
-        return slots
-
     def _called(self, member: Member, *, own_name: bool = False) -> str:
         if not own_name and member.name in self.facts.nicknames and self.plan.drawn.random() < 0.3:
             return member.nickname
@@ -116,16 +111,14 @@ class LineWriter:
         giver, other = member.giver, member.not_giver
         named = other if wrong else giver
         he, his, him = named.pronouns
-        return {
-            **{
-                "giver": named.name,
-                "giver_kin": named.introduction,
-                "giver_he": he,
-                "giver_his": his,
-                "giver_him": him,
-            },
-            **{"wrong": other.name, "job": giver.job, "a_job": with_article(giver.job)},
+        slots = {
+            "giver": named.name,
+            "giver_kin": named.introduction,
+            "giver_he": he,
+            "giver_his": his,
+            "giver_him": him,
         }
+        return slots | {"wrong": other.name, "job": giver.job, "a_job": with_article(giver.job)}
 
     def _date_before(self, passage: Passage) -> date | None:
         """The date of the session before that of the passage."""

@@ -122,7 +122,7 @@ def _members(request: GroupRequest, drawn: random.Random, decks: Decks, cast: Ca
         elif kind in ("person", UNKNOWN):
             pronouns = ("", "")
         owner = place % 2
-        members.append(Member(concept, owner, kind, pronouns, cast.giver(owner), cast.giver(owner)))
+        members.append(Member(concept, owner, kind, pronouns, cast.new_person(owner), cast.new_person(owner)))
     with_facts = [member for member in members if class_facts(member.concept)]
     with_facts.sort(key=lambda member: (not member.concept.live, known_class(member.concept) == "toy"))
     for member in with_facts[:2]:

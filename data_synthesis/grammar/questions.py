@@ -164,14 +164,14 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         owner, name, place = speakers[shown.member.owner], shown.member.name, shown.line.at
         if picture.which:
             text = f"When did {owner} {picture.which}share a picture of {picture.words}?"
-            yield _dated("shared, by looks", name, text, place, shown.day, evidence=picture.places)
+            yield _dated("shared, by looks", name, text, shown.day, DatedEvent(place), picture.places)
             continue
-        yield _dated("shared", name, f"When did {owner} share {picture.phrase}?", place, shown.day)
+        yield _dated("shared", name, f"When did {owner} share {picture.phrase}?", shown.day, DatedEvent(place))
         if shown.expression:
             verb = f"did {owner} come across" if shown.found else "was"
             text = f"When {verb} {picture.phrase}{'' if shown.found else ' taken'}?"
             day = resolve(shown.expression, shown.day)
-            yield _dated("taken", name, text, place, day, shown.expression)
+            yield _dated("taken", name, text, day, DatedEvent(place, shown.expression))
     for event in script.facts.events:
         yield from _events(script, event)
     quoted = [(picture.shown, picture) for picture in all_pictures if not picture.which]
@@ -198,27 +198,15 @@ def _events(script: Script, event: Event) -> Iterator[Candidate]:
     for look in by_looks(script, event.member):
         text = asked_of(event.ask, look).format(owner=owner, it="it", its="its")
         places = {*photo_places(script, event.member), *(line.at for line in event.earlier), event.line.at}
-        evidence = tuple(sorted(places))
-        yield _dated(form, event.member.name, text, event.line.at, day, event.expression, evidence)
+        dated = DatedEvent(event.line.at, event.expression)
+        yield _dated(form, event.member.name, text, day, dated, tuple(sorted(places)))
 
 
 def _dated(
-    form: str,
-    about: str,
-    text: str,
-    place: TurnPlace,
-    day: date,
-    expression: str = "",
-    evidence: tuple[TurnPlace, ...] = (),
+    form: str, about: str, text: str, day: date, event: DatedEvent, evidence: tuple[TurnPlace, ...] = ()
 ) -> Candidate:
-    derivation = Derivation(DatedEvent(place, expression))
-    return Candidate(
-        form,
-        about,
-        GeneratedQuestion(
-            *(TEMPORAL, text, written(day), evidence or (place,), accepted_forms(day)), derivation=derivation
-        ),
-    )
+    answers = (written(day), evidence or (event.place,), accepted_forms(day))
+    return Candidate(form, about, GeneratedQuestion(TEMPORAL, text, *answers, derivation=Derivation(event)))
 
 
 # Open domain
