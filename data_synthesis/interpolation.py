@@ -44,7 +44,7 @@ _NUMBERED = re.compile(r"(events_)?session_(\d+)(\w*)")
 
 
 @dataclass(frozen=True, slots=True)
-class MadeGroup:
+class WovenGroup:
     """A group to be woven in. `generator` is the source of its questions, `set_source` that of the concept set's own."""
 
     request: GroupRequest
@@ -64,7 +64,7 @@ def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
 
 
 def weave(
-    sample: Sample, made: Sequence[MadeGroup], photo_name: Callable[[Path], str]
+    sample: Sample, made: Sequence[WovenGroup], photo_name: Callable[[Path], str]
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
     """The merged sample, and its map from old session numbers and turn ids to new ones.
 
@@ -82,8 +82,8 @@ def weave(
     }
     keyed: dict[str, Any] = {remap.key(key): value for key, value in conversation.items() if _NUMBERED.fullmatch(key)}
     keyed |= {f"session_{new_numbers[number]}": turns for number, turns in sessions.items()}
-    for one, numbers in zip(made, inserted, strict=True):
-        for number, moment, turns in zip(numbers, one.request.placement.times, one.group.sessions, strict=True):
+    for woven, numbers in zip(made, inserted, strict=True):
+        for number, moment, turns in zip(numbers, woven.request.placement.times, woven.group.sessions, strict=True):
             keyed[f"session_{number}_date_time"] = format_date_time(moment)
             keyed[f"session_{number}"] = [
                 _turn(turn.speaker, turn.text, [photo_name(photo) for photo in turn.photos], f"D{number}:{place}")
@@ -96,11 +96,11 @@ def weave(
         *(_host_question(question, sample["sample_id"], n, remap) for n, question in enumerate(sample["qa"], start=1)),
         *(
             question
-            for one, numbers in zip(made, inserted, strict=True)
-            for question in _questions(one, numbers, photo_name)
+            for woven, numbers in zip(made, inserted, strict=True)
+            for question in _questions(woven, numbers, photo_name)
         ),
     ]
-    merged["groups"] = [_group(one, numbers, photo_name) for one, numbers in zip(made, inserted, strict=True)]
+    merged["groups"] = [_group(woven, numbers, photo_name) for woven, numbers in zip(made, inserted, strict=True)]
     id_map = {
         "sessions": {str(old): new_numbers[old] for old in sorted(sessions)},
         "turns": {
@@ -112,7 +112,7 @@ def weave(
     return merged, id_map
 
 
-def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[MadeGroup]]:
+def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[WovenGroup]]:
     """The host conversation and the groups of a merged sample; photos are named as in the sample.
 
     `old_numbers` gives the host's own number of each of its sessions by the new one. References of the host come back in
@@ -149,7 +149,7 @@ def _without_additions(question: Mapping[str, Any], question_id: str, remap: "_R
     return own | {"evidence": [remap.reference(str(text)) for text in question["evidence"]]}
 
 
-def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
+def _made(sample: Sample, group: Mapping[str, Any]) -> WovenGroup:
     conversation, first = sample["conversation"], group["sessions"][0]
 
     def place(dia_id: str) -> TurnPlace:
@@ -216,25 +216,25 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
         dropped=tuple(group.get("dropped_questions", ())),
         retrieval_only=group.get("retrieval_only", False),
     )
-    return MadeGroup(request, generated, group["generator"], next(iter(sources), ""))
+    return WovenGroup(request, generated, group["generator"], next(iter(sources), ""))
 
 
 def _photo(concept: Mapping[str, Any], name: str) -> ConceptPhoto:
     return ConceptPhoto(Path(name), **concept["scenes"].get(name, {}))
 
 
-def _as_kept(made: Sequence[MadeGroup]) -> list[MadeGroup]:
+def _as_kept(made: Sequence[WovenGroup]) -> list[WovenGroup]:
     """The groups with what a merged sample keeps of their concepts, each with the concepts of the other groups."""
-    kept = [[kept_concept(concept, one.group) for concept in one.request.group.concepts] for one in made]
+    kept = [[kept_concept(concept, woven.group) for concept in woven.request.group.concepts] for woven in made]
     requests = [
         replace(
-            one.request,
-            group=replace(one.request.group, concepts=tuple(concepts)),
+            woven.request,
+            group=replace(woven.request.group, concepts=tuple(concepts)),
             elsewhere=tuple(concept for other in kept if other is not concepts for concept in other),
         )
-        for one, concepts in zip(made, kept, strict=True)
+        for woven, concepts in zip(made, kept, strict=True)
     ]
-    return [replace(one, request=request) for one, request in zip(made, requests, strict=True)]
+    return [replace(woven, request=request) for woven, request in zip(made, requests, strict=True)]
 
 
 def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
@@ -250,12 +250,12 @@ def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalCon
     return replace(concept, unseen=unseen, attributes=tuple(attributes))
 
 
-def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int], list[list[int]]]:
+def _numbers(sample: Sample, made: Sequence[WovenGroup]) -> tuple[dict[int, int], list[list[int]]]:
     """The new number of each session and date of the host, and the numbers of the sessions of each group."""
     host = host_sessions(sample)
     order: list[tuple[datetime, int, int]] = [(moment, -1, number) for number, moment in host]
-    for place, one in enumerate(made):
-        order += [(moment, place, number) for number, moment in enumerate(one.request.placement.times)]
+    for place, woven in enumerate(made):
+        order += [(moment, place, number) for number, moment in enumerate(woven.request.placement.times)]
     order.sort(key=lambda entry: entry[0])
     new: dict[int, int] = {}
     inserted: list[list[int]] = [[] for _ in made]
@@ -341,7 +341,7 @@ def _host_question(question: Mapping[str, Any], sample_id: str, number: int, rem
     }
 
 
-def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> list[dict[str, Any]]:
+def _questions(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> list[dict[str, Any]]:
     def turn_id(place: TurnPlace) -> str:
         return f"D{numbers[0] + place.session - 1}:{place.turn}"  # the sessions of a group follow one another
 
@@ -349,11 +349,11 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
         named = zip(("event", "since"), value.events, strict=False)
         return {name: {"turn": turn_id(event.place), "expression": event.expression} for name, event in named}
 
-    view = GroupView(one.group, one.request)
+    view = GroupView(woven.group, woven.request)
 
     def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
         fields: dict[str, Any] = {
-            "question_id": f"{one.request.dialogue_id}/g{one.request.group.number}/{number}",
+            "question_id": f"{woven.request.dialogue_id}/g{woven.request.group.number}/{number}",
             "question": question.text,
             "answer": question.answer,
             "accepted_answers": list(question.accepted),
@@ -361,8 +361,8 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
             "category": question.category,
             "category_name": CATEGORY_NAMES[question.category],
             "photos": [photo_name(photo) for photo in question.photos],
-            "source": one.set_source if _of_the_set(question) else one.generator,
-            "group": one.request.group.number,
+            "source": woven.set_source if _of_the_set(question) else woven.generator,
+            "group": woven.request.group.number,
             "seen": [
                 {
                     "photo": photo_name(detail.photo),
@@ -375,7 +375,7 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
         }
         return fields | ({"derivation": derivation(question.derivation)} if question.derivation else {})
 
-    return [entry(number, question) for number, question in enumerate(one.group.questions, start=1)]
+    return [entry(number, question) for number, question in enumerate(woven.group.questions, start=1)]
 
 
 def _of_the_set(question: GeneratedQuestion) -> bool:
@@ -383,15 +383,15 @@ def _of_the_set(question: GeneratedQuestion) -> bool:
     return question.category == VISUAL_RETRIEVAL and not question.photos
 
 
-def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
-    placement = one.request.placement
-    further: dict[str, Any] = {"dropped_questions": sorted(one.group.dropped)} if one.group.dropped else {}
-    further |= {"retrieval_only": True} if one.group.retrieval_only else {}
+def _group(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
+    placement = woven.request.placement
+    further: dict[str, Any] = {"dropped_questions": sorted(woven.group.dropped)} if woven.group.dropped else {}
+    further |= {"retrieval_only": True} if woven.group.retrieval_only else {}
     return {
-        "number": one.request.group.number,
-        "generator": one.generator,
+        "number": woven.request.group.number,
+        "generator": woven.generator,
         **further,
-        "concepts": [concept_entry(concept, photo_name) for concept in one.request.group.concepts],
+        "concepts": [concept_entry(concept, photo_name) for concept in woven.request.group.concepts],
         "after": placement.after,
         "start": placement.start.isoformat(),
         "end": placement.end.isoformat(),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data_synthesis.group import GeneratedQuestion, SynthesisError
-from data_synthesis.interpolation import MadeGroup
+from data_synthesis.interpolation import WovenGroup
 from data_synthesis.leakage import TEXT_LIMIT, Rate, holds_one
 from data_synthesis.merged_sample import UnwovenSample
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, Tool
@@ -57,7 +57,7 @@ async def blind_answers(samples: Sequence[UnwovenSample], model: ChatModel) -> B
 
 
 async def _reply(
-    model: ChatModel, limit: asyncio.Semaphore, group: MadeGroup | None, question: GeneratedQuestion
+    model: ChatModel, limit: asyncio.Semaphore, group: WovenGroup | None, question: GeneratedQuestion
 ) -> str:
     prompt = f"Question: {question.text}"
     if question.photos:
@@ -74,7 +74,7 @@ async def _reply(
     return str(call.arguments.get("text", ""))
 
 
-def _transcript(group: MadeGroup) -> str:
+def _transcript(group: WovenGroup) -> str:
     lines = []
     for time, session in zip(group.request.placement.times, group.group.sessions, strict=False):
         lines.append(f"[{time:%A, %d %B %Y, %H:%M}]")

@@ -14,7 +14,7 @@ from typing import Any
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import GeneratedQuestion, GroupRequest, SynthesisError, TurnPlace
 from data_synthesis.groups import choice_faults
-from data_synthesis.interpolation import MadeGroup, host_sessions, unweave, weave
+from data_synthesis.interpolation import WovenGroup, host_sessions, unweave, weave
 from data_synthesis.merged_folder import Fault, describe_difference, differences, short
 from data_synthesis.placement import session_times
 from data_synthesis.wording import words_of
@@ -31,10 +31,10 @@ class UnwovenSample:
 
     place: str
     merged: Sample
-    made: Sequence[MadeGroup] = ()
+    made: Sequence[WovenGroup] = ()
     id_map: Any = None
 
-    def questions(self) -> Iterator[tuple[str, MadeGroup, GeneratedQuestion]]:
+    def questions(self) -> Iterator[tuple[str, WovenGroup, GeneratedQuestion]]:
         """The questions of its groups, each with its place and its group."""
         for made in self.made:
             for entry, question in zip(self._entries(made), made.group.questions, strict=True):
@@ -59,7 +59,7 @@ class UnwovenSample:
                     where += f", turn {fault.place.turn} ({turn_name(fault.place)})" * (fault.place.turn > 0)
                 yield Fault(f"{self.place}, {where}", fault.rule, fault.sentence)
 
-    def _entries(self, made: MadeGroup) -> list[dict[str, Any]]:
+    def _entries(self, made: WovenGroup) -> list[dict[str, Any]]:
         return [entry for entry in self.merged["qa"] if entry.get("group") == made.request.group.number]
 
 

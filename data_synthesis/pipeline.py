@@ -21,7 +21,7 @@ from data_synthesis.group import (
     Generator,
     GroupRequest,
 )
-from data_synthesis.interpolation import MadeGroup, weave
+from data_synthesis.interpolation import WovenGroup, weave
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions
@@ -120,7 +120,7 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
     samples, id_map = [], {}
     for sample, requests in zip(plan.samples, plan.requests, strict=True):
         made = [
-            MadeGroup(request, outcome.made[_key(request)], generator.name, f"{plan.source.name}-vqa")
+            WovenGroup(request, outcome.made[_key(request)], generator.name, f"{plan.source.name}-vqa")
             for request in requests
             if _key(request) in outcome.made
         ]

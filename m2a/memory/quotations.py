@@ -81,8 +81,8 @@ def spans_telling(statement: str, message: str) -> list[Span]:
     wanted, names = set(finished_words(statement)), set(finished_words(" ".join(_NAME.findall(statement))))
     telling = []
     for span in spans:
-        held = set(finished_words(message[slice(*span)]))
-        if not held & wanted <= names or 2 * len(held & wanted) >= len(held):
+        words = set(finished_words(message[slice(*span)]))
+        if not words & wanted <= names or 2 * len(words & wanted) >= len(words):
             telling.append(span)
     return telling or spans
 
