@@ -1,5 +1,5 @@
-"""Memories that are kept but used in no answer: those that the owner asked not to mention, those that have expired, and those of
-which the owner has yet to say whether to forget them.
+"""Memories that are kept but used in no answer: those that the owner asked not to mention, those that have expired, and those
+that the owner may have asked to forget and has yet to decide on.
 
 Only the owner's own page may show them.
 """
