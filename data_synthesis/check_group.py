@@ -257,17 +257,20 @@ def _retrieval_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
             yield "evidence", "it comes without a photo, and no turn of its evidence shows a photo."
         return
     if named:
-        yield "names", f"it names {named[0].name}; what a question with a photo is about, only its photo may tell."
+        yield (
+            "names",
+            f"it names {named[0].name}; a question that comes with a photo must not name what the photo shows.",
+        )
     for photo in question.photos:
         unseen = (concept for concept in view.concepts if photo in (own.path for own in concept.unseen))
         concept = next(unseen, None)
         if photo in view.shown:
-            reason = f"which {view.turn_name(view.shown[photo][0])} shows; only a photo that the dialogue never shows"
-            yield "photos", f"it comes with {photo.name}, {reason} asks memory."
+            reason = f"which {view.turn_name(view.shown[photo][0])} shows; use a photo that the dialogue never shows."
+            yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
-            yield "photos", f"its photo {photo.name} is no unseen photo of a concept of the group."
+            yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
         elif not evidence_photos & {own.path for own in concept.photos}:
-            yield "evidence", f"no turn of its evidence shows {concept.name}, of whom its photo is."
+            yield "evidence", f"no turn of its evidence shows {concept.name}, whom its photo shows."
 
 
 def _derivation_faults(question: GeneratedQuestion, view: GroupView) -> Iterator[str]:
@@ -285,13 +288,13 @@ def _derivation_faults(question: GeneratedQuestion, view: GroupView) -> Iterator
             yield f"{name} does not say {event.expression!r}."
             return
         if event.place not in question.evidence:
-            yield f"its date follows from {name}, not in its evidence."
+            yield f"its date follows from {name}, which is not in its evidence."
         asks_of_saying = _SAYING.search(question.text)
         if event.expression and event.place in shown and asks_of_saying and not question.photos:
             yield f"what is shared in {name} is shared on its own day, not {event.expression!r}."
         past = {expression: day for expression, day in view.dates_in(event.place) if day <= said_on and expression}
         if not event.expression and past and said_on not in past.values() and not asks_of_saying:
-            yield f"{name} says {next(iter(past))!r}; of its own day is only what is said or shown in it."
+            yield f"{name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
         try:
             days.append(resolve(event.expression, said_on))
         except ValueError as error:

@@ -112,7 +112,7 @@ def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
         yield f"{turn.speaker} speaks to {turn.speaker}."
     for name in _GREETS.findall(turn.text):
         if name not in view.name_words | {"There"} and not any(other[:3] == name[:3] for other in others):
-            yield f"it speaks to {name}, who is not there."
+            yield f"it addresses {name}, who is not part of the conversation."
     before = view.turn_before(place)
     spoken_of = names_of(before.text) - view.name_words if before else set()
     for name in sorted({*_REGARDS.findall(turn.text)} - view.name_words - spoken_of) if spoken_of else ():
@@ -215,7 +215,7 @@ def _corrections(place: TurnPlace, view: GroupView) -> Iterator[str]:
         if old == new:
             yield f"it takes back the day that {view.turn_name(at)} tells, and tells the same day."
         elif old and (then := view.date_of(at)) and old <= then < new:
-            yield f"{view.turn_name(at)} tells as past what was on {written(new)} by this."
+            yield f"{view.turn_name(at)} tells as past what was on {written(new)}, according to this turn."
 
 
 # What photos show
@@ -314,7 +314,7 @@ def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
             word = match[1].lower()
             claimed = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
             if claimed > count or (concept in shown and word in ORDINALS and claimed < count):
-                yield f"it speaks of {word!r} of the pictures of {concept.name}, of which {count} were shown."
+                yield f"it counts {word!r} pictures of {concept.name}, and {count} were shown."
         dated = re.search(rf"{_PICTURE}[^.!?]*\b{name}\b[^.!?]*?{_DATED}", turn.text, re.I) if not shown else None
         days = {day for at in showing for _, day in view.dates_in(at)}
         with suppress(ValueError):

@@ -68,7 +68,7 @@ def _file_fault(folder: Path, photo: str) -> str | None:
     file = folder / photo
     try:
         if file.is_symlink() or not file.is_file():
-            return "it is no file of its own." if file.exists() else "the file is not there."
+            return "it is not a plain file." if file.exists() else "the file is not there."
         if (right := kept_name(file)) != photo:
             return f"by its bytes its name must be {right!r}."
     except (SynthesisError, OSError, ValueError) as error:  # ValueError: a name that no file can have

@@ -253,13 +253,13 @@ def _mentions(question: GeneratedQuestion, view: GroupView) -> Faults:
     for concept in view.concepts if not question.photos else ():
         look = without_remarks(concept.short_description)
         if look and holds(text, look) and concept not in [own for own, *_ in shown]:
-            yield "truth", f"it speaks of {look!r}, which nothing in its evidence shows."
+            yield "truth", f"it mentions {look!r}, which nothing in its evidence shows."
     for concept in view.concepts_in(question.text):
         photos = (*concept.photos, *concept.unseen)
         own_words = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in photos))
         for other, photo in view.owners.values():
             if holds(text, f"{concept.name} {photo.setting}") and not content_of(photo.setting) <= own_words:
-                yield "truth", f"it speaks of {concept.name} {photo.setting!r}, where {other.name} is."
+                yield "truth", f"it mentions {concept.name} {photo.setting!r}, where {other.name} is."
 
 
 def _undone(question: GeneratedQuestion, view: GroupView) -> Faults:
@@ -305,7 +305,7 @@ def _contradicted(question: GeneratedQuestion, view: GroupView) -> Faults:
             words = content_of(sentence) - content_of(" ".join(own_names))
             alike = max(len(words & content_of(text)) for text in (*answering, question.text)) >= _ENOUGH_ALIKE
             if others and alike and not holds(sentence, answer):
-                yield "truth", f"{view.turn_name(place)} says so of {min(others)}, not of {answer}."
+                yield "truth", f"{view.turn_name(place)} says this about {min(others)}, not about {answer}."
 
 
 def _counts(text: str, unit: str) -> set[str]:
@@ -333,20 +333,20 @@ def _evidence(question: GeneratedQuestion, view: GroupView) -> Faults:
         says_answer = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
         named_near = named or view.concepts_in(before.text if before else "")
         if quoted and turn.photos and not says_answer and not quoted & {*turn.photos}:
-            yield "evidence", f"{name} does not show the photo that it asks of."
+            yield "evidence", f"{name} does not show the photo that it asks about."
         elif meant and shown and not says_answer and not any(concept in meant for concept in shown):
-            yield "evidence", f"{name} shows {shown[0].name}, whom it does not ask of."
+            yield "evidence", f"{name} shows {shown[0].name}, which it is not about."
         elif meant and named and not shown and not any(concept in meant for concept in named):
-            yield "truth", f"{name} says so of {named[0].name}, not of {meant[0].name}."
+            yield "truth", f"{name} says this about {named[0].name}, not about {meant[0].name}."
         elif not (turn.photos or says_answer or named_near or view.words_at(place) & asked_words):
-            yield "evidence", f"{name} tells nothing of what is asked."
+            yield "evidence", f"{name} says nothing about what is asked."
     if question.category != MULTI_HOP:
         return
     if len(question.evidence) < 2:
-        yield "evidence", "of several steps it names one turn; a question of category 6 needs two."
+        yield "evidence", "its evidence is one turn; a question of category 6 needs two or more."
     saying = {place for place in view.evidence_of(question) if holds(view.turns[place].text, question.answer)}
     if saying and not view.answering_facts(question) and saying <= {detail.place for detail in details}:
-        reason = f"{question.answer!r} stands only beside its photos; the turn that tells it of them is missing."
+        reason = f"{question.answer!r} is said only in the turns of its photos; the turn that says what it refers to is missing."
         yield "evidence", reason
 
 

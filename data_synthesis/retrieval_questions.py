@@ -53,14 +53,14 @@ class Remembered:
 def retrieval_questions(
     request: GroupRequest,
     sessions: Sessions,
-    told: Callable[[PersonalConcept], Iterable[Remembered]] = lambda concept: (),
+    further: Callable[[PersonalConcept], Iterable[Remembered]] = lambda concept: (),
     *,
     answered: Collection[str] = (),
     per_concept: int = 1,
 ) -> list[GeneratedQuestion]:
     """Up to `per_concept` questions for each concept with an unseen photo, and one of its concept set's own if there is any.
 
-    They ask for its name, for dates, and for what else was `told` of it. Rare forms come first, then answers that are not
+    They ask for its name, for dates, and for `further` things said about it. Rare forms come first, then answers that are not
     among those already `answered`. No question breaks a rule; all choices follow from the group's seed.
     """
     drawn = random.Random(f"{request.seed} visual retrieval")
@@ -74,7 +74,7 @@ def retrieval_questions(
         right_first ^= bool(from_set)  # alternates, so that always choosing the same option does not pay
         questions += [drawn.choice(from_set)] if from_set else []
         unseen = drawn.sample(concept.unseen, len(concept.unseen))
-        candidates = [*told(concept), *by_name(concept, view), *by_date(concept, view)] if unseen else []
+        candidates = [*further(concept), *by_name(concept, view), *by_date(concept, view)] if unseen else []
         drawn.shuffle(candidates)
         count = 0
         while candidates and count < per_concept:

@@ -26,7 +26,7 @@ _LEFTOVER = re.compile(
 FORBIDDEN = (
     (PLACEHOLDER, "is a placeholder that was not filled in."),
     (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
-    (_LEFTOVER, "is nothing that people type who talk to each other."),
+    (_LEFTOVER, "is nothing that people type in a chat."),
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 _NAME = re.compile(r"(?<=[a-z,;] )['\"‘“]?([A-Z][a-z]+)\b")

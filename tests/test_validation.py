@@ -208,7 +208,7 @@ def test_folders_and_links_in_place_of_files(copied: MergedFolder) -> None:
     for name in ("run.json", "README.md"):
         (copied.path / name).unlink()
         (copied.path / name).mkdir()
-    assert "it is no file of its own" in str(validate(copied.path, None))
+    assert "it is not a plain file" in str(validate(copied.path, None))
     shutil.rmtree(copied.path / "photos")
     (copied.path / "photos").write_text("a file")
     report = validate(copied.path, None)

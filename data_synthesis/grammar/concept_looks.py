@@ -89,7 +89,7 @@ def easily_seen(attribute: Attribute) -> bool:
     return is_there and attribute.key not in data("text/hard_to_see.json")
 
 
-def asked_of(template: str, called: str) -> str:
+def question_about(template: str, called: str) -> str:
     """The question with the name of a concept filled in; a name of several words is not put into the genitive."""
     if " " in called:
         template = re.sub(r"\{N\}'s (front pocket|\w+)", r"the \1 of {N}", template)

@@ -11,7 +11,7 @@ from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.classes import TABLE, ClassFact, class_facts
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
-from data_synthesis.grammar.concept_looks import asked_of
+from data_synthesis.grammar.concept_looks import question_about
 from data_synthesis.grammar.facts import Event
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import (
@@ -196,7 +196,7 @@ def _events(script: Script, event: Event) -> Iterator[Candidate]:
     day = resolve(event.expression, script.plan.dates[event.line.at.session - 1])
     form = "corrected" if event.earlier else "event"
     for look in by_looks(script, event.member):
-        text = asked_of(event.ask, look).format(owner=owner, it="it", its="its")
+        text = question_about(event.ask, look).format(owner=owner, it="it", its="its")
         places = {*photo_places(script, event.member), *(line.at for line in event.earlier), event.line.at}
         dated = DatedEvent(event.line.at, event.expression)
         yield _dated(form, event.member.name, text, day, dated, tuple(sorted(places)))

@@ -7,11 +7,11 @@ from itertools import combinations
 
 from data_synthesis.dates import written
 from data_synthesis.grammar.concept_looks import (
-    asked_of,
     attribute_question,
     easily_seen,
     looks_of,
     pictured,
+    question_about,
     shared_surroundings,
     short_places,
 )
@@ -64,7 +64,7 @@ def attributes(
             continue
         seen = [one for one in own if attribute.visible_on(one.photo)]
         if seen:
-            text = asked_of(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
+            text = question_about(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
             yield text, attribute.value, attribute.accepted, [one.line.at for one in seen]
 
 
@@ -168,7 +168,10 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionS
         member, owner = fact.member, speakers[fact.member.owner]
         saying = [line.at for line in fact.lines]
         for look in by_looks(script, member):
-            text, evidence = asked_of(fact.ask, look).format(owner=owner), [*photo_places(script, member), *saying]
+            text, evidence = (
+                question_about(fact.ask, look).format(owner=owner),
+                [*photo_places(script, member), *saying],
+            )
             yield f"told of a look {fact.kind}", member.name, text, fact.answer, evidence, fact.accepted
         if fact.kind == "origin":
             called = f"the one that came to {owner} through {fact.answer}"

@@ -19,7 +19,7 @@ from m2a.memory.index_schema import BM25_B, BM25_K1
 FEATURES = (
     "dense", "dense_content", "bm25_own", "bm25_near", "coverage", "coverage_near",
     "maxsim", "maxsim_near", "maxsim_before", "maxsim_after", "maxsim_weakest", "session_maxsim", "session_bm25",
-    "matched", "question", "not_asked", "month", "year", "date_near", "when_time", "when_no_time", "many_number",
+    "matched", "asked", "not_asked", "month", "year", "date_near", "when_time", "when_no_time", "many_number",
     "length", "ends_asking", "has_time", "has_number", "first_person", "after_question", "position",
 )  # fmt: skip
 TRAITS = FEATURES[-7:]
