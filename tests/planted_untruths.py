@@ -393,7 +393,7 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "a day that had not come when it was told as past": (
         say("D5:4", "+I told you the wrong day, I bought Rosso at the flea market on May 8."),
-        "D2:3 tells as past what was on 8 May 2023 by this",
+        "D2:3 tells as past what was on 8 May 2023, according to this turn",
     ),
     "what nobody said is taken back": (
         say("D5:4", "+I was wrong, it was Olga who sold me Rosso, not Norbert!"),

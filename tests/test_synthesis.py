@@ -182,7 +182,7 @@ def test_photos_alone_are_asked_about_by_visual_retrieval(tmp_path: Path, locomo
     code, said = command("--locomo", locomo, "--concepts", folder, "--out", tmp_path / "out")
     samples = samples_of(tmp_path / "out")
     if photos == 2:
-        assert code == 1 and "Give each concept 3 photos or more" in said and samples[0]["groups"] == []
+        assert code == 1 and "Give each concept at least 3 photos" in said and samples[0]["groups"] == []
         return
     assert code == 0 and "only questions of visual retrieval" in said
     asked = [question for sample in samples for question in sample["qa"] if question["category"] > 5]
