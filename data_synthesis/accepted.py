@@ -1,11 +1,12 @@
-"""Accepted answers that say too little: their words stand in replies that are not right."""
+"""Accepted answers that say too little, so that wrong replies hold them."""
 
 import re
 from collections.abc import Iterable
 
+from data_synthesis.dates import NUMBERS
 from data_synthesis.wording import content_of, holds, words_of
 
-# What people and models say when they know nothing. An accepted answer that stands in one of these makes it right.
+# Replies of people and models that do not know the answer. An accepted answer that one of these holds would make it right.
 DECLINES = (
     "No information about that.",
     "No, I do not know, and I don't remember.",
@@ -14,36 +15,31 @@ DECLINES = (
     "It was not mentioned, so the answer is unknown and not available.",
     "I cannot tell, nothing was said.",
 )
-_NUMBER = re.compile(
-    r"[\W_]*(\d[\d.,]*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|"
-    r"sixteen|seventeen|eighteen|nineteen|twenty)[\W_]*",
-    re.IGNORECASE,
-)
+_NUMBER = re.compile(rf"[\W_]*(\d[\d.,]*|zero|{'|'.join(NUMBERS)})[\W_]*", re.IGNORECASE)
 _PLURALS = ("teeth", "feet")
 
 
 def says_too_little(answer: str, question: str = "") -> bool:
-    """Whether it is a bare number, which stands in "2 weeks" as well as in "2 days", stands in a refusal to answer, or
-    says no more than how many there are of what the question names: "two eyes", if it does not ask how many."""
+    """Whether an answer is a bare number ("2" is in "2 weeks" and in "2 days"), is held by a refusal to answer, or only
+    counts something that the question names ("two eyes") without asking how many."""
     words = content_of(answer)
-    told = {word for word in words if not _NUMBER.fullmatch(word)}
-    counted = told and told != words and told <= content_of(question) and words_of(question)[:2] != ["how", "many"]
-    return bool(counted or _NUMBER.fullmatch(answer)) or any(holds(decline, answer) for decline in DECLINES)
+    nouns = {word for word in words if not _NUMBER.fullmatch(word)}
+    counts = nouns and nouns != words and nouns <= content_of(question) and words_of(question)[:2] != ["how", "many"]
+    return bool(counts or _NUMBER.fullmatch(answer)) or any(holds(decline, answer) for decline in DECLINES)
 
 
 def too_little_fault(accepted: Iterable[str], question: str) -> str | None:
-    """The first accepted answer that says too little, as a sentence; or None."""
-    found = next((one for one in accepted if words_of(one) and says_too_little(one, question)), None)
-    if found is None:
+    """A sentence about the first accepted answer that says too little, or None."""
+    answer = next((answer for answer in accepted if words_of(answer) and says_too_little(answer, question)), None)
+    if answer is None:
         return None
-    told = "is a bare number or stands in a refusal to answer"
-    if not says_too_little(found):
-        told = "only counts what the question names"
-    return f"the accepted answer {found!r} {told}; write it out or leave it out."
+    bare = says_too_little(answer)
+    reason = "is a bare number or stands in a refusal to answer" if bare else "only counts what the question names"
+    return f"the accepted answer {answer!r} {reason}; write it out or leave it out."
 
 
 def written_out(accepted: Iterable[str], noun: str) -> tuple[str, ...]:
-    """The answers, of which a bare number or "no" is given its noun ("two horns", "no collar"), or left out without one."""
+    """The answers, with the noun added to a bare number or a "no" ("two horns", "no collar"), or without it left out."""
     forms = []
     for answer in accepted:
         if not says_too_little(answer):

@@ -1,7 +1,7 @@
-"""The received answers of a paid run: each is on the disk before anything is made of it, and none is asked for twice.
+"""The answers of a paid run: each is on disk before it is used, and no stored answer is requested again.
 
-A file `<key>.json` per answer. A call leaves `<key>.asked` while it is under way; where a kill loses the answer, the
-next call with that key is counted as repeated, and the marker stays as the record of it.
+Each answer is a file `<key>.json`. During a call there is a marker, `<key>.asked`. If a kill loses the answer, the next
+call with that key counts as repeated, and the marker stays as its record.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from m2a.benchmarks.folders import write_whole
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered, raw, and the tokens as the server counted them; None where it did not."""
+    """The raw answer of a model, and the tokens that the server counted; None if it does not count them."""
 
     text: str
     input_tokens: int | None = None
@@ -27,18 +27,18 @@ class Answer:
 
 
 def answer_key(*parts: object) -> str:
-    """The key of a call: a hash over all that determines its answer (model, prompt, photos' hashes, number of the try)."""
+    """The key of a call: a hash of everything that determines its answer (model, prompt, photos' hashes, attempt)."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 class AnswerStore:
-    """The answers in a folder, which is made if need be. Answers found there count into `costs`."""
+    """The answers in a folder, which is created if it is missing. `costs` include the answers that are already there."""
 
     def __init__(self, folder: Path, costs: Costs | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.costs = costs or Costs()
         self.asked = 0
-        """Calls made by this process."""
+        """The number of calls by this process."""
         self._folder = folder
         self._first = asyncio.Lock()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -48,19 +48,19 @@ class AnswerStore:
             answer = _read(file)
             self.costs.add(answer.input_tokens, answer.output_tokens)
             marker = file.with_suffix(".asked")
-            if _times(marker) == 1:  # killed between the receipt and the removal of the marker
+            if _times(marker) == 1:  # killed after the answer was stored, before the marker was removed
                 marker.unlink()
 
     @property
     def repeated(self) -> int:
-        """Calls that were made again because a kill had lost the answer, in all processes of the run."""
+        """The number of calls that were repeated because a kill had lost the answer, in all processes of the run."""
         return sum(_times(marker) - 1 for marker in self._folder.glob("*.asked"))
 
     async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The stored answer of the key, or that of `ask`, which is durably stored before it is returned.
+        """The stored answer of the key, or that of `ask`, which is stored durably before it is returned.
 
-        Raises BudgetReached before a call that the budget does not allow, which the caller lets through, as it does
-        with what `ask` raises; then nothing is stored.
+        Raises BudgetReached before a call that the budget does not allow, and passes on what `ask` raises. In both cases
+        nothing is stored.
         """
         async with self._locks[key]:
             file = self._folder / f"{key}.json"
@@ -81,7 +81,7 @@ class AnswerStore:
             self.asked += 1
             try:
                 answer = await ask()
-            except Exception:  # it failed and was not lost; a cancelled call is lost and keeps its marker
+            except Exception:  # a failed call has no answer to lose; a cancelled one does, and keeps its marker
                 if times:
                     write_whole(marker, str(times))
                 else:
@@ -97,7 +97,7 @@ class AnswerStore:
 
 
 def _times(marker: Path) -> int:
-    """How often the call was begun; 0 where there is no marker."""
+    """The number of times that the call was begun; 0 without a marker."""
     try:
         return int(marker.read_text(encoding="ascii"))
     except FileNotFoundError:
@@ -110,4 +110,4 @@ def _read(file: Path) -> Answer:
     try:
         return Answer(**json.loads(file.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
-        raise SynthesisError(f"The received answer {file} is damaged; delete it, and it is asked for again.") from error
+        raise SynthesisError(f"The stored answer {file} is damaged; delete it, and it is requested again.") from error

@@ -1,4 +1,4 @@
-"""What is wrong with the sessions and questions of one group, in sentences that their writer can act on."""
+"""Checks of the sessions and questions of one group. Each fault is a sentence that the writer of the group can act on."""
 
 import re
 from collections import Counter
@@ -11,8 +11,10 @@ from data_synthesis.claims import claim_faults
 from data_synthesis.dates import resolve, right_answers, same_answer, stands_in
 from data_synthesis.group import (
     LEAST_DELIVERED,
+    OPEN_DOMAIN,
     QUESTION_RATIO,
     SESSIONS_PER_GROUP,
+    TEMPORAL,
     TURNS_PER_SESSION,
     VISUAL_RETRIEVAL,
     GeneratedGroup,
@@ -21,34 +23,30 @@ from data_synthesis.group import (
     GroupRequest,
     TurnPlace,
 )
-from data_synthesis.premises import premise_faults
-from data_synthesis.seen import Sight, in_words
+from data_synthesis.group_view import GroupView, in_words
+from data_synthesis.premises import Faults, premise_faults
 from data_synthesis.wording import (
+    FORBIDDEN,
     answer_given_away,
     bracketed_names,
     content_of,
     holds,
-    leftovers,
-    notes,
     options_of,
-    placeholders,
     sentences,
     words_of,
 )
 
-TEMPORAL = 7
-# What is done by writing a turn; anything else may have been done on another day, which the turn then says.
+# What is done by writing a turn happens on the day of the turn; anything else may have happened on another day.
 _SAYING = re.compile(
     r"\b(?:shar(?:e|ed|ing)|sen[dt]|show(?:ed|n)?|posted|tell|told|mention(?:ed)?|sa(?:y|id)|ask(?:ed)?|talk(?:ed)?|wr[io]te|"
     r"announced?|thank(?:ed)?|complain(?:ed)?)\b",
     re.I,
 )
-Found = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFault:
-    """A rule that a group breaks. `place` is the turn (turn 0: the whole session), `question` its number from 1."""
+    """A broken rule. `place` is the turn (turn 0: the whole session), `question` the number of the question from 1."""
 
     rule: str
     sentence: str
@@ -57,50 +55,48 @@ class GroupFault:
     subject: str = ""
 
     def __str__(self) -> str:
-        """The sentence with its place in the group, for whoever wrote the group."""
+        """The sentence with its place in the group, for the writer of the group."""
         return f"{self.subject}: {self.sentence}" if self.subject else self.sentence
 
 
 def faults_of(
-    group: GeneratedGroup,
-    request: GroupRequest,
-    turn_name: Callable[[TurnPlace], str] = in_words,
+    group: GeneratedGroup, request: GroupRequest, turn_name: Callable[[TurnPlace], str] = in_words
 ) -> list[GroupFault]:
-    """Every fault of a group; an empty list means that it may go into the benchmark. `turn_name` says how the sentences
-    name a turn."""
-    sight = Sight(group, request, turn_name)
-    faults = [GroupFault(rule, told) for rule, told in _group_faults(sight)]
+    """Every fault of a group; without one it may go into the benchmark. `turn_name` names the turns in the sentences."""
+    view = GroupView(group, request, turn_name)
+    faults = [GroupFault(*fault) for fault in _group_faults(view)]
     for number, session in enumerate(group.sessions, start=1):
         place = TurnPlace(number, 0)
-        faults += [GroupFault(*one, place, subject=f"Session {number}") for one in _session_faults(session, sight)]
-    for place in sight.turns:
-        faults += [GroupFault(*one, place, subject=in_words(place).capitalize()) for one in _turn_faults(place, sight)]
-    for place, told in claim_faults(sight):
-        faults.append(GroupFault("truth", told, place, subject=in_words(place).capitalize()))
+        faults += [GroupFault(*fault, place, subject=f"Session {number}") for fault in _session_faults(session, view)]
+    for place in view.turns:
+        subject = in_words(place).capitalize()
+        faults += [GroupFault(*fault, place, subject=subject) for fault in _turn_faults(place, view)]
+    for place, sentence in claim_faults(view):
+        faults.append(GroupFault("truth", sentence, place, subject=in_words(place).capitalize()))
     for number, question in enumerate(group.questions, start=1):
-        found = (*_question_faults(question, sight),)
-        same = (before for before, one in enumerate(group.questions[: number - 1], start=1) if _same(one, question))
+        question_faults = list(_question_faults(question, view))
+        same = (n for n, other in enumerate(group.questions[: number - 1], start=1) if _asks_the_same(other, question))
         if before := next(same, None):
-            found += (("duplicates", f"it was asked before, as question {before}."),)
+            question_faults.append(("duplicates", f"it was asked before, as question {before}."))
         subject = f"Question {number} ({question.text!r})"
-        faults += [GroupFault(*one, question=number, subject=subject) for one in found]
+        faults += [GroupFault(*fault, question=number, subject=subject) for fault in question_faults]
     return faults
 
 
-def _same(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
-    """Whether one asks what the other asks, be it with a word more."""
+def _asks_the_same(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
+    """Whether two questions ask the same, even if one of them has a word more."""
     words, others = content_of(one.text), content_of(other.text)
     alike = (words <= others or others <= words) and (one.answer, one.evidence) == (other.answer, other.evidence)
     return one.photos == other.photos and (alike or words_of(one.text) == words_of(other.text))
 
 
-def keeps_the_rules(sight: Sight) -> Callable[[GeneratedQuestion], bool]:
-    """Whether a question that might be asked of a group breaks no rule."""
-    return lambda question: next(_question_faults(question, sight), None) is None
+def keeps_the_rules(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
+    """A function that says whether a question about the group breaks no rule."""
+    return lambda question: next(_question_faults(question, view), None) is None
 
 
 def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGroup, list[GroupFault]]:
-    """The group without the questions that break a rule, which are noted, and the faults that it has even so."""
+    """The group without its faulty questions, which are recorded in its notes, and the faults that remain."""
     faults = faults_of(group, request)
     faulty = {fault.question for fault in faults if fault.question is not None}
     if not faulty:
@@ -117,48 +113,48 @@ def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGr
 
 
 def ratio_fault(group: GeneratedGroup) -> str | None:
-    """Why the categories 6 to 9 are not in the ratio 2:3:1:4, those left out among them, or None. 10 stands apart."""
+    """Why categories 6 to 9, with the dropped questions, are not in the ratio 2:3:1:4, or None. Category 10 is not counted."""
     categories = Counter(question.category for question in group.questions)
     if group.retrieval_only:
-        return "There is no question of category 10, and of others none may be." if set(categories) != {10} else None
+        only = set(categories) == {VISUAL_RETRIEVAL}
+        return None if only else "There is no question of category 10, and of others none may be."
     counts = {category: categories[category] for category in QUESTION_RATIO}
-    asked = {category: count + group.dropped.count(category) for category, count in counts.items()}
-    multiple = max(asked[8], 1)
+    asked_for = {category: count + group.dropped.count(category) for category, count in counts.items()}
+    multiple = max(asked_for[OPEN_DOMAIN], 1)
     if group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
         return f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
-    if asked == {category: share * multiple for category, share in QUESTION_RATIO.items()}:
+    if asked_for == {category: share * multiple for category, share in QUESTION_RATIO.items()}:
         return None
-    told = ", ".join(f"{count} of category {category}" for category, count in counts.items())
-    return f"The questions are {told}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
+    listed = ", ".join(f"{count} of category {category}" for category, count in counts.items())
+    return f"The questions are {listed}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
 
 
 # The group, its sessions and its turns
 
 
-def _group_faults(sight: Sight) -> Found:
-    wanted, made = len(sight.request.placement.times), len(sight.group.sessions)
-    if made != wanted or made not in SESSIONS_PER_GROUP:
-        yield "groups", f"There are {made} sessions; write exactly {wanted}, one for each date."
-    for concept in sight.concepts:
-        for photo in concept.photos:
-            if photo.path not in sight.shown:
-                told = f"The photo {photo.path.name} of {concept.name} is shown in no turn; each chosen photo must be."
-                yield "photos", told
-    if fault := ratio_fault(sight.group):
+def _group_faults(view: GroupView) -> Faults:
+    wanted, count = len(view.request.placement.times), len(view.group.sessions)
+    if count != wanted or count not in SESSIONS_PER_GROUP:
+        yield "groups", f"There are {count} sessions; write exactly {wanted}, one for each date."
+    for concept in view.concepts:
+        for name in (photo.path.name for photo in concept.photos if photo.path not in view.shown):
+            yield "photos", f"The photo {name} of {concept.name} is shown in no turn; each chosen photo must be."
+    if fault := ratio_fault(view.group):
         yield "ratio", fault
 
 
-def _session_faults(session: Sequence[GeneratedTurn], sight: Sight) -> Found:
+def _session_faults(session: Sequence[GeneratedTurn], view: GroupView) -> Faults:
     if len(session) not in TURNS_PER_SESSION:
         least, most = min(TURNS_PER_SESSION), max(TURNS_PER_SESSION)
         yield "groups", f"it has {len(session)} turns; a session has {least} to {most}."
-    for speaker in sight.request.speakers:
+    for speaker in view.request.speakers:
         if session and not any(turn.speaker == speaker for turn in session):
             yield "names", f"{speaker} says nothing in it; both speakers must talk in every session."
 
 
-def _turn_faults(place: TurnPlace, sight: Sight) -> Found:
-    turn, speakers, names = sight.turns[place], sight.request.speakers, {one.name for one in sight.concepts}
+def _turn_faults(place: TurnPlace, view: GroupView) -> Faults:
+    turn, before, speakers = view.turns[place], view.turn_before(place), view.request.speakers
+    names = {concept.name for concept in view.concepts}
     bracketed = set(bracketed_names(turn.text)) & names
     if turn.speaker not in speakers:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
@@ -166,7 +162,7 @@ def _turn_faults(place: TurnPlace, sight: Sight) -> Found:
         yield "schema", "the text is empty."
     if re.match(rf"\W*(?:{'|'.join(map(re.escape, speakers))}) *:", turn.text):
         yield "names", f"its text begins with the name of a speaker, {turn.text.split(':')[0]!r}."
-    if place.turn > 1 and sight.turns[TurnPlace(place.session, place.turn - 1)].speaker == turn.speaker:
+    if before and before.speaker == turn.speaker:
         yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
     if place != TurnPlace(1, 1):
@@ -174,32 +170,29 @@ def _turn_faults(place: TurnPlace, sight: Sight) -> Found:
             yield "names", f"<{min(bracketed)}> stands in angle brackets, as only in the first message."
     elif missing := ", ".join(f"<{name}>" for name in sorted(names - bracketed)):
         yield "names", f"The first message must name every concept in angle brackets; missing: {missing}."
-    said = sentences(turn.text)
-    for sentence in said:
-        if sight.first_said[sentence] != place or said.count(sentence) > 1:
-            before = sight.turn_name(sight.first_said[sentence])
-            yield "duplicates", f'the sentence "{sentence}" was said before ({before}); say it otherwise.'
-        elif sentence in sight.said_elsewhere:
+    turn_sentences = sentences(turn.text)
+    for sentence in turn_sentences:
+        first = view.first_said[sentence]
+        if first != place or turn_sentences.count(sentence) > 1:
+            reason = f'the sentence "{sentence}" was said before ({view.turn_name(first)}); say it otherwise.'
+            yield "duplicates", reason
+        elif sentence in view.sentences_elsewhere:
             yield "duplicates", f'the sentence "{sentence}" is said elsewhere in the dialogue; say it otherwise.'
     if len(set(turn.photos)) < len(turn.photos):
         yield "photos", "it shows the same photo twice."
     for photo in turn.photos:
-        if photo not in sight.owners:
+        if photo not in view.owners:
             yield "photos", f"it shows {photo.name}, which was not chosen."
 
 
-def _wording_faults(texts: Iterable[str], names: set[str]) -> Found:
-    """Names in angle brackets that are no concept's, what nobody filled in, and what no file can hold."""
+def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
+    """Names in angle brackets that are not a concept's, leftovers that nobody types, and characters that no file can hold."""
     for text in texts:
         for name in bracketed_names(text):
             if name not in names:
                 yield "names", f"<{name}> is no concept of this group; its concepts are {', '.join(sorted(names))}."
-        for placeholder in placeholders(text):
-            yield "names", f"{placeholder!r} is a placeholder that was not filled in."
-        for note in notes(text):
-            yield "names", f"{note!r} is a note about a file, which nobody who talks or answers can know."
-        for left in leftovers(text):
-            yield "names", f"{left!r} is nothing that people type who talk to each other."
+        for pattern, reason in FORBIDDEN:
+            yield from (("names", f"{match[0]!r} {reason}") for match in pattern.finditer(text))
         if half := re.search("[\ud800-\udfff]", text):  # half a surrogate pair: a model's JSON may hold one
             yield "schema", f"there is a character that no file can hold: {half[0]!a}."
 
@@ -207,20 +200,20 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Found:
 # Questions
 
 
-def _question_faults(question: GeneratedQuestion, sight: Sight) -> Found:
+def _question_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
     if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
         yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
     if not words_of(question.text):
         yield "schema", "it has no text."
-    answers = (question.answer, *question.accepted)
-    yield from _wording_faults((question.text, *answers), {one.name for one in sight.concepts})
-    yield from (("answer", told) for told in _answer_faults(question))
-    yield from (("evidence", told) for told in _evidence_faults(question, sight))
+    texts = (question.text, question.answer, *question.accepted)
+    yield from _wording_faults(texts, {concept.name for concept in view.concepts})
+    yield from (("answer", sentence) for sentence in _answer_faults(question))
+    yield from (("evidence", sentence) for sentence in _evidence_faults(question, view))
     if question.photos or question.category == VISUAL_RETRIEVAL:
-        yield from _retrieval_faults(question, sight)
+        yield from _retrieval_faults(question, view)
     if question.category == TEMPORAL or question.derivation is not None:
-        yield from (("temporal", told) for told in _derivation_faults(question, sight))
-    yield from premise_faults(question, sight)
+        yield from (("temporal", sentence) for sentence in _derivation_faults(question, view))
+    yield from premise_faults(question, view)
 
 
 def _answer_faults(question: GeneratedQuestion) -> Iterator[str]:
@@ -237,65 +230,71 @@ def _answer_faults(question: GeneratedQuestion) -> Iterator[str]:
         yield f"the answer {question.answer!r} is neither of its two options."
 
 
-def _evidence_faults(question: GeneratedQuestion, sight: Sight) -> Iterator[str]:
+def _evidence_faults(question: GeneratedQuestion, view: GroupView) -> Iterator[str]:
     if not question.evidence:
         yield "it names no evidence."
     if len(set(question.evidence)) < len(question.evidence):
         yield "it names the same evidence twice."
     for place in question.evidence:
-        if place not in sight.turns:
-            yield f"the evidence names {sight.turn_name(place)}, which does not exist in the group's sessions."
-    turns = [sight.turns[place] for place in sight.places(question)]
+        if place not in view.turns:
+            yield f"the evidence names {view.turn_name(place)}, which does not exist in the group's sessions."
+    turns = [view.turns[place] for place in view.evidence_of(question)]
     if turns and not any(turn.photos for turn in turns):
-        names = [name for one in sight.concepts for name in (one.name, one.class_name) if name]
-        if not any(holds(text, name) for text in (question.text, *(turn.text for turn in turns)) for name in names):
+        names = [name for concept in view.concepts for name in (concept.name, concept.class_name) if name]
+        texts = (question.text, *(turn.text for turn in turns))
+        if not any(holds(text, name) for text in texts for name in names):
             yield "neither it nor its evidence is about a concept that the photos show."
 
 
-def _retrieval_faults(question: GeneratedQuestion, sight: Sight) -> Found:
-    """With a photo it is asked of a concept that only the photo names, and without one of a photo that was shown."""
-    named, places = sight.named(question), sight.places(question)
-    seen = {photo for place in places for photo in sight.turns[place].photos}
+def _retrieval_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """With a photo it asks about a concept that only the photo identifies; without one, about a photo that was shown."""
+    named, evidence = view.concepts_in(question.text), view.evidence_of(question)
+    evidence_photos = {photo for place in evidence for photo in view.turns[place].photos}
     if not question.photos:
         if not named:
             yield "names", "a question of category 10 without a photo must name its concept."
-        if places and not seen:
+        if evidence and not evidence_photos:
             yield "evidence", "it comes without a photo, and no turn of its evidence shows a photo."
         return
     if named:
-        yield "names", f"it names {named[0].name}; what a question with a photo is about, only its photo may tell."
+        yield (
+            "names",
+            f"it names {named[0].name}; a question that comes with a photo must not name what the photo shows.",
+        )
     for photo in question.photos:
-        concept = next((one for one in sight.concepts if photo in (own.path for own in one.unseen)), None)
-        if photo in sight.shown:
-            told = f"which {sight.turn_name(sight.shown[photo][0])} shows; only a photo that the dialogue never shows"
-            yield "photos", f"it comes with {photo.name}, {told} asks memory."
+        unseen = (concept for concept in view.concepts if photo in (own.path for own in concept.unseen))
+        concept = next(unseen, None)
+        if photo in view.shown:
+            reason = f"which {view.turn_name(view.shown[photo][0])} shows; use a photo that the dialogue never shows."
+            yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
-            yield "photos", f"its photo {photo.name} is no unseen photo of a concept of the group."
-        elif not seen & {own.path for own in concept.photos}:
-            yield "evidence", f"no turn of its evidence shows {concept.name}, of whom its photo is."
+            yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
+        elif not evidence_photos & {own.path for own in concept.photos}:
+            yield "evidence", f"no turn of its evidence shows {concept.name}, whom its photo shows."
 
 
-def _derivation_faults(question: GeneratedQuestion, sight: Sight) -> Iterator[str]:
-    """Why its answers are not those that follow from the dates of its derivation."""
+def _derivation_faults(question: GeneratedQuestion, view: GroupView) -> Iterator[str]:
+    """Why its answers do not follow from the dates of its derivation."""
     if question.derivation is None:
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
-    days, shown = list[date](), {place for _, _, place in sight.shown_by(question)}
-    for event in filter(None, (question.derivation.event, question.derivation.since)):
-        said_on, name = sight.day(event.place), sight.turn_name(event.place)
-        if said_on is None or event.place not in sight.turns:
+    days, shown = list[date](), {place for _, _, place in view.evidence_photos(question)}
+    for event in question.derivation.events:
+        said_on, name = view.date_of(event.place), view.turn_name(event.place)
+        if said_on is None or event.place not in view.turns:
             yield f"its date follows from {name}, which does not exist."
             return
-        if not stands_in(event.expression, sight.turns[event.place].text):
+        if not stands_in(event.expression, view.turns[event.place].text):
             yield f"{name} does not say {event.expression!r}."
             return
         if event.place not in question.evidence:
-            yield f"its date follows from {name}, not in its evidence."
-        if event.expression and event.place in shown and _SAYING.search(question.text) and question.photos == ():
+            yield f"its date follows from {name}, which is not in its evidence."
+        asks_of_saying = _SAYING.search(question.text)
+        if event.expression and event.place in shown and asks_of_saying and not question.photos:
             yield f"what is shared in {name} is shared on its own day, not {event.expression!r}."
-        told = {expression: day for expression, day in sight.dates_told(event.place) if day <= said_on and expression}
-        if not event.expression and told and said_on not in told.values() and not _SAYING.search(question.text):
-            yield f"{name} says {next(iter(told))!r}; of its own day is only what is said or shown in it."
+        past = {expression: day for expression, day in view.dates_in(event.place) if day <= said_on and expression}
+        if not event.expression and past and said_on not in past.values() and not asks_of_saying:
+            yield f"{name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
         try:
             days.append(resolve(event.expression, said_on))
         except ValueError as error:
@@ -309,6 +308,6 @@ def _derivation_faults(question: GeneratedQuestion, sight: Sight) -> Iterator[st
     dated = [form for form in right if len(days) > 1 or f"{days[0].year}" in form]
     if not any(same_answer(question.answer, form) for form in dated):
         yield f"the answer is {question.answer!r}, but by its derivation it must be {right[0]!r}."
-    for one in question.accepted:
-        if not any(same_answer(one, form) for form in right):
-            yield f"{one!r} is accepted, but says something else than {right[0]!r}."
+    for accepted in question.accepted:
+        if not any(same_answer(accepted, form) for form in right):
+            yield f"{accepted!r} is accepted, but says something else than {right[0]!r}."

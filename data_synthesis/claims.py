@@ -1,7 +1,7 @@
-"""What the turns of a group claim that their speakers, dates and photos contradict.
+"""Checks of what turns claim, against their speakers, their dates and what is stated of the photos.
 
-Each check is a function of a turn's place and the sight of its group, and gives sentences. What cannot be told for sure
-from what is stated is no fault. The word lists stand in claim_words.json.
+Each check takes the place of a turn and the view of its group, and yields sentences. A claim that the stated facts do not
+decide is no fault. The word lists are in claim_words.json.
 """
 
 import json
@@ -13,20 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.classes import PETS, class_words, known_class
-from data_synthesis.dates import MONTHS, NUMBERS, ORDINALS, WEEKDAYS, expressions_in, resolve, said_at_odds, written
+from data_synthesis.dates import MONTHS, NUMBERS, ORDINALS, WEEKDAYS, expressions_in, resolve, words_at_odds, written
 from data_synthesis.group import TurnPlace
-from data_synthesis.seen import CORRECTS, Sight
+from data_synthesis.group_view import CORRECTS, GroupView
 from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
 
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
 _NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
-_COLOUR_WORDS = content_of(f"{_WORDS['colours']} {_WORDS['materials']}")
-_COLOURS, _KIN = "|".join(f"{_WORDS['colours']} {_WORDS['materials']}".split()), "|".join(_WORDS["kin"].split())
-# What who does not own a thing does with it: they see, feel and speak.
-_OUTSIDE = re.compile(rf"(?:{'|'.join(_WORDS['done by outsiders'].split())})\w*", re.I)
-_SEASONS = [(re.compile(rf"\b(?:{one['words']})", re.I), one["months"]) for one in _WORDS["seasons"]]
+_COLOUR_WORDS = content_of(_WORDS["colours and materials"])
+# "Done by others" is what people do with a thing that is not theirs: they see it, feel something about it and speak of it.
+_COLOURS, _KIN, _HAPPENED, _BY_OTHERS = (
+    "|".join(_WORDS[name].split()) for name in ("colours and materials", "kin", "happened", "done by others")
+)
+_BY_OTHERS_ONLY = re.compile(rf"(?:{_BY_OTHERS})\w*", re.I)
+_SEASONS = [(re.compile(rf"\b(?:{season['words']})", re.I), season["months"]) for season in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
-_HAPPENED = rf"(?:{'|'.join(_WORDS['happened'].split())})"
+_HAPPENED = rf"(?:{_HAPPENED})"
 _WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
@@ -71,64 +73,64 @@ _REGARDS = re.compile(r"\b[Ss]ay (?:hi|hello|thanks) to ([A-Z][a-z]{2,})\b")
 _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|your) (?:[a-z-]+ )+)?([A-Z][a-z]+)\b")
 
 
-def claim_faults(sight: Sight) -> Iterator[tuple[TurnPlace, str]]:
-    """Every claim of a turn that is not so, or not what a turn before it says."""
-    before: dict[tuple[object, ...], tuple[TurnPlace, str]] = {}
-    for place in sight.turns:
+def claim_faults(view: GroupView) -> Iterator[tuple[TurnPlace, str]]:
+    """Every false claim of a turn, and every one that contradicts an earlier turn."""
+    first: dict[tuple[object, ...], tuple[TurnPlace, str]] = {}
+    for place in view.turns:
         for check in _CHECKS:
-            yield from ((place, sentence) for sentence in check(place, sight))
-        for key, called in _callings(place, sight):
-            earlier, as_before = before.setdefault(key, (place, called))
-            if not content_of(as_before) & content_of(called):
-                yield place, f"{key[-1]} is {called!r} here, and {as_before!r} in {sight.turn_name(earlier)}."
+            yield from ((place, sentence) for sentence in check(place, view))
+        for key, value in _attributions(place, view):
+            earlier, first_value = first.setdefault(key, (place, value))
+            if not content_of(first_value) & content_of(value):
+                yield place, f"{key[-1]} is {value!r} here, and {first_value!r} in {view.turn_name(earlier)}."
 
 
-def _callings(place: TurnPlace, sight: Sight) -> Iterator[tuple[tuple[object, ...], str]]:
-    """Whom or what a turn calls what, which no later turn may call otherwise: kin and friends, nicknames, he and she."""
-    turn = sight.turns[place]
+def _attributions(place: TurnPlace, view: GroupView) -> Iterator[tuple[tuple[object, ...], str]]:
+    """What a turn says and later turns may not contradict: who is a relative or friend, whose a nickname is, he or she."""
+    turn = view.turns[place]
     for match in _RELATED.finditer(turn.text):
-        if match[3] not in sight.names:
-            yield ((turn.speaker == sight.request.speakers[0]) == (match[1].lower() == "my"), match[3]), match[2]
-    named = " and ".join(one.name for one in sight.named_in(turn.text))
+        if match[3] not in view.name_words:
+            yield ((turn.speaker == view.request.speakers[0]) == (match[1].lower() == "my"), match[3]), match[2]
+    named = " and ".join(concept.name for concept in view.concepts_in(turn.text))
     for nickname in QUOTED.findall(turn.text) if named else ():
         if nickname[0].isupper():
             yield ("nickname", nickname), named
-    shown = sight.shown_at(place)
+    shown = view.concepts_shown_at(place)
     genders = [gender for gender, words in _GENDERS if re.search(words, turn.text, re.I)]
-    people = names_of(turn.text) - sight.names or re.search(rf"\b(?:{_KIN})s?\b", turn.text, re.I)
+    people = names_of(turn.text) - view.name_words or re.search(rf"\b(?:{_KIN})s?\b", turn.text, re.I)
     if len(shown) == len(genders) == 1 and not people:
         yield ("gender", shown[0].name), genders[0]
 
 
-# Who speaks, and of whom
+# People
 
 
-def _people(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Nobody speaks to themselves or to strangers, greets another than was spoken of, or shows one and names another."""
-    turn, others = sight.turns[place], {name for name in sight.request.speakers if name != sight.turns[place].speaker}
+def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """Nobody speaks to themselves or to strangers, greets anybody that was not spoken of, or shows one and names another."""
+    turn, others = view.turns[place], {name for name in view.request.speakers if name != view.turns[place].speaker}
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
     for name in _GREETS.findall(turn.text):
-        if name not in sight.names | {"There"} and not any(other[:3] == name[:3] for other in others):
-            yield f"it speaks to {name}, who is not there."
-    before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
-    met = names_of(before.text) - sight.names if before else set()
-    for name in sorted({*_REGARDS.findall(turn.text)} - sight.names - met) if met else ():
-        yield f"it sends greetings to {name}, and the turn before speaks of {min(met)}."
-    named = sight.named_in(turn.text)
-    for one in sight.shown_at(place):
-        if named and one not in named:
-            yield f"it shows a photo of {one.name}, but names {named[0].name}."
+        if name not in view.name_words | {"There"} and not any(other[:3] == name[:3] for other in others):
+            yield f"it addresses {name}, who is not part of the conversation."
+    before = view.turn_before(place)
+    spoken_of = names_of(before.text) - view.name_words if before else set()
+    for name in sorted({*_REGARDS.findall(turn.text)} - view.name_words - spoken_of) if spoken_of else ():
+        yield f"it sends greetings to {name}, and the turn before speaks of {min(spoken_of)}."
+    named = view.concepts_in(turn.text)
+    for concept in view.concepts_shown_at(place):
+        if named and concept not in named:
+            yield f"it shows a photo of {concept.name}, but names {named[0].name}."
 
 
-def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """Nobody calls their own what the other alone shows, nor the other's what they show alone."""
-    turn = sight.turns[place]
-    for one in sight.named_in(turn.text):
-        showing, name = {sight.turns[at].speaker for at in sight.showing(one)}, re.escape(one.name)
+def _owners(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A concept that only one speaker shows belongs to that speaker."""
+    turn = view.turns[place]
+    for concept in view.concepts_in(turn.text):
+        showing, name = {view.turns[at].speaker for at in view.turns_showing(concept)}, re.escape(concept.name)
         if len(showing) != 1:
             continue
-        match = re.search(rf"\b(my|your) (?:{re.escape(one.class_name)} )?<?{name}\b", turn.text, re.I)
+        match = re.search(rf"\b(my|your) (?:{re.escape(concept.class_name)} )?<?{name}\b", turn.text, re.I)
         if match and (match[1].lower() == "my") != (turn.speaker in showing):
             yield f"it says {match[0]!r}, but {min(showing)} alone shows it."
         acts = re.search(
@@ -137,51 +139,52 @@ def _owned(place: TurnPlace, sight: Sight) -> Iterator[str]:
         stays = re.search(
             rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b", turn.text
         )
-        if turn.speaker not in showing and (stays or (acts and not _OUTSIDE.fullmatch(acts[1]))):
-            yield f"{turn.speaker} calls {one.name} their own, but {min(showing)} shows it."
+        if turn.speaker not in showing and (stays or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1]))):
+            yield f"{turn.speaker} calls {concept.name} their own, but {min(showing)} shows it."
 
 
-def _kinds(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A concept is called what it is."""
-    text, shown = sight.turns[place].text, sight.shown_at(place)
-    for one in sight.named_in(text) if not any(concept.name.startswith("the ") for concept in sight.concepts) else ():
-        known = content_of(" ".join((one.class_name, one.short_description, *class_words(one))))
-        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(one.name)}\b", text):
-            fits = " of " in match[0] or content_of(match[1]) & known or _ENDEARING.match(match[1])
-            if one.class_name and not fits:
-                yield f"it says {match[0]!r}, but {one.name} is a {one.class_name}."
-    for one in shown if len(shown) == 1 else ():
+def _classes(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A concept is called by its own class."""
+    text, shown = view.turns[place].text, view.concepts_shown_at(place)
+    has_names = not any(concept.name.startswith("the ") for concept in view.concepts)
+    for concept in view.concepts_in(text) if has_names else ():
+        words = content_of(" ".join((concept.class_name, concept.short_description, *class_words(concept))))
+        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(concept.name)}\b", text):
+            fits = " of " in match[0] or content_of(match[1]) & words or _ENDEARING.match(match[1])
+            if concept.class_name and not fits:
+                yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
+    for concept in shown if len(shown) == 1 else ():
         for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", text, re.I):
-            if one.class_name and PETS[match[1].lower()] != known_class(one):
-                yield f"it says {match[0]!r} of {one.name}, which is a {one.class_name}."
+            if concept.class_name and PETS[match[1].lower()] != known_class(concept):
+                yield f"it says {match[0]!r} of {concept.name}, which is a {concept.class_name}."
 
 
-# When
+# Time
 
 
-def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """The time of year and day, the weekday and the tenses of a turn are those of its session."""
-    turn, day = sight.turns[place], sight.day(place)
+def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """The season, the weekday, the time of day and the tenses of a turn fit the time of its session."""
+    turn, day = view.turns[place], view.date_of(place)
     if day is None:
         return
-    hour = sight.request.placement.times[place.session - 1].hour
+    hour = view.request.placement.times[place.session - 1].hour
     for season, months in _SEASONS:
         if (match := season.search(turn.text)) and day.month not in months:
             yield f"it says {match[0]!r} on {written(day)}."
-    if said := said_at_odds(turn.text, hour, certain=True):
-        yield f"it says {said!r} at {hour} o'clock."
+    if words := words_at_odds(turn.text, hour, certain=True):
+        yield f"it says {words!r} at {hour} o'clock."
     now = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
     if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in now:
         yield f"it says {match[0]!r} on a {now[0]} in {now[1]}."
-    for weekday, date_told, weekday_after in _WEEKDAY_DATE.findall(turn.text):
+    for weekday_before, day_month, weekday_after in _WEEKDAY_DATE.findall(turn.text):
         try:
-            right = WEEKDAYS[resolve(f"on {date_told}", day).weekday()]
+            right = WEEKDAYS[resolve(f"on {day_month}", day).weekday()]
         except ValueError:
-            yield f"there is no {date_told}."
+            yield f"there is no {day_month}."
             continue
-        if (said := weekday or weekday_after) and said.title() != right:
-            yield f"{date_told} is no {said}."
-    for expression, then in sight.dates_told(place):
+        if (weekday := weekday_before or weekday_after) and weekday.title() != right:
+            yield f"{day_month} is no {weekday}."
+    for expression, then in view.dates_in(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
         to_come = rf"{_WHO}{_WILL}\b [^.,;!?]{{0,40}}?{words}"
@@ -191,77 +194,78 @@ def _calendar(place: TurnPlace, sight: Sight) -> Iterator[str]:
             yield f"it tells of {written(then)} as to come, on {written(day)}."
 
 
-def _taken_back(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """What is taken back was said by the same speaker; the day that is told instead is another, past when the first was told."""
-    turn = sight.turns[place]
+def _corrections(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """The same speaker said what is taken back; the day that replaces it differs, and was past when the first was told."""
+    turn = view.turns[place]
     if not CORRECTS.search(turn.text):
         return
-    before = [at for at, one in sight.turns.items() if at < place and one.speaker == turn.speaker]
-    about = {at for one in sight.named_in(turn.text) for at in sight.about[one.name]}
-    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - sight.names):
-        if about and not any(holds(sight.turns[at].text, name) for at in before if at in about):
+    before = [at for at, other in view.turns.items() if at < place and other.speaker == turn.speaker]
+    about = {at for concept in view.concepts_in(turn.text) for at in view.turns_about[concept.name]}
+    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words):
+        if about and not any(holds(view.turns[at].text, name) for at in before if at in about):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
-    for sentence, new in sight.dated_sentences(place):
+    for sentence, new in view.dated_sentences(place):
         alike = (
             (at, old)
             for at in reversed(before)
-            for earlier, old in sight.dated_sentences(at)
+            for earlier, old in view.dated_sentences(at)
             if len([word for word in content_of(earlier) & content_of(sentence) if len(word) > 3]) >= 2
         )
         at, old = next(alike, (place, None))
         if old == new:
-            yield f"it takes back the day that {sight.turn_name(at)} tells, and tells the same day."
-        elif old and (then := sight.day(at)) and old <= then < new:
-            yield f"{sight.turn_name(at)} tells as past what was on {written(new)} by this."
+            yield f"it takes back the day that {view.turn_name(at)} tells, and tells the same day."
+        elif old and (then := view.date_of(at)) and old <= then < new:
+            yield f"{view.turn_name(at)} tells as past what was on {written(new)}, according to this turn."
 
 
 # What photos show
 
 
-def _looks(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """What a turn sees on its photo or on that of the turn before, and what it says of a concept that it names, is stated."""
-    turn = sight.turns[place]
+def _looks(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """What a turn says of the photo at hand (its own, else that of the turn before) or of a concept's look is stated."""
+    turn = view.turns[place]
     at = place if turn.photos else TurnPlace(place.session, place.turn - 1)
-    at_hand = {one.name: sight.stated(one, sight.turns[at].photos) for one in sight.shown_at(at)}
-    seen = frozenset[str]().union(*(words | content_of(name) for name, words in at_hand.items()))
-    alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken|\b(?:took|shot) (?:it|this|that)" * (len(at_hand) == 1)
+    shown = {concept.name: view.stated_words(concept, view.turns[at].photos) for concept in view.concepts_shown_at(at)}
+    shown_words = frozenset[str]().union(*(words | content_of(name) for name, words in shown.items()))
+    alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken|\b(?:took|shot) (?:it|this|that)" * (len(shown) == 1)
+    photo = "the photo" if at == place else "the photo before"
     for sentence in sentences_of(turn.text):
         if _OF_OTHERS.search(sentence):
             continue
-        photo = "the photo" if at == place else "the photo before"
-        claims = [(photo, phrase, words, seen) for phrase, words in (_seen_in(sentence, seen, sight) if seen else ())]
-        for one in sight.concepts:
-            name, stated = re.escape(one.name), sight.stated(one)
+        seen = _seen_in(sentence, shown_words, view) if shown_words else ()
+        claims = [(photo, phrase, words, shown_words) for phrase, words in seen]
+        for concept in view.concepts:
+            name, stated = re.escape(concept.name), view.stated_words(concept)
             has = re.search(rf"\b{name}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence)
             if has and stated:
-                claims.append((one.name, has[1], content_of(has[1]) & (_SEEN_OFTEN | _COLOUR_WORDS), stated))
-            own = bool(turn.photos) and one.name in at_hand
+                claims.append((concept.name, has[1], content_of(has[1]) & (_SEEN_OFTEN | _COLOUR_WORDS), stated))
+            own = bool(turn.photos) and concept.name in shown
             where = rf"\b{name},?{alone}" if own else rf"{_PICTURE} of {name}"
             for match in re.finditer(rf"(?:{where}) {_PLACE}", sentence, re.I):
-                words, there = content_of(match[1]), _NOT_THERE | (at_hand[one.name] if own else stated)
-                if all(view.setting for view in one.photos) and not words & there:
-                    claims.append((one.name, match[0], words, there))
+                words, places = content_of(match[1]), _NOT_THERE | (shown[concept.name] if own else stated)
+                if all(one.setting for one in concept.photos) and not words & places:
+                    claims.append((concept.name, match[0], words, places))
         for about, phrase, words, stated in claims:
             if words - stated:
                 yield f"nothing that is stated of {about} says {phrase!r}."
 
 
-def _seen_in(sentence: str, seen: frozenset[str], sight: Sight) -> Iterator[tuple[str, frozenset[str]]]:
-    """What a sentence sees on the photo at hand, of which `seen` is stated, with the words that must be stated of it."""
-    related = bool(content_of(sentence) & seen)
+def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Iterator[tuple[str, frozenset[str]]]:
+    """What a sentence says about the photo at hand, each phrase with the words that must be stated of the photo."""
+    related = bool(content_of(sentence) & shown_words)
     for match in (*_COLOURED.finditer(sentence), *(_IS_COLOURED.finditer(sentence) if related else ())):
         yield match[0], content_of(match[1])
     for match in _BESIDE.finditer(sentence):
         nouns = map(content_of, (match[1] or match[2]).split())
-        yield match[0], frozenset().union(*(noun for noun in nouns if noun <= _SEEN_OFTEN | sight.visible))
+        yield match[0], frozenset().union(*(noun for noun in nouns if noun <= _SEEN_OFTEN | view.visible_words))
 
 
 # What was shown
 
 
-def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A picture that somebody is said to have sent was shown by them before, then, and so often; or never, if it says so."""
-    turn, day = sight.turns[place], sight.day(place)
+def _recalled(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A picture that is said to have been sent was shown before by that speaker, at the time named; "never" means not at all."""
+    turn, day = view.turns[place], view.date_of(place)
     for sentence in sentences_of(turn.text):
         sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
         reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
@@ -269,22 +273,22 @@ def _recalled(place: TurnPlace, sight: Sight) -> Iterator[str]:
         to_you = not mine or re.search(r"\byou\b", sentence)
         if not re.search(_PICTURE, sentence, re.I) or not (sent or thanks or reacts) or not to_you:
             continue
-        for one in sight.named_in(sentence):
-            shown = [at for at in sight.showing(one) if at <= place]
+        for concept in view.concepts_in(sentence):
+            shown = [at for at in view.turns_showing(concept) if at <= place]
             if sent or thanks:
-                shown = [at for at in shown if (sight.turns[at].speaker == turn.speaker) == mine]
+                shown = [at for at in shown if (view.turns[at].speaker == turn.speaker) == mine]
             shown = [at for at in shown if at.session == place.session or not re.search(r"\bjust\b", sentence)]
             if sent and sent[2]:
                 if shown and shown != [place]:
-                    yield f"{sight.turn_name(shown[0])} shows a picture of {one.name}."
+                    yield f"{view.turn_name(shown[0])} shows a picture of {concept.name}."
             elif not shown:
-                yield f"no picture of {one.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
-            elif day and not any(_within(sentence, day, then) for at in shown if (then := sight.day(at))):
-                yield f"no picture of {one.name} was shown then."
+                yield f"no picture of {concept.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
+            elif day and not any(_within(sentence, day, then) for at in shown if (then := view.date_of(at))):
+                yield f"no picture of {concept.name} was shown then."
 
 
 def _within(sentence: str, day: date, then: date) -> bool:
-    """Whether a day is of the time that a sentence names, as it is said on `day`; any is where it names none."""
+    """Whether the day `then` lies in the time that a sentence, said on `day`, names; true where it names none."""
     spans = {"last week": 14, "last month": 62, "last year": 730}
     if span := next((spans[words] for words in spans if holds(sentence, words)), 0):
         return 0 < (day - then).days <= span and (span < 60 or day.month != then.month)
@@ -294,31 +298,31 @@ def _within(sentence: str, day: date, then: date) -> bool:
     return not days or then in days
 
 
-def _pictures(place: TurnPlace, sight: Sight) -> Iterator[str]:
-    """A turn shows whom it was asked to show, counts as many pictures as were shown, and gives a picture one of their days."""
-    turn, shown = sight.turns[place], sight.shown_at(place)
-    before = sight.turns.get(TurnPlace(place.session, place.turn - 1))
+def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A turn shows what it was asked to show, and counts and dates pictures as they were shown and dated."""
+    turn, shown, before = view.turns[place], view.concepts_shown_at(place), view.turn_before(place)
     request = re.search(rf"{_PICTURE} of [^.!?]*\?", before.text) if before and shown else None
-    wanted = sight.named_in(request[0]) if request else []
-    if wanted and not any(one in shown for one in wanted):
+    wanted = view.concepts_in(request[0]) if request else []
+    if wanted and not any(concept in shown for concept in wanted):
         yield f"it shows {shown[0].name}, and was asked for {wanted[0].name}."
-    for one in sight.named_in(turn.text):
-        places, name = [at for at in sight.showing(one) if at <= place], re.escape(one.name)
+    for concept in view.concepts_in(turn.text):
+        showing, name = view.turns_showing(concept), re.escape(concept.name)
+        count = sum(at <= place for at in showing)
         words = rf"({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {name}\b[^.!?]*"
         match = re.search(rf"[^.!?]*\b{words}", turn.text, re.I)
         if match and re.search(rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", match[0], re.I):
             word = match[1].lower()
-            said = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
-            if said > len(places) or (one in shown and word in ORDINALS and said < len(places)):
-                yield f"it speaks of {word!r} of the pictures of {one.name}, of which {len(places)} were shown."
+            claimed = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
+            if claimed > count or (concept in shown and word in ORDINALS and claimed < count):
+                yield f"it counts {word!r} pictures of {concept.name}, and {count} were shown."
         dated = re.search(rf"{_PICTURE}[^.!?]*\b{name}\b[^.!?]*?{_DATED}", turn.text, re.I) if not shown else None
-        days = {told for at in sight.showing(one) for _, told in sight.dates_told(at)}
+        days = {day for at in showing for _, day in view.dates_in(at)}
         with suppress(ValueError):
-            taken = resolve(f"on {dated[1]}", day) if dated and (day := sight.day(place)) else None
+            taken = resolve(f"on {dated[1]}", day) if dated and (day := view.date_of(place)) else None
             if taken and days and taken not in days:
-                yield f"no photo of {one.name} is of {written(taken)}."
+                yield f"no photo of {concept.name} is of {written(taken)}."
 
 
-_CHECKS: tuple[Callable[[TurnPlace, Sight], Iterator[str]], ...] = (
-    *(_people, _owned, _kinds, _calendar, _taken_back, _looks, _recalled, _pictures),
+_CHECKS: tuple[Callable[[TurnPlace, GroupView], Iterator[str]], ...] = (
+    *(_people, _owners, _classes, _calendar, _corrections, _looks, _recalled, _pictures),
 )

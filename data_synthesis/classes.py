@@ -1,4 +1,4 @@
-"""What is known of classes of things and animals, whoever has one: their kind, other words for them, and facts with sources."""
+"""General knowledge about classes of things and animals: their kind, synonyms, and facts with sources."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from data_synthesis.wording import whole_words
 
 UNKNOWN = "unknown"
 TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("class_facts.json").read_text(encoding="utf-8"))
-# The class of each word for an animal that people keep.
+# Words for pets, with their classes
 PETS = {
     word: name
     for name, entry in TABLE["classes"].items()
@@ -21,7 +21,7 @@ PETS = {
 
 @dataclass(frozen=True, slots=True)
 class ClassFact:
-    """A question about a class by way of a concept, with its answer and where that is written."""
+    """A question about a concept that is answered by knowledge of its class, with the answer and its source."""
 
     ask: str
     answer: str
@@ -30,7 +30,7 @@ class ClassFact:
 
 
 def known_class(concept: PersonalConcept) -> str:
-    """The entry of the class in the table of facts, or UNKNOWN."""
+    """The name of the concept's class in the table of facts, or UNKNOWN."""
     name = " ".join(whole_words(concept.class_name.replace("_", " ")))
     for form in (name, name.removesuffix("s"), name.split(" ")[-1] if name else ""):
         form = TABLE["synonyms"].get(form, form)
@@ -40,18 +40,18 @@ def known_class(concept: PersonalConcept) -> str:
 
 
 def kind_of(concept: PersonalConcept) -> str:
-    """pet, worn, keepsake, household, drawing, building, person, or UNKNOWN."""
+    """Returns pet, worn, keepsake, household, drawing, building, person, or UNKNOWN."""
     entry = TABLE["classes"].get(known_class(concept))
     return str(entry["kind"]) if entry else "pet" if concept.live else UNKNOWN
 
 
 def class_facts(concept: PersonalConcept) -> list[ClassFact]:
     entry: dict[str, Any] = TABLE["classes"].get(known_class(concept), {"facts": []})
-    return [ClassFact(one["ask"], one["answer"], tuple(one["accepted"]), one["source"]) for one in entry["facts"]]
+    return [ClassFact(fact["ask"], fact["answer"], tuple(fact["accepted"]), fact["source"]) for fact in entry["facts"]]
 
 
 def class_words(concept: PersonalConcept) -> set[str]:
-    """Words that name the class. "can" is too common a verb to be one of them."""
+    """The single words that name the class, without those that are too common, such as the verb "can"."""
     known = known_class(concept)
     forms = {concept.class_name, known, *(word for word, form in TABLE["synonyms"].items() if form == known)}
     words = {form.lower() for form in forms if form and " " not in form}

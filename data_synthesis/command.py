@@ -1,4 +1,4 @@
-"""The command: `python -m data_synthesis`, and `m2a synthesize`, which hands over to it."""
+"""The command `python -m data_synthesis`, also called by `m2a synthesize`."""
 
 import asyncio
 import sys
@@ -40,23 +40,23 @@ def synthesize(
         typer.Option(help="Concepts with photos: a folder for each, Yo'LLaVA's layout, or MC-LLaVA's."),
     ] = None,
     out: Annotated[
-        _Folder, typer.Option(help="Where the set is made; a run that was broken off there goes on.")
+        _Folder, typer.Option(help="The folder for the set. A run that was interrupted there continues.")
     ] = None,
     groups: Annotated[int, typer.Option(min=1, max=100, help="Groups of 3 to 4 concepts per conversation.")] = 1,
-    seed: Annotated[int, typer.Option(help="Every choice follows from it.")] = 1,
+    seed: Annotated[int, typer.Option(help="Determines all choices.")] = 1,
     chat_model: Annotated[
         str,
         typer.Option(help="offline (a grammar writes), provider:name, or transformers:NAME_OR_FOLDER."),
     ] = OFFLINE,
     budget: Annotated[
         float | None,
-        typer.Option(min=0, help="Dollars at which the run ends in order; give more to go on."),
+        typer.Option(min=0, help="Dollars at which the run ends; give more to continue it."),
     ] = None,
     price: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Dollars per million tokens of input and of output, where they are not known."),
+        typer.Option(help="Dollars per million tokens of input and of output, if the price is not known."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Groups under way at once.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, max=64, help="Groups written at the same time.")] = 4,
     chat_base_url: Annotated[
         str | None,
         typer.Option(envvar="M2A_CHAT_BASE_URL", help="Address of an OpenAI-compatible server."),
@@ -72,22 +72,20 @@ def synthesize(
     ] = 120,
     validate: Annotated[
         _Folder,
-        typer.Option(
-            help="Check a folder made before, with --locomo and --concepts against its sources; nothing is made."
-        ),
+        typer.Option(help="Only check an existing folder; with --locomo and --concepts, also against its sources."),
     ] = None,
     leak_check: Annotated[
         str | None,
-        typer.Option(help="With --validate: a chat model, named as for --chat-model, that is asked without photos."),
+        typer.Option(help="With --validate: a chat model, as for --chat-model, that answers without the photos."),
     ] = None,
 ) -> None:
     """Weave photo-grounded sessions and questions about them into LoCoMo's conversations.
 
-    Exit code 0: all is made, or nothing is wrong. 1: groups were set aside, the run ended early, or faults were found.
-    2: something in the input must be mended first.
+    Exit code 0: everything was made, or no faults were found. 1: groups were set aside, the run ended early, or faults
+    were found. 2: something in the input must be corrected first.
     """
     chat = _Chat(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout, price, budget)
-    with _told():
+    with _errors_reported():
         if validate is not None:
             blind = replace(chat, name=leak_check, sees_photos=False) if leak_check else None
             _validate(validate, locomo, concepts, blind)
@@ -96,7 +94,7 @@ def synthesize(
             missing = ", ".join(name for name, value in given.items() if value is None)
             raise SynthesisError(f"Missing: {missing}. See --help.")
         else:
-            _make(plan_run(locomo, concepts, groups=groups, seed=seed), out, chat, concurrency)
+            _create(plan_run(locomo, concepts, groups=groups, seed=seed), out, chat, concurrency)
 
 
 def main() -> None:
@@ -106,7 +104,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """Who writes, and what it may cost. `price` is in dollars per million tokens, None where it is to be looked up."""
+    """The chat model and what it may cost. `price` is in dollars per million tokens, or None to look it up."""
 
     name: str
     base_url: str | None
@@ -117,8 +115,8 @@ class _Chat:
     budget: float | None
 
 
-def _make(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
-    """Make the set, or go on with it. Raises `typer.Exit` where it is not whole at the end."""
+def _create(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
+    """Create the set, or continue it. Raises `typer.Exit` if it is not complete at the end."""
     from data_synthesis.grammar import GrammarGenerator
 
     folder = RunFolder(out)
@@ -134,7 +132,7 @@ def _make(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
         answers = None if costs is None else AnswerStore(folder.answers, costs)
         finished = finished_run(folder)
         if finished is not None:
-            print(f"{out} is finished, and left as it is; name a new folder with --out to make another set.")
+            print(f"The set in {out} is complete and stays as it is. To make another, name a new folder with --out.")
             raise typer.Exit(NOT_WHOLE if finished["set_aside"] else 0)
         generator: Generator = GrammarGenerator()
         if model is not None and answers is not None:
@@ -166,7 +164,7 @@ def _chat_model(chat: _Chat) -> ChatModel:
 
 
 def _load(model: ChatModel) -> None:
-    """A model that runs in this process is loaded now: one that is not there is bad input, and no outage."""
+    """Load a model that runs in this process, so that a missing one is reported as bad input, not as an outage."""
     if not model.name.startswith("transformers:"):
         return
     from models.transformers_chat_model import TransformersChatModel
@@ -179,31 +177,32 @@ def _load(model: ChatModel) -> None:
 
 
 def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | None) -> Price | None:
-    """As given, else the public one; at an address of one's own nothing is known."""
+    """The price given, otherwise the public one. The price of a server at `base_url` is not known."""
     if price is not None:
         return per_million(*price)
-    known = price_of(chat_model, base_url)
-    if known(1, 1) is None:
-        _say(f"The price of {chat_model} is not known: costs are shown in tokens (--price makes them dollars).")
+    public = price_of(chat_model, base_url)
+    if public(1, 1) is None:
+        _say(f"The price of {chat_model} is not known: costs are shown in tokens. Set --price to see them in dollars.")
         return None
-    return known
+    return public
 
 
 def _report(plan: Plan, outcome: Outcome, out: Path, answers: AnswerStore | None) -> None:
     for reason in outcome.set_aside.values():
         _say(f"Set aside: {reason}")
     groups = outcome.made.values()
-    if alone := sum(group.retrieval_only for group in groups):
+    if count := sum(group.retrieval_only for group in groups):
         _say(
-            f"Too little is known of what the photos of {alone} group{'s' * (alone != 1)} show: visual retrieval alone is asked, "
-            "not in the ratio of categories 6 to 9. Describe them in a concepts.json, or name a model with --chat-model."
+            f"{count} group{'s have' if count != 1 else ' has'} only questions of visual retrieval, none of categories 6 to 9, "
+            "because too little is known of what the photos show. "
+            "Describe them in a concepts.json, or name a model with --chat-model."
         )
     if dropped := sum(len(group.dropped) for group in groups):
         asked_for = dropped + sum(
             question.category != VISUAL_RETRIEVAL for group in groups for question in group.questions
         )
         _say(
-            f"{dropped} of {asked_for} questions of categories 6 to 9 were left out, for they broke a rule; see run.json."
+            f"{dropped} of {asked_for} questions of categories 6 to 9 were left out because they broke a rule; see run.json."
         )
     if outcome.stopped:
         _say(outcome.stopped)
@@ -217,12 +216,12 @@ def _validate(folder: Path, locomo: Path | None, concepts: Path | None, blind: _
     from data_synthesis.validation import validate
 
     if folder.is_dir() and not any((folder / name).exists() for name in FILES):
-        raise SynthesisError(f"{folder} holds no data set made by data_synthesis.")
+        raise SynthesisError(f"{folder} holds no data set made by data_synthesis; name another folder.")
     report = validate(folder, locomo, concepts)
     print(report)
     too_high = False
     if blind is not None:
-        answers = asyncio.run(blind_answers(report.parts, _chat_model(blind)))
+        answers = asyncio.run(blind_answers(report.samples, _chat_model(blind)))
         too_high = any(rate.too_high for rate in answers.rates)
         print(*answers.solved, *answers.rates, sep="\n")
     if report.faults or too_high:
@@ -234,8 +233,8 @@ def _say(sentence: str) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What a person must mend or wait for is one sentence on standard error, and an exit code."""
+def _errors_reported() -> Iterator[None]:
+    """Turns an error that the user must solve, or wait out, into a sentence on standard error and an exit code."""
     try:
         yield
     except (SynthesisError, BenchmarkError) as error:
@@ -245,5 +244,5 @@ def _told() -> Iterator[None]:
         _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
         raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
-        _say("Interrupted. All answers that were received are kept; the same command goes on from here.")
+        _say("Interrupted. All answers so far are kept; the same command continues from here.")
         raise typer.Exit(INTERRUPTED) from error

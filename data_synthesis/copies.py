@@ -1,4 +1,4 @@
-"""Whether two photos are one picture: the same bytes, or the same scene saved again, smaller, or mirrored."""
+"""Finding copies of a picture: the same bytes, or the same picture saved again, smaller, or mirrored."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,26 +6,26 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-# The mean difference of two thumbnails, of 255. Photos of one DreamBooth subject differ by 6 and more, also before one
-# backdrop; the one that is another mirrored, by 0.1.
+# Mean difference of two thumbnails, on a scale to 255. Photos of one DreamBooth subject differ by 6 or more, even with the
+# same background; a picture and its mirror image by 0.1.
 _LIMIT = 3.0
 _SIDE = 16
 
 
 def copies_among(photos: Iterable[Path], others: Iterable[Path]) -> dict[Path, Path]:
-    """For each of the photos that is the same picture as one of the others, that one. Who cannot be decoded is no copy."""
-    known = [(other, small) for other in others if (small := _thumbnail(other)) is not None]
-    found = {}
+    """Each of the photos that is a copy of one of the others, with that one. A photo that cannot be decoded is no copy."""
+    thumbnails = [(other, small) for other in others if (small := _thumbnail(other)) is not None]
+    copies = {}
     for photo in photos:
         small = _thumbnail(photo)
-        same = (other for other, seen in known if small is not None and _alike(small, seen))
-        if (copy := next(same, None)) is not None:
-            found[photo] = copy
-    return found
+        same = (other for other, thumbnail in thumbnails if small is not None and _alike(small, thumbnail))
+        if (original := next(same, None)) is not None:
+            copies[photo] = original
+    return copies
 
 
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(min(np.abs(one - seen).mean() for seen in (other, other[:, ::-1])) < _LIMIT)
+    return bool(min(np.abs(one - view).mean() for view in (other, other[:, ::-1])) < _LIMIT)
 
 
 def _thumbnail(photo: Path) -> np.ndarray | None:

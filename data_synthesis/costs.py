@@ -1,4 +1,4 @@
-"""What a run has cost so far, and the budget that stops it."""
+"""The costs of a run, and the budget that stops it."""
 
 from dataclasses import dataclass, field
 
@@ -7,14 +7,14 @@ from models.prices import Price
 
 
 class BudgetReached(SynthesisError):
-    """No further call may begin. What has been received is kept; the run ends in order and may be resumed."""
+    """No further call may begin. The answers so far are kept; the run ends properly and can be resumed."""
 
 
 @dataclass(slots=True)
 class Costs:
-    """Sums of all answers received, in this process or before. `price` is None where it is not known, never 0.
+    """The sums over all answers of a run, including those of earlier processes. An unknown `price` is None, never 0.
 
-    `budget` is in dollars for the whole run, earlier processes included.
+    `budget` is in dollars, for the whole run.
     """
 
     price: Price | None = None
@@ -32,35 +32,35 @@ class Costs:
         self.spent = None if self.price is None else 0.0
         if self.budget is not None and self.price is None:
             raise SynthesisError(
-                "The price of the chat model is not known, so --budget cannot be kept; give it with --price, "
+                "The price of the chat model is not known, so --budget cannot be kept. Set it with --price, "
                 "in dollars per million tokens of input and of output."
             )
 
     @property
     def blind(self) -> bool:
-        """There is a budget, and nothing tells yet what a call costs: the first one goes alone."""
+        """Whether there is a budget but no call has shown yet what a call costs. The first call must then run alone."""
         return self.budget is not None and not self.answers
 
     def begin(self) -> None:
-        """Before a call. Raises BudgetReached if the call, at the price of the dearest so far, could pass the budget."""
+        """Record the start of a call. Raises BudgetReached if a call as dear as the dearest so far could exceed the budget."""
         if self.budget is not None and self.uncounted:
             raise BudgetReached(
-                "The server does not count its tokens, so the budget cannot be kept; without --budget the run goes on."
+                "The server does not count its tokens, so the budget cannot be kept. Without --budget the run continues."
             )
         if self.budget is not None and self.spent is not None:
-            next_could_make_it = self.spent + self._dearest * (self._in_flight + 1)
-            if self.spent >= self.budget or next_could_make_it > self.budget:
+            highest = self.spent + self._dearest * (self._in_flight + 1)
+            if self.spent >= self.budget or highest > self.budget:
                 raise BudgetReached(
-                    f"The budget of ${self.budget:g} has no room for another call; a larger one goes on from here."
+                    f"The budget of ${self.budget:g} does not allow another call. Resume the run with a larger one."
                 )
         self._in_flight += 1
 
     def end(self) -> None:
-        """After a call, whatever became of it."""
+        """Record the end of a call, whether it succeeded or failed."""
         self._in_flight -= 1
 
     def add(self, input_tokens: int | None, output_tokens: int | None) -> None:
-        """Count an answer that was received."""
+        """Count an answer."""
         self.answers += 1
         self.input_tokens += input_tokens or 0
         self.output_tokens += output_tokens or 0

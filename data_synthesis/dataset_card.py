@@ -1,4 +1,4 @@
-"""What makes the folder a data set for Hugging Face `datasets`: rows in JSON lines, and a card whose header names them."""
+"""The files for Hugging Face `datasets`: rows in JSON lines, and a card whose header names them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _QUESTION_FIELDS: _Fields = {
 
 
 def question_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """A row per question, every key in every row. `answer` is null where LoCoMo has none, `group` for its questions."""
+    """A row for each question, with all keys. `answer` is null where LoCoMo has none; `group` is null for its questions."""
     for sample in samples:
         for question in sample["qa"]:
             answer = question.get("answer")
@@ -51,7 +51,7 @@ def question_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
 
 
 def conversation_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """A row per turn, in the order in which they were said. `group` is null for LoCoMo's own turns."""
+    """A row for each turn, in their order. `group` is null for LoCoMo's own turns."""
     for sample in samples:
         conversation = sample["conversation"]
         group_of = {number: group["number"] for group in sample["groups"] for number in group["sessions"]}
@@ -86,7 +86,7 @@ def json_lines(rows: Iterator[dict[str, Any]]) -> str:
 
 
 def tables_of(samples: Sequence[Sample]) -> dict[str, str]:
-    """The files of a folder that follow from its benchmark alone, by their names."""
+    """The files of a folder that are computed from its benchmark, by name."""
     return {
         STATISTICS_FILE: json.dumps(statistics_of(samples), ensure_ascii=False, indent=1) + "\n",
         QUESTIONS_FILE: json_lines(question_rows(samples)),
@@ -99,35 +99,27 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     settings, total = run["settings"], statistics["total"]
     per_category = total["questions_per_category"]
     rows = "\n".join(f"| {name} | {count} |" for name, count in per_category.items())
-    aside = "\n".join(f"- {one['sample_id']}, group {one['group']}: {one['reason']}" for one in run["set_aside"])
-    alone = sum(group.get("retrieval_only", False) for group in run["groups"])
+    set_aside = "\n".join(f"- {one['sample_id']}, group {one['group']}: {one['reason']}" for one in run["set_aside"])
+    retrieval_only = sum(group.get("retrieval_only", False) for group in run["groups"])
     dropped = sum(len(group.get("dropped_questions", ())) for group in run["groups"])
-    exceptions = f" Of the questions of categories 6 to 9, {dropped} were left out, for they broke a rule." * bool(
-        dropped
-    )
-    if alone:
+    exceptions = ""
+    if dropped:
+        exceptions += f" Of the questions of categories 6 to 9, {dropped} were left out because they broke a rule."
+    if retrieval_only:
+        groups = f"{retrieval_only} group{'s' * (retrieval_only != 1)}"
         exceptions += (
-            f" In {alone} group{'s' * (alone != 1)} too little was known of what the photos show: the ratio is waived,"
+            f" In {groups} too little was known of what the photos show: there are only questions of category 10."
         )
-        exceptions += " and there are questions of category 10 alone."
     per_conversation = "\n".join(
-        f"| {name} | {one['sessions']} ({one['inserted_sessions']}) | {one['turns']} ({one['inserted_turns']}) "
-        f"| {one['photos']} | {one['questions']} ({one['visual_questions']}) |"
-        for name, one in statistics["per_conversation"].items()
+        f"| {name} | {counts['sessions']} ({counts['inserted_sessions']}) | {counts['turns']} ({counts['inserted_turns']}) "
+        f"| {counts['photos']} | {counts['questions']} ({counts['visual_questions']}) |"
+        for name, counts in statistics["per_conversation"].items()
     )
     values = {
+        **{name: value for name, value in total.items() if not isinstance(value, dict)},
         "question_features": _features(_QUESTION_FIELDS),
         "turn_features": _features(_TURN_FIELDS),
         "conversations": statistics["conversations"],
-        "groups": total["groups"],
-        "sessions": total["sessions"],
-        "inserted_sessions": total["inserted_sessions"],
-        "turns": total["turns"],
-        "inserted_turns": total["inserted_turns"],
-        "photos": total["photos"],
-        "distinct_photos": total["distinct_photos"],
-        "questions": total["questions"],
-        "visual_questions": total["visual_questions"],
         "generator": settings["generator"],
         "model": settings["chat model"],
         "concepts": settings["concept source"],
@@ -137,9 +129,8 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
         "categories": rows,
         "exceptions": exceptions,
         "per_conversation": per_conversation,
-        "set_aside": f"\n## Set aside\n\nNo valid sessions could be had for these groups:\n\n{aside}\n"
-        if aside
-        else "",
+        "set_aside": f"\n## Set aside\n\nThere are no valid sessions for these groups:\n\n{set_aside}\n"
+        * bool(set_aside),
     }
     text = _TEMPLATE.read_text(encoding="utf-8")
     for name, value in values.items():
@@ -148,12 +139,12 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
 
 
 def _features(fields: _Fields, indent: str = "  ") -> str:
-    """The types of the columns, so that empty lists and nulls need no guess. An object of fields is a list of such."""
-    written = []
+    """The types of the columns, which cannot be guessed from empty lists and nulls. A mapping means a list of objects."""
+    entries = []
     for name, kind in fields.items():
         if not isinstance(kind, str):
-            typed = f"list:\n{_features(kind, indent + '  ')}"
+            type_entry = f"list:\n{_features(kind, indent + '  ')}"
         else:
-            typed = "list: string" if kind == "list" else f"dtype: {kind}"
-        written.append(f"{indent}- name: {name}\n{indent}  {typed}")
-    return "\n".join(written)
+            type_entry = "list: string" if kind == "list" else f"dtype: {kind}"
+        entries.append(f"{indent}- name: {name}\n{indent}  {type_entry}")
+    return "\n".join(entries)

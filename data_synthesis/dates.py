@@ -1,12 +1,13 @@
-"""When something happened, as people say it: a closed list of expressions, each with one date, and how dates are answered.
+"""Expressions of time that mean one date each, and the forms of an answer that is a date or a number of days.
 
 A temporal question carries the turns and expressions that its answer follows from, so that the answer can be computed
-again. What is not in the list ("last week", "the other day", "in spring") has no single date and is refused.
+again. Expressions that are not in the list ("last week", "the other day", "in spring") have no single date.
 """
 
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,9 @@ EXPRESSIONS = (
 
 
 def resolve(expression: str, said_on: date) -> date:
-    """The date that an expression means when it is said on `said_on`; "" is that day.
+    """The date that an expression means when it is said on `said_on`; "" means that day.
 
-    Raises ValueError for what is not in EXPRESSIONS, and for a date that does not exist.
+    Raises ValueError for an expression that is not in EXPRESSIONS and for a date that does not exist.
     """
     words = _plain(expression)
     if not words:
@@ -55,20 +56,17 @@ def resolve(expression: str, said_on: date) -> date:
 
 
 def expressions_in(text: str) -> list[str]:
-    """The expressions of the list that a text holds, in order, in lower case; the longest reading counts.
-
-    "the day before yesterday" holds one expression, and it is not "yesterday".
-    """
+    """The expressions in a text, in order and in lower case. "the day before yesterday" is one, without "yesterday"."""
     return [match[0] for match in _ANY.finditer(_plain(text))]
 
 
 def stands_in(expression: str, text: str) -> bool:
-    """Whether a text says this very expression. The empty expression stands in every text."""
+    """Whether a text holds exactly this expression. Every text holds the empty one."""
     return not expression.strip() or _plain(expression) in expressions_in(text)
 
 
-def said_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
-    """The first words of a text that hardly anybody says at this hour of the day, or with `certain` nobody; or None."""
+def words_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
+    """The first words of a text that do not fit the hour of the day, or None. With `certain`, only those that never fit."""
     for rule in (rule for rule in _HOURS if rule.get("certain") or not certain):
         start, end = rule["from"], rule["to"]
         within = start <= hour < end if start < end else hour >= start or hour < end
@@ -78,12 +76,12 @@ def said_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
 
 
 def written(day: date) -> str:
-    """A date as an answer: "7 May 2023"."""
+    """A date in the form of an answer: "7 May 2023"."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def accepted_forms(day: date) -> tuple[str, ...]:
-    """Other ways to write the same date that count as right."""
+    """Other forms of the same date that count as right."""
     month, nth = MONTHS[day.month - 1], f"{day.day}{_suffix(day.day)}"
     return (
         *(f"{month} {day.day}, {day.year}", f"{day.day} {month}, {day.year}", f"{nth} of {month} {day.year}"),
@@ -108,7 +106,7 @@ def accepted_days(count: int) -> tuple[str, ...]:
 
 
 def right_answers(event: date, since: date | None) -> tuple[str, ...]:
-    """The gold answer, which is the event's date or the days from `since` to it, and the other forms that count as right.
+    """The gold answer (the date of the event, or the number of days since `since`) and the other forms that count as right.
 
     Raises ValueError unless `since` is before the event.
     """
@@ -121,7 +119,7 @@ def right_answers(event: date, since: date | None) -> tuple[str, ...]:
 
 
 def same_answer(one: str, other: str) -> bool:
-    """Whether two answers are one date or number of days, as "on May 8th, 2023" and "May 8, 2023"."""
+    """Whether two answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
     return _bare(one) == _bare(other)
 
 
@@ -185,15 +183,13 @@ def _next(match: re.Match[str], said_on: date) -> date:
 def _on(match: re.Match[str], said_on: date) -> date:
     month, day = [name.lower() for name in MONTHS].index(match["month"]) + 1, int(match["day"])
     years = [int(match["year"])] if match["year"] else [said_on.year + shift for shift in (0, -1, 1, -4, 4)]
-    found = []
+    candidates = []
     for year in years:
-        try:
-            found.append(date(year, month, day))
-        except ValueError:  # 29 February
-            continue
-    if not found:
+        with suppress(ValueError):  # 29 February
+            candidates.append(date(year, month, day))
+    if not candidates:
         raise ValueError(f"{match[0]!r} is not a day of the calendar.")
-    return min(found, key=lambda one: abs((one - said_on).days))
+    return min(candidates, key=lambda candidate: abs((candidate - said_on).days))
 
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], date]], ...] = tuple(

@@ -1,4 +1,4 @@
-"""What the pipeline passes along: personal concepts, the place of a group, and what a generator made of it."""
+"""The values that the pipeline passes on: personal concepts, the placement of a group, and the generated group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,28 +7,26 @@ from pathlib import Path
 from typing import Protocol
 
 from data_synthesis.voices import Voice
+from m2a.benchmarks.locomo import VISUAL_CATEGORIES
 from m2a.types.errors import UserError
+
+# Categories of questions, with LoCoMo's numbers
+MULTI_HOP, TEMPORAL, OPEN_DOMAIN, SINGLE_HOP, VISUAL_RETRIEVAL = VISUAL_CATEGORIES
+QUESTION_RATIO: dict[int, int] = {MULTI_HOP: 2, TEMPORAL: 3, OPEN_DOMAIN: 1, SINGLE_HOP: 4}
+QUESTION_COUNTS = {category: 2 * share for category, share in QUESTION_RATIO.items()}  # 20 for a group
+LEAST_DELIVERED = 0.9  # of these
+CONCEPTS_PER_GROUP = (3, 4)
+PHOTOS_PER_CONCEPT = (2, 3)
+SESSIONS_PER_GROUP: Sequence[int] = (5, 6)
+TURNS_PER_SESSION = range(5, 16)
 
 
 class SynthesisError(UserError, ValueError):
-    """Something that a person must mend. Its words name the value, the place and the remedy."""
+    """A problem that the user must solve. The message names the value, the place and the remedy."""
 
 
 class GenerationFailed(SynthesisError):
-    """A group for which no valid sessions could be had. The group is set aside; the run goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """One thing that can be seen on the concept. `accepted` are further short answers that count as right.
-
-    `photos` are those on which it can be seen; none are named where it can be on all.
-    """
-
-    key: str
-    value: str
-    accepted: tuple[str, ...] = ()
-    photos: tuple[Path, ...] = ()
+    """No valid sessions could be generated for a group. The group is set aside; the run continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,24 @@ class ConceptPhoto:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    """A visible property of a concept. `accepted` are further short answers that count as right.
+
+    `photos` are those on which it is visible; empty means all.
+    """
+
+    key: str
+    value: str
+    accepted: tuple[str, ...] = ()
+    photos: tuple[Path, ...] = ()
+
+    def visible_on(self, photo: ConceptPhoto) -> bool:
+        return not self.photos or photo.path in self.photos
+
+
+@dataclass(frozen=True, slots=True)
 class VisualQuestion:
-    """A question of the concept set's own VQA about one photo. `<sks>` stands for the concept's name."""
+    """A question about one photo from the concept set's own VQA. `<sks>` stands for the concept's name."""
 
     photo: Path
     text: str
@@ -54,8 +68,8 @@ class VisualQuestion:
 class PersonalConcept:
     """A person, pet or thing with photos. `subject` is its id in the source, `name` what its owner calls it.
 
-    Within a group `photos` are those to be shown, and `unseen` those that the dialogue never shows: with one of these
-    a question may ask what is remembered of the concept.
+    Within a group, `photos` are those to be shown and `unseen` those that the dialogue never shows: a question may come
+    with one of these and ask what is remembered of the concept.
     """
 
     subject: str
@@ -71,14 +85,14 @@ class PersonalConcept:
 
 @dataclass(frozen=True, slots=True)
 class ConceptGroup:
-    """3 to 4 concepts that are told together, each with the 2 to 3 photos chosen for it. `number` counts from 1."""
+    """3 to 4 concepts that share their sessions, each with the 2 to 3 photos chosen for it. `number` counts from 1."""
 
     number: int
     concepts: tuple[PersonalConcept, ...]
 
     @property
     def described(self) -> bool:
-        """Whether anything is known of what its photos show, but for the concepts' names."""
+        """Whether anything but the concepts' names is known about what its photos show."""
         return any(
             concept.attributes or any(photo.setting for photo in (*concept.photos, *concept.unseen))
             for concept in self.concepts
@@ -87,7 +101,7 @@ class ConceptGroup:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a group goes: after host session `after`, at these times (M2A, equation 7), each within the gap."""
+    """The gap that a group is put into, after host session `after`, and the times of its sessions (M2A, equation 7)."""
 
     after: int
     start: datetime
@@ -97,10 +111,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
-    """All that a generator may know. `seed` is this group's own; equal requests give equal results without a model.
+    """Everything that a generator may know. `seed` is this group's own; without a model, equal requests give equal groups.
 
-    `elsewhere` are the concepts of the other groups of the dialogue, which no question may be taken to mean; `voices` are
-    how the speakers write in the rest of the conversation, and `texts_elsewhere` what they say there, as far as it is known.
+    `elsewhere` are the concepts of the dialogue's other groups, with which no question may confuse those of this group;
+    `voices` describe how the speakers write in the rest of the conversation, and `texts_elsewhere` are their turns there.
     """
 
     dialogue_id: str
@@ -132,7 +146,7 @@ class GeneratedTurn:
 class DatedEvent:
     """When something happened: `expression` stands in the turn's text and counts from its session's date.
 
-    An empty expression is the day of the session itself.
+    An empty expression means the day of the session itself.
     """
 
     place: TurnPlace
@@ -141,17 +155,21 @@ class DatedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a temporal answer follows: the date of `event`, or, with `since`, the days from `since` to `event`."""
+    """How a temporal answer is computed: the date of `event`, or, with `since`, the days from `since` to `event`."""
 
     event: DatedEvent
     since: DatedEvent | None = None
 
+    @property
+    def events(self) -> tuple[DatedEvent, ...]:
+        return (self.event, self.since) if self.since else (self.event,)
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedQuestion:
-    """A question of category 6 to 9, or of 10, visual retrieval. Category 7 carries its derivation.
+    """A question of category 6 to 10. Category 7, temporal, carries its derivation.
 
-    `photos` come with the question, and the dialogue shows none of them.
+    `photos` come with the question; the dialogue shows none of them.
     """
 
     category: int
@@ -164,11 +182,11 @@ class GeneratedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What must be seen on a photo to answer a question: `words` say it.
+class SeenDetail:
+    """A detail, in `words`, that must be seen on a photo to answer a question.
 
     `place` is the turn that shows the photo, None where the photo comes with the question. `meant_by` are the turns that
-    say which photo is meant: those that name its concept, or else the one that shows it.
+    tell which photo is meant: those that name its concept, or else the one that shows it.
     """
 
     photo: Path
@@ -181,9 +199,9 @@ class Seen:
 class GeneratedGroup:
     """Sessions in the order of the placement's times, and the questions about them.
 
-    `notes` is what the generator wants recorded in `run.json` (calls, tokens, cost, retries). `dropped` are the
-    categories of questions that were asked for and left out, for they broke a rule. With `retrieval_only` nothing but
-    visual retrieval was asked for: who wrote the group knew nothing of what its photos show.
+    `notes` go into `run.json` (calls, tokens, cost, repairs). `dropped` are the categories of the questions that were left
+    out because they broke a rule. With `retrieval_only` there are only questions of visual retrieval, because the
+    generator did not know what the photos show.
     """
 
     sessions: tuple[tuple[GeneratedTurn, ...], ...]
@@ -194,20 +212,11 @@ class GeneratedGroup:
 
 
 class Generator(Protocol):
-    """Writes the sessions and questions of one group. `version` changes whenever equal requests may give other words."""
+    """Writes the sessions and questions of one group. `version` changes whenever an equal request may give another group."""
 
     name: str
     version: str
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """Raises GenerationFailed when no valid group could be had."""
+        """Returns a valid group. Raises GenerationFailed where there is none."""
         ...
-
-
-VISUAL_RETRIEVAL = 10
-QUESTION_RATIO: dict[int, int] = {6: 2, 7: 3, 8: 1, 9: 4}
-LEAST_DELIVERED = 0.9  # of the questions asked for
-CONCEPTS_PER_GROUP = (3, 4)
-PHOTOS_PER_CONCEPT = (2, 3)
-SESSIONS_PER_GROUP: Sequence[int] = (5, 6)
-TURNS_PER_SESSION = range(5, 16)

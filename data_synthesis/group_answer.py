@@ -1,4 +1,4 @@
-"""A model's answer as a group: from the arguments of its call to the values, with every complaint a sentence for it."""
+"""Reading a group from the arguments of a model's call. Every fault is a sentence that the model can act on."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import TEMPORAL, GroupFault, delivered, faults_of
+from data_synthesis.check_group import GroupFault, delivered, faults_of
 from data_synthesis.dates import resolve, right_answers
 from data_synthesis.group import (
+    TEMPORAL,
     DatedEvent,
     Derivation,
     GeneratedGroup,
@@ -21,18 +22,19 @@ from data_synthesis.group import (
     TurnPlace,
 )
 from data_synthesis.group_prompt import QUESTIONS, photo_ids, with_ids
-from data_synthesis.seen import facts_of, in_words
+from data_synthesis.group_view import in_words
+from data_synthesis.photo_facts import facts_of
 from data_synthesis.wording import answer_given_away, holds, words_of
 
-_MOST_TURNS = 1000  # more than any use; a longer answer is not worth checking turn by turn
-_LONGEST_TEXT = 2000  # characters, of a message or anything else
+_MOST_TURNS = 1000  # far too many already; a longer answer is not checked turn by turn
+_LONGEST_TEXT = 2000  # characters, for every text
 
 
 class AnswerFaults(Exception):
-    """An answer that is no valid group, with all that is wrong with it.
+    """The faults of an answer that is not a valid group.
 
-    `remainder` is what of it may be used even so: the group without the questions at fault, if it is one then.
-    `mendable` is whether sessions and questions can be changed one by one.
+    `remainder` is the group without the faulty questions, if that is valid. `mendable` is whether its sessions and
+    questions can be changed one by one.
     """
 
     def __init__(self, faults: list[str], remainder: GeneratedGroup | None = None, *, mendable: bool = False) -> None:
@@ -115,45 +117,46 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
     if sum(len(session.turns) for session in answer.sessions) > _MOST_TURNS:
         raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
     mendable = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
-    places, twice = _places(answer)
+    places, repeated = _places(answer)
     names = {place: turn_id for turn_id, place in places.items()}
     group, in_ids = _group(answer, places), with_ids(request)
-    doubled = [GroupFault("schema", f"The id {one} is given to two turns; each has its own.") for one in twice]
-    own = [*doubled, *_describing(group, in_ids)]
+    own = [GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.") for turn_id in repeated]
+    own += _describing(group, in_ids)
     faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
-    told = [_in_ids(fault, names) for fault in faults]
-    group, left = delivered(group, in_ids)
-    left += own
-    if not left:
+    sentences = [_in_ids(fault, names) for fault in faults]
+    group, remaining = delivered(group, in_ids)
+    remaining += own
+    if not remaining:
         group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
-        told = told or [str(fault) for fault in faults_of(group, in_ids)]
-        group, left = delivered(group, in_ids)
-    group = _with_paths(group, photo_ids(request)) if not left else group
-    if told:
-        raise AnswerFaults(told, None if left else group, mendable=mendable)
+        sentences = sentences or [str(fault) for fault in faults_of(group, in_ids)]
+        group, remaining = delivered(group, in_ids)
+    group = _with_paths(group, photo_ids(request)) if not remaining else group
+    if sentences:
+        raise AnswerFaults(sentences, None if remaining else group, mendable=mendable)
     return group
 
 
 def mended(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer with the turns, sessions and questions that were given anew. Raises AnswerFaults for what is no such change."""
+    """The answer with the turns, sessions and questions of `changes`. Raises AnswerFaults if these are not valid changes."""
     change = _parsed(_Change, changes)
-    whole: dict[str, Any] = {}
-    for name, given, raw in (
+    answer: dict[str, Any] = {}
+    for name, parsed, raw in (
         ("sessions", change.sessions, changes["sessions"]),
         ("questions", change.questions, changes["questions"]),
     ):
-        whole[name] = list(arguments[name])
-        for number, part in sorted(zip((one.number for one in given), raw, strict=True), key=lambda one: one[0]):
-            if not 1 <= number <= len(whole[name]) + 1:
+        answer[name] = list(arguments[name])
+        numbers = (part.number for part in parsed)
+        for number, part in sorted(zip(numbers, raw, strict=True), key=lambda numbered: numbered[0]):
+            if not 1 <= number <= len(answer[name]) + 1:
                 raise AnswerFaults([f"There is no number {number} among the {name}, and it is not the next."])
-            whole[name][number - 1 : number] = [{key: value for key, value in part.items() if key != "number"}]
+            answer[name][number - 1 : number] = [{key: value for key, value in part.items() if key != "number"}]
     new = {turn["id"]: turn for turn in changes.get("turns") or ()}
-    if unknown := new.keys() - {turn["id"] for session in whole["sessions"] for turn in session["turns"]}:
+    if unknown := new.keys() - {turn["id"] for session in answer["sessions"] for turn in session["turns"]}:
         raise AnswerFaults([f"There is no turn {min(unknown)} to change."])
-    whole["sessions"] = [
-        {**session, "turns": [new.get(turn["id"], turn) for turn in session["turns"]]} for session in whole["sessions"]
+    answer["sessions"] = [
+        {**session, "turns": [new.get(turn["id"], turn) for turn in session["turns"]]} for session in answer["sessions"]
     ]
-    return whole
+    return answer
 
 
 def _parsed(model: type[_P], arguments: Mapping[str, Any]) -> _P:
@@ -164,21 +167,22 @@ def _parsed(model: type[_P], arguments: Mapping[str, Any]) -> _P:
 
 
 def _in_ids(fault: GroupFault, names: Mapping[TurnPlace, str]) -> str:
-    """A fault as a sentence that names its turn by its id."""
+    """The sentence of a fault, with the id of its turn."""
     turn_id = names.get(fault.place) if fault.place else None
     return f"{turn_id}: {fault.sentence}" if turn_id else str(fault)
 
 
 def _describing(group: GeneratedGroup, request: GroupRequest) -> Iterator[GroupFault]:
-    """Messages that tell what the photo they come with shows. A single word may be anything, and is left to the questions."""
+    """Faults of messages that describe their own photo. A single word may be a coincidence; the question checks find those."""
     for number, session in enumerate(group.sessions, start=1):
         for turn_number, turn in enumerate(session, start=1):
             for concept in request.group.concepts:
                 shown = [photo for photo in concept.photos if photo.path in turn.photos]
-                stated = [fact for photo in shown for fact in facts_of(concept, photo)]
-                seen = [fact.text for fact in stated if fact.kind in ("setting", "attribute")]
-                if told := next((text for text in seen if len(words_of(text)) > 1 and holds(turn.text, text)), None):
-                    sentence = f"it says {told!r}, which its photo shows; leave that to the photo."
+                facts = [fact for photo in shown for fact in facts_of(concept, photo)]
+                texts = [fact.text for fact in facts if fact.kind in ("setting", "attribute")]
+                said = (text for text in texts if len(words_of(text)) > 1 and holds(turn.text, text))
+                if text := next(said, None):
+                    sentence = f"it says {text!r}, which its photo shows; leave that to the photo."
                     yield GroupFault("photos", sentence, TurnPlace(number, turn_number))
 
 
@@ -197,23 +201,24 @@ def _where(path: tuple[int | str, ...]) -> str:
 
 
 def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
-    """Where the turn of each id stands, and the ids that two turns have. One that no turn has is put into session 0."""
+    """The places of turns by id, and the ids that two turns have. An id that no turn has gets a place in session 0."""
     places: dict[str, TurnPlace] = {}
-    twice = []
+    repeated = []
     for number, session in enumerate(answer.sessions, start=1):
         for turn_number, turn in enumerate(session.turns, start=1):
             if turn.id in places:
-                twice.append(turn.id)
+                repeated.append(turn.id)
             places.setdefault(turn.id, TurnPlace(number, turn_number))
-    for asked in answer.questions:
-        events = (asked.derivation.event, asked.derivation.since) if asked.derivation else ()
-        for turn_id in (*asked.evidence, *(event.turn for event in events if event)):
+    for question in answer.questions:
+        derivation = question.derivation
+        events = (derivation.event, derivation.since) if derivation else ()
+        for turn_id in (*question.evidence, *(event.turn for event in events if event)):
             places.setdefault(turn_id, TurnPlace(0, len(places)))
-    return places, twice
+    return places, repeated
 
 
 def _group(answer: _Answer, places: Mapping[str, TurnPlace]) -> GeneratedGroup:
-    """The answer as it stands, with the ids of its photos in place of paths."""
+    """The answer as a group, with the ids of photos instead of their paths."""
     sessions = tuple(
         tuple(
             GeneratedTurn(turn.speaker.strip(), turn.text.strip(), tuple(Path(photo) for photo in turn.photos or ()))
@@ -241,7 +246,7 @@ def _question(question: _Question, places: Mapping[str, TurnPlace]) -> Generated
 
 
 def _useless(accepted: str, question: _Question) -> bool:
-    """Whether an answer that a model would accept is not worth a repair of the group: the forms of a date are computed."""
+    """Whether an accepted answer of the model is dropped: forms of a date are computed, and a poor one is not worth a repair."""
     return question.derivation is not None or not accepted.strip() or says_too_little(accepted, question.question)
 
 
@@ -254,7 +259,7 @@ def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGrou
 
 
 def _with_forms(question: GeneratedQuestion, request: GroupRequest) -> GeneratedQuestion:
-    """A question whose derivation holds, with its answer in the usual form and the other forms that count as right."""
+    """The question with its answer in the usual form and the other forms that count as right; its derivation is valid."""
     answer, forms = question.answer, [*question.accepted]
     if question.category == TEMPORAL and question.derivation is not None:
         event, since = question.derivation.event, question.derivation.since

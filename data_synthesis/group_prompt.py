@@ -1,6 +1,6 @@
-"""What a chat model is asked for a group: the instructions, the photos with their ids, the dates, and the schema.
+"""The prompt for a group: the instructions, the photos with their ids, the dates, and the schema of the answer.
 
-The words are in `prompts/`. `VERSION` is a hash of them, so that answers to other words are never taken for answers to these.
+The texts are in `prompts/`. `VERSION` is their hash, so that an answer to other texts is never used for these.
 """
 
 import copy
@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import Template
@@ -16,7 +16,11 @@ from typing import Any
 
 from data_synthesis.dates import EXPRESSIONS, WEEKDAYS, written
 from data_synthesis.group import (
-    QUESTION_RATIO,
+    MULTI_HOP,
+    OPEN_DOMAIN,
+    QUESTION_COUNTS,
+    SINGLE_HOP,
+    TEMPORAL,
     TURNS_PER_SESSION,
     GroupRequest,
     PersonalConcept,
@@ -31,14 +35,14 @@ _FOLDER = Path(__file__).parent / "prompts"
 _FILES = {file.name: file.read_text(encoding="utf-8") for file in sorted(_FOLDER.iterdir()) if file.is_file()}
 VERSION = hashlib.sha256(json.dumps([_FILES, EXPRESSIONS]).encode()).hexdigest()[:12]
 
-QUESTIONS = 20
-_KINDS = {6: "several steps", 7: "time", 8: "knowledge", 9: "one step"}
+QUESTIONS = sum(QUESTION_COUNTS.values())
+_KINDS = {MULTI_HOP: "several steps", TEMPORAL: "time", OPEN_DOMAIN: "knowledge", SINGLE_HOP: "one step"}
 _MOST_FAULTS = 40
-LONGEST_ANSWER = 60_000  # characters; more is not shown to the model again
+LONGEST_ANSWER = 60_000  # characters; a longer answer is not shown to the model again
 _LARGEST_PHOTO = 1_000_000  # bytes
 _LONGEST_SIDE = 1024
 _SHEET_SIDE, _SHEET_GAP = 512, 16
-PHOTOS_AT_MOST = 8  # in a prompt, while the server has not named another limit
+PHOTOS_AT_MOST = 8  # in a prompt, unless the server names another limit
 _MEDIA_TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 
 
@@ -49,14 +53,15 @@ def photo_ids(request: GroupRequest) -> dict[str, Path]:
 
 
 def with_ids(request: GroupRequest) -> GroupRequest:
-    """The request with the photos' ids in place of their paths, so that what is said of it can be told to the model."""
+    """The request with the photos' ids instead of their paths, as the model knows them."""
     ids = {path: Path(photo_id) for photo_id, path in photo_ids(request).items()}
     concepts = tuple(
         replace(
             concept,
             photos=tuple(replace(photo, path=ids[photo.path]) for photo in concept.photos),
             attributes=tuple(
-                replace(one, photos=tuple(ids.get(path, path) for path in one.photos)) for one in concept.attributes
+                replace(attribute, photos=tuple(ids.get(path, path) for path in attribute.photos))
+                for attribute in concept.attributes
             ),
         )
         for concept in request.group.concepts
@@ -67,7 +72,7 @@ def with_ids(request: GroupRequest) -> GroupRequest:
 def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> list[ChatMessage]:
     """The prompt for a group. Raises SynthesisError for a photo that cannot be read.
 
-    Where a server takes fewer pictures than there are photos, those of a concept go on one sheet, or all of them.
+    If the server takes fewer pictures than there are photos, there is one sheet for each concept, or one for all.
     """
     ids = list(photo_ids(request))
     sessions = zip(request.placement.times, _lengths(request), strict=True)
@@ -75,13 +80,13 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
         f"- session {number}: {WEEKDAYS[time.weekday()]}, {written(time.date())}, {time:%H:%M}; about {length} messages"
         for number, (time, length) in enumerate(sessions, start=1)
     ]
-    shares = [f"{count} of category {category} ({_KINDS[category]})" for category, count in question_counts().items()]
+    shares = [f"{count} of category {category} ({_KINDS[category]})" for category, count in QUESTION_COUNTS.items()]
     words = _fill(
         "group.md",
         speaker_a=request.speakers[0],
         speaker_b=request.speakers[1],
         manners="\n".join(_manner(name, voice) for name, voice in zip(request.speakers, request.voices, strict=True)),
-        concepts="\n\n".join(_concept_lines(with_ids(request).group.concepts)),
+        concepts="\n\n".join("\n".join(_about(concept)) for concept in with_ids(request).group.concepts),
         count=len(listed),
         sessions="\n".join(listed),
         questions=QUESTIONS,
@@ -96,19 +101,19 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
 
 
 def repair_messages(answer: str, faults: Sequence[str], *, mend: bool) -> list[ChatMessage]:
-    """What follows the prompt after an answer with faults; an answer that is empty or endless is not shown again.
+    """The messages that follow the prompt after an answer with faults. An empty or very long answer is not shown again.
 
-    With `mend` only what is wrong is asked for, else the whole answer again.
+    With `mend` they ask only for the changes, otherwise for the whole answer again.
     """
     listed = [f"- {fault}" for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
         listed.append(f"- and {len(faults) - _MOST_FAULTS} more of the kind.")
-    asked = ChatMessage("user", (_fill("mend.md" if mend else "repair.md", faults="\n".join(listed)),))
-    return [ChatMessage("assistant", (answer,)), asked] if 0 < len(answer) <= LONGEST_ANSWER else [asked]
+    request = ChatMessage("user", (_fill("mend.md" if mend else "repair.md", faults="\n".join(listed)),))
+    return [ChatMessage("assistant", (answer,)), request] if 0 < len(answer) <= LONGEST_ANSWER else [request]
 
 
 def answer_tool(request: GroupRequest) -> Tool:
-    """The tool that the model must call first: its arguments are the whole group."""
+    """The tool for a whole group."""
     schema = _schema(request)
     sessions, questions = schema["properties"]["sessions"], schema["properties"]["questions"]
     sessions["minItems"] = sessions["maxItems"] = len(request.placement.times)
@@ -123,7 +128,7 @@ def answer_tool(request: GroupRequest) -> Tool:
 
 
 def mend_tool(request: GroupRequest) -> Tool:
-    """The tool for what is wrong with a group: its arguments are the turns, sessions and questions that change."""
+    """The tool for changes to a group: turns, sessions and questions."""
     schema = _schema(request)
     for name in ("sessions", "questions"):
         item = schema["properties"][name]["items"]
@@ -145,12 +150,6 @@ def _schema(request: GroupRequest) -> dict[str, Any]:
     return schema
 
 
-def question_counts() -> Mapping[int, int]:
-    """How many questions of each category are asked for."""
-    multiple = QUESTIONS // sum(QUESTION_RATIO.values())
-    return {category: share * multiple for category, share in QUESTION_RATIO.items()}
-
-
 _SCHEMA: dict[str, Any] = json.loads(_FILES["answer.schema.json"])
 
 
@@ -159,14 +158,10 @@ def _fill(name: str, **values: object) -> str:
 
 
 def _lengths(request: GroupRequest) -> list[int]:
-    """How long the sessions should be: uneven, by the group's seed, within the limits with room on both sides."""
-    chance = random.Random(request.seed)
-    room = range(min(TURNS_PER_SESSION) + 1, max(TURNS_PER_SESSION) - 1)
-    return [chance.choice(room) for _ in request.placement.times]
-
-
-def _concept_lines(concepts: Sequence[PersonalConcept]) -> list[str]:
-    return ["\n".join(_about(concept)) for concept in concepts]
+    """The number of turns that each session should have, drawn by the group's seed, not close to the limits."""
+    drawn = random.Random(request.seed)
+    lengths = range(min(TURNS_PER_SESSION) + 1, max(TURNS_PER_SESSION) - 1)
+    return [drawn.choice(lengths) for _ in request.placement.times]
 
 
 def _about(concept: PersonalConcept) -> list[str]:
@@ -182,7 +177,7 @@ def _about(concept: PersonalConcept) -> list[str]:
 
 
 def _manner(name: str, voice: Voice) -> str:
-    """How a speaker writes in the rest of the conversation, with turns of theirs."""
+    """How a speaker writes in the rest of the conversation, with examples."""
     words = voice.lengths[len(voice.lengths) // 2]
     manner = f"{name} writes about {words} words a message and names the other in {voice.naming:.0%} of them."
     return "\n".join([manner, *(f'  as in: "{" ".join(text.split())}"' for text in voice.examples)])
@@ -194,11 +189,11 @@ def _photo_parts(request: GroupRequest, at_most: int) -> list[PhotoPart]:
         (concept.name, [(next(ids), photo.path) for photo in concept.photos]) for concept in request.group.concepts
     ]
     if sum(len(photos) for _, photos in labelled) <= at_most:
-        return [_photo_part(path, f"Photo {one} of {name}:") for name, photos in labelled for one, path in photos]
+        return [_photo_part(path, f"Photo {key} of {name}:") for name, photos in labelled for key, path in photos]
     if len(labelled) <= at_most:
         return [_sheet(photos, f"Photos {_listed(photos)} of {name}, from left to right:") for name, photos in labelled]
-    every = [photo for _, photos in labelled for photo in photos]
-    return [_sheet(every, f"Photos {_listed(every)}, from left to right:")]
+    all_photos = [photo for _, photos in labelled for photo in photos]
+    return [_sheet(all_photos, f"Photos {_listed(all_photos)}, from left to right:")]
 
 
 def _listed(photos: Sequence[tuple[str, Path]]) -> str:
@@ -206,7 +201,7 @@ def _listed(photos: Sequence[tuple[str, Path]]) -> str:
 
 
 def _sheet(photos: Sequence[tuple[str, Path]], label: str) -> PhotoPart:
-    """Some photos beside each other in one picture."""
+    """A picture of several photos side by side."""
     from PIL import Image
 
     opened = [Image.open(io.BytesIO(_photo_part(path, label).data)).convert("RGB") for _, path in photos]
@@ -215,13 +210,13 @@ def _sheet(photos: Sequence[tuple[str, Path]], label: str) -> PhotoPart:
     sheet = Image.new("RGB", ((_SHEET_SIDE + _SHEET_GAP) * len(opened) - _SHEET_GAP, _SHEET_SIDE), "white")
     for number, picture in enumerate(opened):
         sheet.paste(picture, (number * (_SHEET_SIDE + _SHEET_GAP), 0))
-    made = io.BytesIO()
-    sheet.save(made, "JPEG", quality=88)
-    return PhotoPart(label, made.getvalue(), "image/jpeg")
+    encoded = io.BytesIO()
+    sheet.save(encoded, "JPEG", quality=88)
+    return PhotoPart(label, encoded.getvalue(), "image/jpeg")
 
 
 def _photo_part(path: Path, label: str) -> PhotoPart:
-    """The photo's own bytes where a model can take them, else a smaller JPEG."""
+    """The photo's own bytes if a model can take them, otherwise a smaller JPEG."""
     from PIL import Image, ImageOps
 
     try:
@@ -232,8 +227,8 @@ def _photo_part(path: Path, label: str) -> PhotoPart:
                 return PhotoPart(label, data, media_type)
             smaller = ImageOps.exif_transpose(picture).convert("RGB")
         smaller.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
-        made = io.BytesIO()
-        smaller.save(made, "JPEG", quality=88)
+        encoded = io.BytesIO()
+        smaller.save(encoded, "JPEG", quality=88)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise SynthesisError(f"The photo {path} cannot be read: {error}.") from error
-    return PhotoPart(label, made.getvalue(), "image/jpeg")
+    return PhotoPart(label, encoded.getvalue(), "image/jpeg")

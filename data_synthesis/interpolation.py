@@ -1,8 +1,7 @@
-"""Weaving generated groups into a host conversation, with every id and reference of the host carried along.
+"""Weaving generated groups into a host conversation, with all ids and references of the host updated.
 
-Sessions are numbered anew in the order of time. Dates without a session, which LoCoMo has, follow after the last one.
-A reference keeps naming what it named: also one to a turn that does not exist goes on naming none. `unweave` takes a
-merged sample apart again.
+Sessions are renumbered in the order of time. LoCoMo's dates without a session follow after the last session. A reference
+keeps its target, and one to a turn that does not exist still has none. `unweave` is the inverse of `weave`.
 """
 
 import re
@@ -29,7 +28,7 @@ from data_synthesis.group import (
     TurnPlace,
     VisualQuestion,
 )
-from data_synthesis.seen import Sight
+from data_synthesis.group_view import GroupView
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
     VISUAL_CATEGORIES,
@@ -45,8 +44,8 @@ _NUMBERED = re.compile(r"(events_)?session_(\d+)(\w*)")
 
 
 @dataclass(frozen=True, slots=True)
-class MadeGroup:
-    """A group that goes in. `generator` is named as the source of its questions, `set_source` of the concept set's own."""
+class WovenGroup:
+    """A group to be woven in. `generator` is the source of its questions, `set_source` that of the concept set's own."""
 
     request: GroupRequest
     group: GeneratedGroup
@@ -55,7 +54,7 @@ class MadeGroup:
 
 
 def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
-    """Number and time of the sessions with turns, in the order of time."""
+    """The numbers and times of the sessions with turns, in the order of time."""
     conversation = sample["conversation"]
     sessions = [
         (number, parse_date_time(conversation[f"session_{number}_date_time"]))
@@ -65,13 +64,13 @@ def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
 
 
 def weave(
-    sample: Sample, made: Sequence[MadeGroup], photo_name: Callable[[Path], str]
+    sample: Sample, made: Sequence[WovenGroup], photo_name: Callable[[Path], str]
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
-    """The merged sample, and its map of old session numbers and turn ids to new ones.
+    """The merged sample, and its map from old session numbers and turn ids to new ones.
 
-    `photo_name` gives the path, relative to the benchmark's file, under which a photo of the source is kept.
+    `photo_name` gives the path, relative to the benchmark's file, of the copy of a photo.
     """
-    made = [replace(one, request=request) for one, request in zip(made, _as_kept(made), strict=True)]
+    made = _as_kept(made)
     if "groups" in sample:
         raise SynthesisError(f"{sample['sample_id']} has groups already; start from LoCoMo as published.")
     new_numbers, inserted = _numbers(sample, made)
@@ -83,8 +82,8 @@ def weave(
     }
     keyed: dict[str, Any] = {remap.key(key): value for key, value in conversation.items() if _NUMBERED.fullmatch(key)}
     keyed |= {f"session_{new_numbers[number]}": turns for number, turns in sessions.items()}
-    for one, numbers in zip(made, inserted, strict=True):
-        for number, moment, turns in zip(numbers, one.request.placement.times, one.group.sessions, strict=True):
+    for woven, numbers in zip(made, inserted, strict=True):
+        for number, moment, turns in zip(numbers, woven.request.placement.times, woven.group.sessions, strict=True):
             keyed[f"session_{number}_date_time"] = format_date_time(moment)
             keyed[f"session_{number}"] = [
                 _turn(turn.speaker, turn.text, [photo_name(photo) for photo in turn.photos], f"D{number}:{place}")
@@ -97,11 +96,11 @@ def weave(
         *(_host_question(question, sample["sample_id"], n, remap) for n, question in enumerate(sample["qa"], start=1)),
         *(
             question
-            for one, numbers in zip(made, inserted, strict=True)
-            for question in _questions(one, numbers, photo_name)
+            for woven, numbers in zip(made, inserted, strict=True)
+            for question in _questions(woven, numbers, photo_name)
         ),
     ]
-    merged["groups"] = [_group(one, numbers, photo_name) for one, numbers in zip(made, inserted, strict=True)]
+    merged["groups"] = [_group(woven, numbers, photo_name) for woven, numbers in zip(made, inserted, strict=True)]
     id_map = {
         "sessions": {str(old): new_numbers[old] for old in sorted(sessions)},
         "turns": {
@@ -113,11 +112,11 @@ def weave(
     return merged, id_map
 
 
-def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[MadeGroup]]:
-    """The host conversation and the groups that `weave` made a merged sample of; photos are named as in the sample.
+def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[WovenGroup]]:
+    """The host conversation and the groups of a merged sample; photos are named as in the sample.
 
-    `old_numbers` are the host's own numbers of its sessions, by their new ones. References of the host come back in
-    one spelling ("D5:3"), and a question of the host without evidence with an empty list.
+    `old_numbers` gives the host's own number of each of its sessions by the new one. References of the host come back in
+    one spelling ("D5:3"), and a host question without evidence comes back with an empty list.
     """
     groups = sample["groups"]
     remap = _Remap(old_numbers, -sum(len(group["sessions"]) for group in groups))
@@ -134,17 +133,12 @@ def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, lis
         if key != "groups"
     }
     host["conversation"] = _by_number(conversation)
+    own = (question for question in sample["qa"] if question["category"] not in VISUAL_CATEGORIES)
     host["qa"] = [
         _without_additions(question, f"{sample['sample_id']}/{number}", remap)
-        for number, question in enumerate(host_questions(sample), start=1)
+        for number, question in enumerate(own, start=1)
     ]
-    made = [_made(sample, group) for group in groups]
-    return host, [replace(one, request=request) for one, request in zip(made, _as_kept(made), strict=True)]
-
-
-def host_questions(sample: Sample) -> list[dict[str, Any]]:
-    """The questions of LoCoMo itself, in their order."""
-    return [question for question in sample["qa"] if question["category"] not in VISUAL_CATEGORIES]
+    return host, _as_kept([_made(sample, group) for group in groups])
 
 
 def _without_additions(question: Mapping[str, Any], question_id: str, remap: "_Remap") -> dict[str, Any]:
@@ -155,18 +149,18 @@ def _without_additions(question: Mapping[str, Any], question_id: str, remap: "_R
     return own | {"evidence": [remap.reference(str(text)) for text in question["evidence"]]}
 
 
-def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
+def _made(sample: Sample, group: Mapping[str, Any]) -> WovenGroup:
     conversation, first = sample["conversation"], group["sessions"][0]
 
     def place(dia_id: str) -> TurnPlace:
         session, turn = dia_id.removeprefix("D").split(":")
         return TurnPlace(int(session) - first + 1, int(turn))
 
-    def event(derived: Mapping[str, str]) -> DatedEvent:
-        return DatedEvent(place(derived["turn"]), derived["expression"])
+    def event(entry: Mapping[str, str]) -> DatedEvent:
+        return DatedEvent(place(entry["turn"]), entry["expression"])
 
-    def derivation(derived: Mapping[str, Any]) -> Derivation:
-        return Derivation(event(derived["event"]), event(derived["since"]) if derived.get("since") else None)
+    def derivation(entry: Mapping[str, Any]) -> Derivation:
+        return Derivation(event(entry["event"]), event(entry["since"]) if entry.get("since") else None)
 
     concepts = tuple(
         PersonalConcept(
@@ -174,12 +168,12 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
             photos=tuple(_photo(concept, photo) for photo in concept["photos"]),
             short_description=concept["short_description"],
             attributes=tuple(
-                Attribute(one["key"], one["value"], tuple(one["accepted"]), tuple(map(Path, one["photos"])))
-                for one in concept["attributes"]
+                Attribute(entry["key"], entry["value"], tuple(entry["accepted"]), tuple(map(Path, entry["photos"])))
+                for entry in concept["attributes"]
             ),
             questions=tuple(
-                VisualQuestion(Path(one["photo"]), one["question"], tuple(one["options"]), one["answer"])
-                for one in concept["questions"]
+                VisualQuestion(Path(entry["photo"]), entry["question"], tuple(entry["options"]), entry["answer"])
+                for entry in concept["questions"]
             ),
             unseen=tuple(_photo(concept, photo) for photo in concept["unseen_photos"]),
         )
@@ -222,46 +216,46 @@ def _made(sample: Sample, group: Mapping[str, Any]) -> MadeGroup:
         dropped=tuple(group.get("dropped_questions", ())),
         retrieval_only=group.get("retrieval_only", False),
     )
-    return MadeGroup(request, generated, group["generator"], next(iter(sources), ""))
+    return WovenGroup(request, generated, group["generator"], next(iter(sources), ""))
 
 
 def _photo(concept: Mapping[str, Any], name: str) -> ConceptPhoto:
     return ConceptPhoto(Path(name), **concept["scenes"].get(name, {}))
 
 
-def _as_kept(made: Sequence[MadeGroup]) -> list[GroupRequest]:
-    """The requests with what a merged sample keeps of them: unseen photos that a question comes with, and what is stated
-    of photos that are kept; and each with the concepts of the other groups."""
-    groups = [[kept_concept(concept, one.group) for concept in one.request.group.concepts] for one in made]
-    return [
+def _as_kept(made: Sequence[WovenGroup]) -> list[WovenGroup]:
+    """The groups with what a merged sample keeps of their concepts, each with the concepts of the other groups."""
+    kept = [[kept_concept(concept, woven.group) for concept in woven.request.group.concepts] for woven in made]
+    requests = [
         replace(
-            one.request,
-            group=replace(one.request.group, concepts=tuple(concepts)),
-            elsewhere=tuple(concept for other in groups if other is not concepts for concept in other),
+            woven.request,
+            group=replace(woven.request.group, concepts=tuple(concepts)),
+            elsewhere=tuple(concept for other in kept if other is not concepts for concept in other),
         )
-        for one, concepts in zip(made, groups, strict=True)
+        for woven, concepts in zip(made, kept, strict=True)
     ]
+    return [replace(woven, request=request) for woven, request in zip(made, requests, strict=True)]
 
 
 def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
-    """The concept with what a merged sample keeps of it: see `_as_kept`."""
-    asked_with = {photo for question in group.questions for photo in question.photos}
-    unseen = tuple(photo for photo in concept.unseen if photo.path in asked_with)
+    """The concept as a merged sample keeps it: without unused unseen photos and what is stated of them."""
+    in_questions = {photo for question in group.questions for photo in question.photos}
+    unseen = tuple(photo for photo in concept.unseen if photo.path in in_questions)
     paths = [photo.path for photo in (*concept.photos, *unseen)]
     attributes = (
-        replace(one, photos=tuple(path for path in one.photos if path in paths))
-        for one in concept.attributes
-        if not one.photos or set(one.photos) & set(paths)
+        replace(attribute, photos=tuple(path for path in attribute.photos if path in paths))
+        for attribute in concept.attributes
+        if not attribute.photos or set(attribute.photos) & set(paths)
     )
     return replace(concept, unseen=unseen, attributes=tuple(attributes))
 
 
-def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int], list[list[int]]]:
-    """New numbers of all that the host numbers, and of the sessions of each group."""
+def _numbers(sample: Sample, made: Sequence[WovenGroup]) -> tuple[dict[int, int], list[list[int]]]:
+    """The new number of each session and date of the host, and the numbers of the sessions of each group."""
     host = host_sessions(sample)
     order: list[tuple[datetime, int, int]] = [(moment, -1, number) for number, moment in host]
-    for place, one in enumerate(made):
-        order += [(moment, place, number) for number, moment in enumerate(one.request.placement.times)]
+    for place, woven in enumerate(made):
+        order += [(moment, place, number) for number, moment in enumerate(woven.request.placement.times)]
     order.sort(key=lambda entry: entry[0])
     new: dict[int, int] = {}
     inserted: list[list[int]] = [[] for _ in made]
@@ -278,7 +272,7 @@ def _numbers(sample: Sample, made: Sequence[MadeGroup]) -> tuple[dict[int, int],
 
 
 class _Remap:
-    """Old numbers to new ones, in keys and in references. Numbers that the host does not have are moved past its end."""
+    """Replaces old session numbers in keys and references. Numbers that the host does not have move past its end."""
 
     def __init__(self, numbers: Mapping[int, int], inserted: int) -> None:
         self._numbers = numbers
@@ -310,18 +304,18 @@ class _Remap:
         return value
 
     def _references(self, value: str | list[str]) -> str | list[str]:
-        return self.reference(value) if isinstance(value, str) else [self.reference(one) for one in value]
+        return self.reference(value) if isinstance(value, str) else [self.reference(text) for text in value]
 
 
 def _names_turns(value: object) -> bool:
-    """Whether this is nothing but ids of turns, in a text or in a list of texts."""
+    """Whether a text or a list of texts holds only ids of turns."""
     if isinstance(value, list):
-        return bool(value) and all(isinstance(one, str) and _names_turns(one) for one in value)
+        return bool(value) and all(isinstance(text, str) and _names_turns(text) for text in value)
     return isinstance(value, str) and bool(_TURN_ID.search(value)) and not _TURN_ID.sub("", value).strip(" ,;()[]")
 
 
 def _by_number(keyed: Mapping[str, Any]) -> dict[str, Any]:
-    """In the order of the sessions; a session's date comes before it, as in LoCoMo."""
+    """The entries in the order of the sessions, each session after its date, as in LoCoMo."""
 
     def place(key: str) -> tuple[int, int]:
         match = _NUMBERED.fullmatch(key)
@@ -331,7 +325,7 @@ def _by_number(keyed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _turn(speaker: str, text: str, photos: list[str], dia_id: str) -> dict[str, Any]:
-    """LoCoMo's own readers look for `img_url`. There is no caption: it would give the photo away to who cannot see it."""
+    """A turn with `img_url`, which LoCoMo's readers look for, but no caption, which would say what its photo shows."""
     turn: dict[str, Any] = {"speaker": speaker, "dia_id": dia_id, "text": text}
     return turn | {"photos": photos, "img_url": photos[:1]} if photos else turn
 
@@ -347,23 +341,19 @@ def _host_question(question: Mapping[str, Any], sample_id: str, number: int, rem
     }
 
 
-def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> list[dict[str, Any]]:
+def _questions(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> list[dict[str, Any]]:
     def turn_id(place: TurnPlace) -> str:
         return f"D{numbers[0] + place.session - 1}:{place.turn}"  # the sessions of a group follow one another
 
-    def derivation(derived: Derivation) -> dict[str, Any]:
-        events = {"event": derived.event, "since": derived.since}
-        return {
-            name: {"turn": turn_id(event.place), "expression": event.expression}
-            for name, event in events.items()
-            if event
-        }
+    def derivation(value: Derivation) -> dict[str, Any]:
+        named = zip(("event", "since"), value.events, strict=False)
+        return {name: {"turn": turn_id(event.place), "expression": event.expression} for name, event in named}
 
-    sight = Sight(one.group, one.request)
+    view = GroupView(woven.group, woven.request)
 
-    def written(number: int, question: GeneratedQuestion) -> dict[str, Any]:
-        written: dict[str, Any] = {
-            "question_id": f"{one.request.dialogue_id}/g{one.request.group.number}/{number}",
+    def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "question_id": f"{woven.request.dialogue_id}/g{woven.request.group.number}/{number}",
             "question": question.text,
             "answer": question.answer,
             "accepted_answers": list(question.accepted),
@@ -371,37 +361,37 @@ def _questions(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Pat
             "category": question.category,
             "category_name": CATEGORY_NAMES[question.category],
             "photos": [photo_name(photo) for photo in question.photos],
-            "source": one.set_source if _of_the_set(question) else one.generator,
-            "group": one.request.group.number,
+            "source": woven.set_source if _of_the_set(question) else woven.generator,
+            "group": woven.request.group.number,
             "seen": [
                 {
-                    "photo": photo_name(seen.photo),
-                    "shown_in": turn_id(seen.place) if seen.place else None,
-                    "words": seen.words,
-                    "meant_by": [turn_id(place) for place in seen.meant_by],
+                    "photo": photo_name(detail.photo),
+                    "shown_in": turn_id(detail.place) if detail.place else None,
+                    "words": detail.words,
+                    "meant_by": [turn_id(place) for place in detail.meant_by],
                 }
-                for seen in sight.seen_for(question)
+                for detail in view.seen_details(question)
             ],
         }
-        return written | ({"derivation": derivation(question.derivation)} if question.derivation else {})
+        return fields | ({"derivation": derivation(question.derivation)} if question.derivation else {})
 
-    return [written(number, question) for number, question in enumerate(one.group.questions, start=1)]
+    return [entry(number, question) for number, question in enumerate(woven.group.questions, start=1)]
 
 
 def _of_the_set(question: GeneratedQuestion) -> bool:
-    """Whether the concept set asks it of one of its photos; what comes with a photo of its own is the generator's."""
+    """Whether it is the concept set's own question; one that comes with a photo is the generator's."""
     return question.category == VISUAL_RETRIEVAL and not question.photos
 
 
-def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
-    placement = one.request.placement
-    further: dict[str, Any] = {"dropped_questions": sorted(one.group.dropped)} if one.group.dropped else {}
-    further |= {"retrieval_only": True} if one.group.retrieval_only else {}
+def _group(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
+    placement = woven.request.placement
+    further: dict[str, Any] = {"dropped_questions": sorted(woven.group.dropped)} if woven.group.dropped else {}
+    further |= {"retrieval_only": True} if woven.group.retrieval_only else {}
     return {
-        "number": one.request.group.number,
-        "generator": one.generator,
+        "number": woven.request.group.number,
+        "generator": woven.generator,
         **further,
-        "concepts": [concept_entry(concept, photo_name) for concept in one.request.group.concepts],
+        "concepts": [concept_entry(concept, photo_name) for concept in woven.request.group.concepts],
         "after": placement.after,
         "start": placement.start.isoformat(),
         "end": placement.end.isoformat(),
@@ -411,16 +401,16 @@ def _group(one: MadeGroup, numbers: Sequence[int], photo_name: Callable[[Path], 
 
 
 def concept_entry(concept: PersonalConcept, photo_name: Callable[[Path], str]) -> dict[str, Any]:
-    """A concept as the merged sample has it."""
+    """A concept in the form of a merged sample."""
     return {
         "subject": concept.subject,
         "name": concept.name,
         "class_name": concept.class_name,
         "short_description": concept.short_description,
         "attributes": [
-            {"key": own.key, "value": own.value, "accepted": list(own.accepted)}
-            | {"photos": [photo_name(photo) for photo in own.photos]}
-            for own in concept.attributes
+            {"key": attribute.key, "value": attribute.value, "accepted": list(attribute.accepted)}
+            | {"photos": [photo_name(photo) for photo in attribute.photos]}
+            for attribute in concept.attributes
         ],
         "photos": [photo_name(photo.path) for photo in concept.photos],
         "unseen_photos": [photo_name(photo.path) for photo in concept.unseen],
@@ -430,8 +420,8 @@ def concept_entry(concept: PersonalConcept, photo_name: Callable[[Path], str]) -
             if photo.setting or photo.description
         },
         "questions": [
-            {"photo": photo_name(asked.photo), "question": asked.text}
-            | {"options": list(asked.options), "answer": asked.answer}
-            for asked in concept.questions
+            {"photo": photo_name(question.photo), "question": question.text}
+            | {"options": list(question.options), "answer": question.answer}
+            for question in concept.questions
         ],
     }

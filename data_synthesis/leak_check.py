@@ -1,7 +1,7 @@
-"""Whether a chat model that sees no photo answers the visual questions: from the words of their sessions, or from nothing.
+"""Whether a chat model without photos can answer the visual questions.
 
-It is asked twice for each: with all words of the group, and with the question alone. What it solves then needs no photo,
-or could be guessed.
+Each question is asked twice: with all turns of its group, and alone. A question that the model answers needs no photo, or
+can be guessed.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data_synthesis.group import GeneratedQuestion, SynthesisError
-from data_synthesis.interpolation import MadeGroup
-from data_synthesis.leakage import TEXT_LIMIT, Rate, says_one
-from data_synthesis.merged_sample import TakenApart
+from data_synthesis.interpolation import WovenGroup
+from data_synthesis.leakage import TEXT_LIMIT, Rate, holds_one
+from data_synthesis.merged_sample import UnwovenSample
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, Tool
 
 _AT_ONCE = 4
@@ -28,50 +28,55 @@ _TASK = (
 
 @dataclass(frozen=True, slots=True)
 class BlindAnswers:
-    """The rates of a model without photos, and each question that it solved: its place and the answer that was right."""
+    """The rates of a model without photos, and a line for each question that it answered correctly."""
 
     rates: tuple[Rate, ...]
     solved: tuple[str, ...]
 
 
-async def blind_answers(parts: Sequence[TakenApart], model: ChatModel) -> BlindAnswers:
-    """Ask for every visual question. Raises SynthesisError where the service fails."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-    asked = [found for apart in parts for found in apart.questions()]
+async def blind_answers(samples: Sequence[UnwovenSample], model: ChatModel) -> BlindAnswers:
+    """Ask the model all visual questions. Raises SynthesisError if the service fails."""
+    limit = asyncio.Semaphore(_AT_ONCE)
+    questions = [entry for sample in samples for entry in sample.questions()]
     rates, solved = [], []
-    for kind, talks in (("the words of its sessions", True), ("the question alone", False)):
-        replies = await asyncio.gather(*(_reply(model, gate, one if talks else None, own) for _, one, own in asked))
-        right = [says_one((own.answer, *own.accepted), [said]) for (*_, own), said in zip(asked, replies, strict=True)]
-        # With all words of its sessions a model reads off what a photo of the question's own points to, and may.
-        counted = [ok for (*_, own), ok in zip(asked, right, strict=True) if not own.photos]
-        rates.append(Rate(f"answered by {model.name} from {kind}", sum(counted), len(counted), TEXT_LIMIT))
-        solved += [
-            f"{place}: answered without a photo from {kind}, {said!r}."
-            for (place, _, own), said, ok in zip(asked, replies, right, strict=True)
-            if ok and not own.photos
+    for source, with_turns in (("the words of its sessions", True), ("the question alone", False)):
+        replies = await asyncio.gather(
+            *(_reply(model, limit, group if with_turns else None, question) for _, group, question in questions)
+        )
+        answered = 0
+        # A question that comes with a photo may be answered from the turns: its photo only says whom it is about.
+        without_photo = [
+            (*entry, reply) for entry, reply in zip(questions, replies, strict=True) if not entry[2].photos
         ]
+        for place, _, question, reply in without_photo:
+            if holds_one((question.answer, *question.accepted), [reply]):
+                answered += 1
+                solved.append(f"{place}: answered without a photo from {source}, {reply!r}.")
+        rates.append(Rate(f"answered by {model.name} from {source}", answered, len(without_photo), TEXT_LIMIT))
     return BlindAnswers(tuple(rates), tuple(solved))
 
 
-async def _reply(model: ChatModel, gate: asyncio.Semaphore, one: MadeGroup | None, question: GeneratedQuestion) -> str:
-    words = f"Question: {question.text}"
+async def _reply(
+    model: ChatModel, limit: asyncio.Semaphore, group: WovenGroup | None, question: GeneratedQuestion
+) -> str:
+    prompt = f"Question: {question.text}"
     if question.photos:
-        words += " (It comes with a photo that you cannot see.)"
-    if one is not None:
-        words = f"{_talk(one)}\n\n{words}"
-    async with gate:
+        prompt += " (It comes with a photo that you cannot see.)"
+    if group is not None:
+        prompt = f"{_transcript(group)}\n\n{prompt}"
+    async with limit:
         try:
-            call = await model.choose([ChatMessage("system", (_TASK,)), ChatMessage("user", (words,))], [_TOOL])
+            call = await model.choose([ChatMessage("system", (_TASK,)), ChatMessage("user", (prompt,))], [_TOOL])
         except MalformedReplyError as error:
             return error.text
         except ChatModelError as error:
-            raise SynthesisError(f"The leak check could not go on: {error}") from error
+            raise SynthesisError(f"The leak check could not continue: {error}") from error
     return str(call.arguments.get("text", ""))
 
 
-def _talk(one: MadeGroup) -> str:
+def _transcript(group: WovenGroup) -> str:
     lines = []
-    for moment, session in zip(one.request.placement.times, one.group.sessions, strict=False):
-        lines.append(f"[{moment:%A, %d %B %Y, %H:%M}]")
+    for time, session in zip(group.request.placement.times, group.group.sessions, strict=False):
+        lines.append(f"[{time:%A, %d %B %Y, %H:%M}]")
         lines += [f"{turn.speaker}: {turn.text}{' [sends a photo]' * bool(turn.photos)}" for turn in session]
     return "\n".join(lines)

@@ -1,7 +1,6 @@
-"""Whether the visual questions can be answered without looking: by words alone, or by the question alone.
+"""How many of the visual questions can be answered without a photo: from the text, or by a guess from the question alone.
 
-Both rates are what a system without photos gets for nothing. The limits are where the set no longer measures memory
-of photos: see TEXT_LIMIT and GUESS_LIMIT.
+Above the limits, TEXT_LIMIT and GUESS_LIMIT, the set no longer measures the memory of photos.
 """
 
 import math
@@ -14,14 +13,13 @@ from rank_bm25 import BM25Okapi
 from data_synthesis.wording import content_of, options_of, words_of
 
 TOP = 10
-# Ten turns of friends' talk may hold a colour or a number by chance, and what a class is known for follows from its
-# name. Above this share a reader of the words gets through without a photo.
+# Ten turns of a chat may hold a colour or a number by chance, and some answers follow from the name of a class.
 TEXT_LIMIT = 0.30
-# The commonest answer to questions that begin alike: with 20 questions to a group, four of them. More is a habit of
-# the writer that a model learns; of few questions two standard deviations more are chance. Questions of two options are
-# guessed by position instead, against one half.
+# For the most frequent answer to questions that begin alike: four of the 20 questions of a group. A higher share is a
+# habit of the writer that a model learns; with few questions, two standard deviations more are chance. Questions with two
+# options are guessed by position instead, with a limit near one half.
 GUESS_LIMIT = 0.20
-FEWEST = 10  # questions; a share of fewer says nothing
+FEWEST = 10  # questions; a share of fewer means nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,49 +34,53 @@ class AskedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of what was looked at were found to be so, as questions solved, and above which share that is too many; None
-    where any is fine."""
+    """A share, `count` of `total`, and the limit above which it is too high; None where there is no limit."""
 
     name: str
-    solved: int
-    asked: int
+    count: int
+    total: int
     limit: float | None = None
 
     @property
     def share(self) -> float:
-        return self.solved / self.asked if self.asked else 0.0
+        return self.count / self.total if self.total else 0.0
 
     @property
     def too_high(self) -> bool:
-        return self.limit is not None and self.asked >= FEWEST and self.share > self.limit
+        return self.limit is not None and self.total >= FEWEST and self.share > self.limit
 
     def __str__(self) -> str:
         limit = "" if self.limit is None else f"; at most {self.limit:.0%}"
-        return f"{self.name}: {self.share:.1%} ({self.solved} of {self.asked}{limit})"
+        return f"{self.name}: {self.share:.1%} ({self.count} of {self.total}{limit})"
 
 
 def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
-    """The rates over all visual questions: BM25 over the words, in all and by category, and then the guesses."""
-    solved = _answered_by_words(questions)
-    rates = [Rate("answered by BM25 over the text", sum(solved), len(questions), TEXT_LIMIT)]
+    """The rates over all visual questions: BM25 over the text, in all and by category, and then the guesses."""
+    answered = _answered_by_text(questions)
+    rates = [Rate("answered by BM25 over the text", sum(answered), len(questions), TEXT_LIMIT)]
     for category in sorted({question.category for question in questions}):
-        own = [right for right, question in zip(solved, questions, strict=True) if question.category == category]
+        own = [right for right, question in zip(answered, questions, strict=True) if question.category == category]
         rates.append(Rate(f"answered by BM25 over the text, {category}", sum(own), len(own)))
-    free = [question for question in questions if options_of(question.text) is None]
-    limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(len(free), 1))
-    rates.append(Rate("answered by a guess from the question alone", _guessed(free), len(free), limit))
-    first = [_is_first(question) for question in questions if options_of(question.text) is not None]
-    if first:
-        limit = min(1.0, 0.5 + 1.5 / math.sqrt(len(first)))  # three standard deviations of a fair coin
-        best = max(sum(first), len(first) - sum(first))
-        rates.append(Rate("answered by always taking the same of two options", best, len(first), limit))
+    open_questions = [question for question in questions if options_of(question.text) is None]
+    total = len(open_questions)
+    limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(total, 1))
+    rates.append(Rate("answered by a guess from the question alone", _guessed(open_questions), total, limit))
+    first_is_right = [
+        _plain(options[0]) == _plain(question.answers[0])
+        for question in questions
+        if (options := options_of(question.text)) is not None
+    ]
+    if total := len(first_is_right):
+        limit = min(1.0, 0.5 + 1.5 / math.sqrt(total))  # three standard deviations of a fair coin
+        best = max(sum(first_is_right), total - sum(first_is_right))
+        rates.append(Rate("answered by always taking the same of two options", best, total, limit))
     return rates
 
 
-def _answered_by_words(questions: Sequence[AskedQuestion]) -> list[bool]:
-    """Whether an answer stands in the ten turns that BM25 finds by the question; of two options only the right one."""
+def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
+    """Whether the ten turns that BM25 finds for each question hold an answer; of two options, only the right one."""
     indexes: dict[int, BM25Okapi | None] = {}
-    solved = []
+    answered = []
     for question in questions:
         key = id(question.turns)
         if key not in indexes:
@@ -87,21 +89,21 @@ def _answered_by_words(questions: Sequence[AskedQuestion]) -> list[bool]:
         index = indexes[key]
         scores = [] if index is None else list(index.get_scores(words_of(question.text)))
         best = sorted(range(len(scores)), key=lambda turn: (-scores[turn], turn))[:TOP]
-        found = [question.turns[turn][1] for turn in best]
+        texts = [question.turns[turn][1] for turn in best]
         options = options_of(question.text) or ()
         wrong = [option for option in options if words_of(option) not in map(words_of, question.answers)]
-        solved.append(says_one(question.answers, found) and not says_one(wrong, found))
-    return solved
+        answered.append(holds_one(question.answers, texts) and not holds_one(wrong, texts))
+    return answered
 
 
-def says_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
-    """Whether all content words of one of the phrases stand in one of the texts, in whatever order."""
-    said = list(map(content_of, texts))
-    return any(words <= text for words in map(content_of, phrases) if words for text in said)
+def holds_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
+    """Whether one of the texts holds all content words of one of the phrases, in any order."""
+    contents = list(map(content_of, texts))
+    return any(words <= content for words in map(content_of, phrases) if words for content in contents)
 
 
 def _guessed(questions: Sequence[AskedQuestion]) -> int:
-    """How many have the commonest answer of all other questions that are of their category and begin alike."""
+    """The number of questions with the most frequent answer of the others of their category that begin alike."""
     kinds: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for question in questions:
         kinds[_kind(question)][_plain(question.answers[0])] += 1
@@ -120,8 +122,3 @@ def _kind(question: AskedQuestion) -> tuple[str, ...]:
 
 def _plain(answer: str) -> str:
     return " ".join(words_of(answer))
-
-
-def _is_first(question: AskedQuestion) -> bool:
-    options = options_of(question.text)
-    return options is not None and _plain(options[0]) == _plain(question.answers[0])

@@ -1,6 +1,6 @@
-"""A merged folder as it was found: its JSON, and what in it is not of the form that `weave` and the pipeline write.
+"""Reading a merged folder: its JSON, and where that is not in the form that `weave` and the pipeline write.
 
-Nothing in a folder makes this raise. A sample that is not of the form is a fault and is left out of what is checked next.
+No content of a folder makes this raise. A sample in a wrong form is a fault and is left out of the further checks.
 """
 
 import json
@@ -31,21 +31,21 @@ _SESSION = re.compile(r"session_([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: where, against which rule, and a sentence that says what."""
+    """A fault: its place, the rule that it breaks, and a sentence about it."""
 
     place: str
     rule: str
     sentence: str
 
     def __str__(self) -> str:
-        """In one line that every terminal can print."""
+        """The fault in one line that every terminal can print."""
         line = " ".join(f"{self.place}: [{self.rule}] {self.sentence}".split())
         return line.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class MergedFolder:
-    """`samples` are those of the right form, by their places. `whole` is whether that is all of them."""
+    """`samples` are those in the right form, by their places. `whole` is whether these are all samples."""
 
     path: Path
     samples: Mapping[str, Sample]
@@ -56,27 +56,27 @@ class MergedFolder:
 
 
 def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
-    """What can be read of a folder, and the faults of its form."""
+    """The readable part of a folder, and the faults of its form."""
     faults: list[Fault] = []
-    listed = _load(folder / BENCHMARK, list, faults) or []
+    entries = _load(folder / BENCHMARK, list, faults) or []
     id_map, run, statistics = (_load(folder / name, dict, faults) for name in FILES[1:])
-    found: dict[str, Sample] = {}
-    for number, sample in enumerate(listed, start=1):
+    samples: dict[str, Sample] = {}
+    for number, sample in enumerate(entries, start=1):
         sample_id = sample.get("sample_id") if isinstance(sample, dict) else None
         place = f"{BENCHMARK}, {sample_id if isinstance(sample_id, str) and sample_id.strip() else f'sample {number}'}"
-        wrong = list(_form_faults(sample, place))
-        if place in found:
-            wrong = [Fault(place, "duplicates", f"the sample_id {sample_id!r} occurs again.")]
-        faults += wrong
-        if not wrong:
-            found[place] = sample
+        sample_faults = list(_form_faults(sample, place))
+        if place in samples:
+            sample_faults = [Fault(place, "duplicates", f"the sample_id {sample_id!r} occurs again.")]
+        faults += sample_faults
+        if not sample_faults:
+            samples[place] = sample
     if not (folder / CARD).is_file():
         faults.append(Fault(CARD, "schema", "it is not there; without its header `datasets` cannot load the folder."))
-    return MergedFolder(folder, found, len(found) == len(listed) > 0, id_map, run, statistics), faults
+    return MergedFolder(folder, samples, len(samples) == len(entries) > 0, id_map, run, statistics), faults
 
 
 def short(value: object) -> str:
-    """A value in a sentence, cut where it is long."""
+    """A value for a sentence, cut if it is long."""
     try:
         text = "nothing" if value is None else repr(value)
     except (RecursionError, ValueError):  # a number of thousands of digits has no decimal form
@@ -84,46 +84,46 @@ def short(value: object) -> str:
     return text if len(text) <= 80 else text[:80] + "…"
 
 
-def differences(found: Any, right: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
-    """Where two JSON values differ, as a path with what was found there and what is right; MISSING is nothing."""
-    if isinstance(found, dict) and isinstance(right, dict):
-        for key in dict.fromkeys((*right, *found)):
-            yield from differences(found.get(key, MISSING), right.get(key, MISSING), (*path, key))
-    elif isinstance(found, list) and isinstance(right, list) and len(found) == len(right) > 0:
-        if all(isinstance(one, dict | list) for one in (*found, *right)):
-            for at, (one, other) in enumerate(zip(found, right, strict=True), start=1):
-                yield from differences(one, other, (*path, at))
-        elif found != right:
-            yield path, found, right
-    elif type(found) is not type(right) or found != right:
-        yield path, found, right
+def differences(actual: Any, right: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    """Yields the path, the actual and the right value wherever two JSON values differ; MISSING stands for no value."""
+    if isinstance(actual, dict) and isinstance(right, dict):
+        for key in dict.fromkeys((*right, *actual)):
+            yield from differences(actual.get(key, MISSING), right.get(key, MISSING), (*path, key))
+    elif isinstance(actual, list) and isinstance(right, list) and len(actual) == len(right) > 0:
+        if all(isinstance(item, dict | list) for item in (*actual, *right)):
+            for number, (item, right_item) in enumerate(zip(actual, right, strict=True), start=1):
+                yield from differences(item, right_item, (*path, number))
+        elif actual != right:
+            yield path, actual, right
+    elif type(actual) is not type(right) or actual != right:
+        yield path, actual, right
 
 
-def told_difference(path: Sequence[Any], found: Any, right: Any, standard: str = "it must be") -> str:
-    """A difference in a sentence; `standard` is what the right value is by."""
+def describe_difference(path: Sequence[Any], actual: Any, right: Any, standard: str = "it must be") -> str:
+    """A sentence about a difference; `standard` introduces the right value."""
     subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step}" for step in reversed(path))
-    told = "not there" if found is MISSING else short(found)
-    wanted = "nothing" if right is MISSING else short(right)
-    return f"{f'its {subject}' if subject else 'it'} is {told}; {standard} {wanted}."
+    actual_words = "not there" if actual is MISSING else short(actual)
+    right_words = "nothing" if right is MISSING else short(right)
+    return f"{f'its {subject}' if subject else 'it'} is {actual_words}; {standard} {right_words}."
 
 
 def _load(file: Path, kind: type, faults: list[Fault]) -> Any:
-    """The content, or None with a fault."""
+    """The content of a file, or None with a fault."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        told = "it is not there."
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: no JSON, not UTF-8, a number without end
-        told = f"it is not JSON that can be read: {error}."
+        reason = "it is not there."
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not JSON, not UTF-8, a number that is too long
+        reason = f"it is not JSON that can be read: {error}."
     else:
         if isinstance(content, kind) and content:
             return content
-        told = f"it must be {'a list of samples' if kind is list else 'an object'}, and not empty."
-    faults.append(Fault(file.name, "schema", told))
+        reason = f"it must be {'a list of samples' if kind is list else 'an object'}, and not empty."
+    faults.append(Fault(file.name, "schema", reason))
     return None
 
 
-# The form of a sample. What is of a computed form (keys, ids, what is seen) is held against what weaving gives.
+# The form of a sample. Computed values (keys, ids, `seen`) are compared with the result of weaving instead.
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _TurnId = Annotated[str, Field(pattern=r"^D[1-9][0-9]{0,5}:[1-9][0-9]{0,5}$")]
@@ -231,8 +231,8 @@ _SAMPLE, _QUESTION, _HOST_QUESTION = (TypeAdapter(form) for form in (_Sample, _Q
 
 
 def _form_faults(sample: Any, place: str) -> Iterator[Fault]:
-    if found := list(_faults_by(_SAMPLE, sample, place)):
-        yield from found
+    if faults := list(_faults_by(_SAMPLE, sample, place)):
+        yield from faults
         return
     for number, question in enumerate(sample["qa"], start=1):
         form = _QUESTION if _is_visual(question) else _HOST_QUESTION
@@ -244,8 +244,8 @@ def _form_faults(sample: Any, place: str) -> Iterator[Fault]:
         try:
             parse_date_time(date)
         except (ValueError, AttributeError):
-            told = f"{key}_date_time is {short(date)}; LoCoMo writes it like '1:56 pm on 8 May, 2023'."
-            yield Fault(place, "time", told)
+            sentence = f"{key}_date_time is {short(date)}; LoCoMo writes it like '1:56 pm on 8 May, 2023'."
+            yield Fault(place, "time", sentence)
 
 
 def _is_visual(question: Mapping[str, Any]) -> bool:
@@ -253,18 +253,18 @@ def _is_visual(question: Mapping[str, Any]) -> bool:
     return not isinstance(category, int) or category > ADVERSARIAL
 
 
-def _faults_by(form: TypeAdapter[Any], found: Any, place: str) -> Iterator[Fault]:
+def _faults_by(form: TypeAdapter[Any], value: Any, place: str) -> Iterator[Fault]:
     try:
-        form.validate_python(found)
+        form.validate_python(value)
     except RecursionError:
         yield Fault(place, "schema", "it is nested too deeply.")
     except ValidationError as error:
-        for one in error.errors(include_url=False):
-            path, where = [*one["loc"]], place
+        for details in error.errors(include_url=False):
+            path, where, message = [*details["loc"]], place, details["msg"]
             if form is _TURNS and path:
                 turn = int(path.pop(0))
-                own = found[turn].get("dia_id") if isinstance(found[turn], dict) else None
-                where += f", turn {turn + 1}" + f" ({own})" * isinstance(own, str)
-            told = f"is {short(one['input'])}: {one['msg'][0].lower()}{one['msg'][1:]}"
-            told = "is missing" if one["type"] == "missing" else told
-            yield Fault(where, "schema", f"{repr('.'.join(map(str, path))) if path else 'it'} {told}.")
+                dia_id = value[turn].get("dia_id") if isinstance(value[turn], dict) else None
+                where += f", turn {turn + 1}" + f" ({dia_id})" * isinstance(dia_id, str)
+            reason = f"is {short(details['input'])}: {message[0].lower()}{message[1:]}"
+            reason = "is missing" if details["type"] == "missing" else reason
+            yield Fault(where, "schema", f"{repr('.'.join(map(str, path))) if path else 'it'} {reason}.")

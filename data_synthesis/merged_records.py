@@ -1,4 +1,4 @@
-"""What a merged folder says of itself: the record of its run, its statistics, the rows for `datasets` and their card."""
+"""Checks of a merged folder's records: its run, its statistics, the rows for `datasets` and their card."""
 
 import hashlib
 import json
@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, STATISTICS_FILE, tables_of
-from data_synthesis.merged_folder import CARD, MISSING, RUN, Fault, MergedFolder, differences, short, told_difference
+from data_synthesis.merged_folder import (
+    CARD,
+    MISSING,
+    RUN,
+    Fault,
+    MergedFolder,
+    describe_difference,
+    differences,
+    short,
+)
 from m2a.benchmarks.locomo import sample_files
 
 _ABSOLUTE = re.compile(r'"((?:/|~/|file:|[A-Za-z]:[\\/])[^"]*)"')
@@ -16,23 +25,23 @@ _BY_THE_BENCHMARK = "by the benchmark it must be"
 
 
 def record_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[Fault]:
-    """Each record against the benchmark; where a part of that is not of its form, nothing can be said of them."""
+    """Where a record disagrees with the benchmark; most records can only be checked if all samples could be read."""
     folder = merged.path
     for part in sorted([*folder.glob("*.part"), *folder.glob("*/*.part")]):
-        yield Fault(part.name, "records", "it is left over from a write that did not end.")
+        yield Fault(part.name, "records", "it is left over from an interrupted write.")
     if merged.run is not None:
         yield from (Fault(RUN, "records", sentence) for sentence in _run_faults(merged, locomo))
     if not merged.whole:
         return
     for name, right in tables_of(list(merged.samples.values())).items():
         try:
-            found = _read(name, (folder / name).read_text(encoding="utf-8"))
+            actual = _read(name, (folder / name).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
-            if name != STATISTICS_FILE:  # that it is not there was told before
+            if name != STATISTICS_FILE:  # for which there is a fault already
                 yield Fault(name, "records", "it is not there, or not JSON in lines.")
             continue
-        for difference in differences(found, _read(name, right)):
-            yield Fault(name, "records", told_difference(*difference, _BY_THE_BENCHMARK))
+        for difference in differences(actual, _read(name, right)):
+            yield Fault(name, "records", describe_difference(*difference, _BY_THE_BENCHMARK))
     if (folder / CARD).is_file():
         header = (folder / CARD).read_bytes().partition(b"\n---")[0]
         for name in (QUESTIONS_FILE, CONVERSATIONS_FILE):
@@ -47,7 +56,7 @@ def _read(name: str, text: str) -> Any:
 def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
     run: Mapping[str, Any] = merged.run
     if run.get("finished") is not True:
-        yield "the run did not reach its end; the same command takes it up again."
+        yield "the run did not reach its end; the same command resumes it."
     for text in _ABSOLUTE.findall(json.dumps(run)):
         yield f"it holds a path of one machine, {short(text)}."
     try:
@@ -64,20 +73,22 @@ def _run_faults(merged: MergedFolder, locomo: Path | None) -> Iterator[str]:
         yield "its 'settings', or its list of 'groups', are not of the form that a run writes."
         return
     made = {
-        f"group {group['number']} of {sample['sample_id']}": _drawn(group, group["generator"], _stems)
+        f"group {group['number']} of {sample['sample_id']}": _drawn(group, group["generator"], _hashes)
         for sample in merged.samples.values()
         for group in sample["groups"]
     }
-    for path, found, right in differences(recorded, made):
+    for path, actual, right in differences(recorded, made):
         if merged.whole or right is not MISSING:
-            yield told_difference(path, found, right, _BY_THE_BENCHMARK)
+            yield describe_difference(path, actual, right, _BY_THE_BENCHMARK)
 
 
 def _drawn(group: Mapping[str, Any], generator: Any, hashes: Callable[[Any], Iterable[str]]) -> dict[str, Any]:
-    """What was drawn for a group; `hashes` are those of a concept's photos."""
-    concepts = [[one["subject"], one["name"], *sorted(hashes(one["photos"]))] for one in group["concepts"]]
+    """The choices for a group; `hashes` gives the hashes of a concept's photos."""
+    concepts = [
+        [concept["subject"], concept["name"], *sorted(hashes(concept["photos"]))] for concept in group["concepts"]
+    ]
     return {"after": group["after"], "times": group["times"], "generator": generator, "concepts": concepts}
 
 
-def _stems(photos: Iterable[str]) -> Iterator[str]:
+def _hashes(photos: Iterable[str]) -> Iterator[str]:
     return (Path(photo).stem for photo in photos)

@@ -1,7 +1,7 @@
-"""One sample of a merged folder, taken apart again: its groups held against the rules of a group, and the whole against
-what weaving the same groups into the host gives.
+"""Checks of one sample of a merged folder: its groups against the rules of a group, and the whole sample against the result
+of weaving the same groups into the host again.
 
-So whatever `weave` computes (numbers, dates, ids, references, the host's own part) needs no rule of its own.
+So the values that `weave` computes (numbers, dates, ids, references, the host's part) need no rules of their own.
 """
 
 import re
@@ -14,8 +14,8 @@ from typing import Any
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import GeneratedQuestion, GroupRequest, SynthesisError, TurnPlace
 from data_synthesis.groups import choice_faults
-from data_synthesis.interpolation import MadeGroup, host_sessions, unweave, weave
-from data_synthesis.merged_folder import Fault, differences, short, told_difference
+from data_synthesis.interpolation import WovenGroup, host_sessions, unweave, weave
+from data_synthesis.merged_folder import Fault, describe_difference, differences, short
 from data_synthesis.placement import session_times
 from data_synthesis.wording import words_of
 from m2a.benchmarks.locomo import ADVERSARIAL, Sample, session_numbers
@@ -26,74 +26,75 @@ _RULES |= {"dia_id": "numbering", "unseen_photos": "photos"}
 
 
 @dataclass(frozen=True, slots=True)
-class TakenApart:
-    """A sample with its groups, as far as they could be told from the host, and the map of ids that it should have."""
+class UnwovenSample:
+    """A merged sample with its groups (none if they cannot be separated from the host) and its right map of ids."""
 
     place: str
-    sample: Sample
-    made: Sequence[MadeGroup] = ()
+    merged: Sample
+    made: Sequence[WovenGroup] = ()
     id_map: Any = None
 
-    def questions(self) -> Iterator[tuple[str, MadeGroup, GeneratedQuestion]]:
+    def questions(self) -> Iterator[tuple[str, WovenGroup, GeneratedQuestion]]:
         """The questions of its groups, each with its place and its group."""
-        for one in self.made:
-            for own, question in zip(self._entries(one.request), one.group.questions, strict=True):
-                yield f"{self.place}, question {own['question_id']}", one, question
+        for made in self.made:
+            for entry, question in zip(self._entries(made), made.group.questions, strict=True):
+                yield f"{self.place}, question {entry['question_id']}", made, question
 
     def faults(self) -> Iterator[Fault]:
-        """Where its groups break the rules of a group."""
-        for one, entry in zip(self.made, self.sample["groups"], strict=True):
-            first = entry["sessions"][0]
+        """The faults of its groups."""
+        for made, group in zip(self.made, self.merged["groups"], strict=True):
+            first = group["sessions"][0]
 
-            def turn_name(at: TurnPlace, first: int = first) -> str:
-                return f"D{first + at.session - 1}:{at.turn}"
+            def turn_name(place: TurnPlace, first: int = first) -> str:
+                return f"D{first + place.session - 1}:{place.turn}"
 
-            for sentence in choice_faults(one.request.group, one.request.elsewhere):
-                yield Fault(f"{self.place}, group {entry['number']}", "groups", sentence)
-            for fault in faults_of(one.group, one.request, turn_name):
-                where = f"group {entry['number']}"
+            for sentence in choice_faults(made.request.group, made.request.elsewhere):
+                yield Fault(f"{self.place}, group {group['number']}", "groups", sentence)
+            for fault in faults_of(made.group, made.request, turn_name):
+                where = f"group {group['number']}"
                 if fault.question is not None:
-                    where = f"question {self._entries(one.request)[fault.question - 1]['question_id']}"
+                    where = f"question {self._entries(made)[fault.question - 1]['question_id']}"
                 elif fault.place is not None:
                     where = f"session_{first + fault.place.session - 1}"
                     where += f", turn {fault.place.turn} ({turn_name(fault.place)})" * (fault.place.turn > 0)
                 yield Fault(f"{self.place}, {where}", fault.rule, fault.sentence)
 
-    def _entries(self, request: GroupRequest) -> list[dict[str, Any]]:
-        return [one for one in self.sample["qa"] if one.get("group") == request.group.number]
+    def _entries(self, made: WovenGroup) -> list[dict[str, Any]]:
+        return [entry for entry in self.merged["qa"] if entry.get("group") == made.request.group.number]
 
 
-def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None) -> tuple[TakenApart, list[Fault]]:
-    """The sample with its groups, and all that is wrong with it. `id_map` is what the folder has of this sample, `original`
-    LoCoMo's own sample, if it is at hand."""
+def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None) -> tuple[UnwovenSample, list[Fault]]:
+    """The sample with its groups, and all of its faults. `id_map` is the folder's map of this sample's ids, `original`
+    LoCoMo's own sample if it is given."""
     if faults := list(_layout_faults(place, sample)):
-        return TakenApart(place, sample), faults
+        return UnwovenSample(place, sample), faults
     host, made = unweave(sample, _old_numbers(sample, id_map))
     host = original or host
     try:
         made = [replace(one, request=_with_times(one.request, len(one.group.sessions), host)) for one in made]
-        again, right_map = weave(host, made, lambda photo: photo.as_posix())
+        right, right_map = weave(host, made, lambda photo: photo.as_posix())
     except SynthesisError as error:
-        return TakenApart(place, sample), [Fault(place, "time", str(error))]
-    apart = TakenApart(place, sample, made, right_map)
-    faults = [*apart.faults(), *_asked_again(apart)]
-    for before, after in zip(sample["groups"], again["groups"], strict=True):
-        if before["sessions"] != after["sessions"]:
-            told = f"its sessions are {short(before['sessions'])}; after its host session they must be {after['sessions']}."
-            return apart, [*faults, Fault(f"{place}, group {before['number']}", "time", told)]
-    return apart, [*faults, *_woven_faults(apart, again, "LoCoMo has" if original else "it must be")]
+        return UnwovenSample(place, sample), [Fault(place, "time", str(error))]
+    unwoven = UnwovenSample(place, sample, made, right_map)
+    faults = [*unwoven.faults(), *_repeated_questions(unwoven)]
+    for group, right_group in zip(sample["groups"], right["groups"], strict=True):
+        sessions, right_sessions = group["sessions"], right_group["sessions"]
+        if sessions != right_sessions:
+            sentence = f"its sessions are {short(sessions)}; after its host session they must be {right_sessions}."
+            return unwoven, [*faults, Fault(f"{place}, group {group['number']}", "time", sentence)]
+    return unwoven, [*faults, *_woven_faults(unwoven, right, "LoCoMo has" if original else "it must be")]
 
 
 def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
-    """What keeps the groups from being told from the host."""
+    """Faults that make it impossible to separate the groups from the host."""
     numbers, groups = session_numbers(sample["conversation"]), sample["groups"]
-    taken = Counter(number for group in groups for number in group["sessions"])
+    uses = Counter(number for group in groups for number in group["sessions"])
     for number, count in Counter(group["number"] for group in groups).items():
         if count > 1:
             yield Fault(place, "groups", f"the group number {short(number)} occurs {count} times.")
     for group in groups:
         own = group["sessions"]
-        if not own or own != [n for n in range(own[0], own[0] + len(own)) if n in numbers and taken[n] == 1]:
+        if not own or own != [n for n in range(own[0], own[0] + len(own)) if n in numbers and uses[n] == 1]:
             sentence = f"its sessions are {short(own)}; they must be there, one after the other, and of no other group."
             yield Fault(f"{place}, group {group['number']}", "groups", sentence)
     for question in sample["qa"]:
@@ -103,7 +104,7 @@ def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
 
 
 def _old_numbers(sample: Sample, id_map: Any) -> dict[int, int]:
-    """The host's own numbers of its sessions by the new ones, as the id map has them, or else counted."""
+    """The host's own numbers of its sessions by the new ones: those of the id map, or consecutive ones if that is wrong."""
     inserted = {number for group in sample["groups"] for number in group["sessions"]}
     hosts = [number for number in session_numbers(sample["conversation"]) if number not in inserted]
     try:
@@ -116,7 +117,7 @@ def _old_numbers(sample: Sample, id_map: Any) -> dict[int, int]:
 
 
 def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest:
-    """The request with the times that follow from the host's gap by equation 7. Raises SynthesisError without a gap."""
+    """The request with the times by equation 7 for the host's gap. Raises SynthesisError if there is no such gap."""
     after = request.placement.after
     gap = next((pair for pair in pairwise(host_sessions(host)) if pair[0][0] == after), None)
     if gap is None:
@@ -126,36 +127,38 @@ def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest
     return replace(request, placement=replace(request.placement, start=start, end=end, times=times))
 
 
-def _asked_again(apart: TakenApart) -> Iterator[Fault]:
-    """Questions of one group that ask what another group or the host asks; within a group `faults_of` tells."""
-    asked: dict[tuple[str, ...], dict[str, Any]] = {}
-    for question in apart.sample["qa"]:
-        before = asked.setdefault((*words_of(question["question"]), *question["photos"]), question)
+def _repeated_questions(sample: UnwovenSample) -> Iterator[Fault]:
+    """Questions of a group that another group or the host asks too; `faults_of` reports those within a group."""
+    first: dict[tuple[str, ...], dict[str, Any]] = {}
+    for question in sample.merged["qa"]:
+        before = first.setdefault((*words_of(question["question"]), *question["photos"]), question)
         if question["category"] > ADVERSARIAL and before.get("group") != question["group"]:
-            told = f"it asks the same as {before['question_id']}: {question['question']!r}."
-            yield Fault(f"{apart.place}, question {question['question_id']}", "duplicates", told)
+            sentence = f"it asks the same as {before['question_id']}: {question['question']!r}."
+            yield Fault(f"{sample.place}, question {question['question_id']}", "duplicates", sentence)
 
 
-def _woven_faults(apart: TakenApart, again: Sample, standard: str) -> Iterator[Fault]:
-    """Where the sample is not what weaving its groups into the host gives; `standard` is what the host is held against."""
-    for ((rule, place), *path), old, new in differences(_parts(apart.sample), _parts(again)):
-        own = next((_RULES[step] for step in path if step in _RULES), rule)
-        told = told_difference(path, old, new, standard if rule == "host" else "it must be")
-        yield Fault(f"{apart.place}, {place}", rule if rule == "host" and own != "numbering" else own, told)
+def _woven_faults(sample: UnwovenSample, right: Sample, standard: str) -> Iterator[Fault]:
+    """Where the sample differs from the result of weaving; `standard` introduces the right value in the host's part."""
+    for ((rule, place), *path), actual, right_value in differences(_parts(sample.merged), _parts(right)):
+        own_rule = next((_RULES[step] for step in path if step in _RULES), rule)
+        if rule == "host" and own_rule != "numbering":
+            own_rule = rule
+        sentence = describe_difference(path, actual, right_value, standard if rule == "host" else "it must be")
+        yield Fault(f"{sample.place}, {place}", own_rule, sentence)
 
 
 def _parts(sample: Sample) -> dict[tuple[str, str], Any]:
-    """The parts of a sample, each by the rule that it breaks where it differs, and its place."""
+    """The parts of a sample by place, each with the rule that a difference in it breaks."""
     inserted = {str(number) for group in sample["groups"] for number in group["sessions"]}
     parts: dict[tuple[str, str], Any] = {}
     for key, value in sample["conversation"].items():
         match = _SESSION.fullmatch(key)
-        own = match is not None and match[1] in inserted
+        is_inserted = match is not None and match[1] in inserted
         if match and match[2]:
-            parts["time" if own else "host", f"session_{match[1]}, its date"] = value
+            parts["time" if is_inserted else "host", f"session_{match[1]}, its date"] = value
         elif match:
-            for at, turn in enumerate(value, start=1):
-                parts["schema" if own else "host", f"{key}, turn {at} (D{match[1]}:{at})"] = turn
+            for number, turn in enumerate(value, start=1):
+                parts["schema" if is_inserted else "host", f"{key}, turn {number} (D{match[1]}:{number})"] = turn
         else:
             parts["host", f"conversation, {key}"] = value
     for question in sample["qa"]:
@@ -163,8 +166,8 @@ def _parts(sample: Sample) -> dict[tuple[str, str], Any]:
             parts["host", f"question {question['question_id']}"] = question
     for group in sample["groups"]:
         parts["schema", f"group {group['number']}"] = group
-        asked = [question for question in sample["qa"] if question.get("group") == group["number"]]
-        for number, question in enumerate(asked, start=1):
+        questions = (question for question in sample["qa"] if question.get("group") == group["number"])
+        for number, question in enumerate(questions, start=1):
             parts["schema", f"question {sample['sample_id']}/g{group['number']}/{number}"] = question
     rest = {key: value for key, value in sample.items() if key not in ("conversation", "qa", "groups")}
     return parts | {("host", key): value for key, value in rest.items()}

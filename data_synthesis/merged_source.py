@@ -1,4 +1,4 @@
-"""What a merged folder states of its concepts, held against the folder of concepts that it was made from."""
+"""Checks of the concepts in a merged folder against the folder of concepts that it was made from."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,44 +6,47 @@ from pathlib import Path
 
 from data_synthesis.group import ConceptPhoto, PersonalConcept
 from data_synthesis.interpolation import concept_entry, kept_concept
-from data_synthesis.merged_folder import Fault, differences, told_difference
-from data_synthesis.merged_sample import TakenApart
+from data_synthesis.merged_folder import Fault, describe_difference, differences
+from data_synthesis.merged_sample import UnwovenSample
 from data_synthesis.run_folder import kept_name
 from data_synthesis.sources import ConceptSource
 
 
-def source_faults(apart: TakenApart, source: ConceptSource) -> Iterator[Fault]:
-    """Where a concept is not written as weaving that of its source would write it."""
-    known = {concept.subject: concept for concept in source.concepts}
-    for one, entry in zip(apart.made, apart.sample["groups"], strict=True):
-        where = f"{apart.place}, group {entry['number']}"
-        for concept, found in zip(one.request.group.concepts, entry["concepts"], strict=True):
-            if concept.subject not in known:
+def source_faults(sample: UnwovenSample, source: ConceptSource) -> Iterator[Fault]:
+    """Where the entry of a concept differs from the one that weaving would write for the source's concept."""
+    concepts = {concept.subject: concept for concept in source.concepts}
+    for made, group in zip(sample.made, sample.merged["groups"], strict=True):
+        where = f"{sample.place}, group {group['number']}"
+        for concept, entry in zip(made.request.group.concepts, group["concepts"], strict=True):
+            if concept.subject not in concepts:
                 yield Fault(where, "truth", f"the source has no concept {concept.subject!r}.")
                 continue
-            right = kept_concept(_chosen(known[concept.subject], concept), one.group)
-            for path, old, new in differences(found, concept_entry(right, Path.as_posix)):
-                told = told_difference(path, old, new, "its source has")
-                yield Fault(where, "truth", f"{concept.subject}: {told}")
+            right = kept_concept(_with_photos_of(concepts[concept.subject], concept), made.group)
+            for difference in differences(entry, concept_entry(right, Path.as_posix)):
+                sentence = describe_difference(*difference, "its source has")
+                yield Fault(where, "truth", f"{concept.subject}: {sentence}")
 
 
-def _chosen(concept: PersonalConcept, found: PersonalConcept) -> PersonalConcept:
-    """The source's concept with those of its photos that were chosen, under their names in the folder."""
+def _with_photos_of(concept: PersonalConcept, merged: PersonalConcept) -> PersonalConcept:
+    """The source's concept with only the photos of the merged one, under their names in the folder."""
     names = {photo.path: Path(kept_name(photo.path)) for photo in concept.photos}
     renamed = {names[photo.path]: replace(photo, path=names[photo.path]) for photo in concept.photos}
 
-    def those(photos: tuple[ConceptPhoto, ...]) -> tuple[ConceptPhoto, ...]:
+    def chosen(photos: tuple[ConceptPhoto, ...]) -> tuple[ConceptPhoto, ...]:
         return tuple(renamed[photo.path] for photo in photos if photo.path in renamed)
 
-    shown = those(found.photos)
+    shown = chosen(merged.photos)
     return replace(
         concept,
         photos=shown,
-        unseen=those(found.unseen),
-        attributes=tuple(replace(one, photos=tuple(map(names.__getitem__, one.photos))) for one in concept.attributes),
+        unseen=chosen(merged.unseen),
+        attributes=tuple(
+            replace(attribute, photos=tuple(names[path] for path in attribute.photos))
+            for attribute in concept.attributes
+        ),
         questions=tuple(
-            replace(one, photo=names[one.photo])
-            for one in concept.questions
-            if names.get(one.photo) in [photo.path for photo in shown]
+            replace(question, photo=names[question.photo])
+            for question in concept.questions
+            if names.get(question.photo) in [photo.path for photo in shown]
         ),
     )

@@ -1,4 +1,4 @@
-"""Sessions and questions written by a chat model: one call for a whole group, repaired with the reasons if need be."""
+"""Sessions and questions written by a chat model: one call for a whole group, and further calls to repair its faults."""
 
 import hashlib
 import json
@@ -21,49 +21,49 @@ from data_synthesis.group_prompt import (
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
 from models.prices import Price
 
-# What services say where a filter stops a prompt or an answer: another group may well go through.
+# Messages of services about a filter that stops a prompt or an answer. Another group may well pass.
 _REFUSED = re.compile(
     r"content.{0,12}\b(?:filter|management|policy|violation)|(?:usage|safety|content) polic|safety system|moderation"
     r"|responsible ?ai|flagged",
     re.IGNORECASE,
 )
-_REASONS_TOLD = 5
-_LONGEST_REASON = 300
+_FAULTS_SHOWN = 5
+_LONGEST_FAULT = 300
 
 
 class ServiceFailed(SynthesisError):
-    """The chat model cannot be reached or refuses to work. The run stops; the same command resumes it."""
+    """The chat model cannot be reached or refuses requests. The run stops; the same command resumes it."""
 
 
 @dataclass(slots=True)
 class _Record:
-    """What is noted in `run.json` about a group. It is made of stored answers alone, so a resumed run notes the same."""
+    """The notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
 
     price: Price | None
     repairs: list[list[str]] = field(default_factory=list)
     usages: list[tuple[int | None, int | None]] = field(default_factory=list)
 
     def notes(self) -> dict[str, object]:
-        counted = [(given, made) for given, made in self.usages if given is not None and made is not None]
-        costs = [self.price(*usage) for usage in counted] if self.price else []
-        known = [cost for cost in costs if cost is not None]
+        calls = len(self.usages)
+        counted = [(read, written) for read, written in self.usages if read is not None and written is not None]
+        prices = [self.price(*usage) for usage in counted] if self.price else []
+        costs = [cost for cost in prices if cost is not None]
         return {
-            "calls": len(self.usages),
-            "input_tokens": sum(given for given, _ in counted) if len(counted) == len(self.usages) else None,
-            "output_tokens": sum(made for _, made in counted) if len(counted) == len(self.usages) else None,
-            "cost": round(sum(known), 6) if len(known) == len(self.usages) else None,
+            "calls": calls,
+            "input_tokens": sum(read for read, _ in counted) if len(counted) == calls else None,
+            "output_tokens": sum(written for _, written in counted) if len(counted) == calls else None,
+            "cost": round(sum(costs), 6) if len(costs) == calls else None,
             "repairs": self.repairs,
         }
 
 
 class ModelGenerator:
-    """One answer holds a group. What is wrong with it goes back at most `repeats` times, and only that is written anew.
+    """Asks for a whole group in one answer, and up to `repeats` times for changes where it has faults.
 
-    If there are faults even then, the answer is used that needs the fewest questions left out, and without one the group
-    is given up.
+    If faults remain, the answer with the fewest questions to leave out is used; without such an answer the group fails.
 
-    Each answer is in `answers` before it is read. A service that fails raises ServiceFailed, a budget that is used up
-    BudgetReached; neither counts as an answer, nor does a refusal by a content filter, which gives the group up.
+    Each answer is stored in `answers` before it is read. A failing service raises ServiceFailed and an exhausted budget
+    raises BudgetReached; neither counts as an answer. A refusal by a content filter makes the group fail.
     """
 
     name = "model"
@@ -75,7 +75,7 @@ class ModelGenerator:
         self._repeats = repeats
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """Raises GenerationFailed with the faults of the last answer, or with the refusal of a content filter."""
+        """Returns a valid group. Raises GenerationFailed with the faults of the last answer or the filter's refusal."""
         record = _Record(self._answers.costs.price)
         prompt = first_messages(request, self._chat_model.known_abilities.photos_per_prompt)
         messages, whole = prompt, None
@@ -84,28 +84,26 @@ class ModelGenerator:
             tool = answer_tool(request) if whole is None else mend_tool(request)
             answer = await self._answer(request, messages, tool, number)
             record.usages.append((answer.input_tokens, answer.output_tokens))
-            said, arguments, faults = _read(answer)
+            text, arguments, faults = _read(answer)
             if arguments is not None:
                 try:
-                    given = arguments if whole is None else mended(whole, arguments)
-                    whole, said = None, _written(given)
-                    return replace(read_group(given, request), notes=record.notes())
+                    current = arguments if whole is None else mended(whole, arguments)
+                    whole, text = None, _as_text(current)
+                    return replace(read_group(current, request), notes=record.notes())
                 except AnswerFaults as error:
                     faults = error.faults
                     remainders += [error.remainder] if error.remainder else []
-                    if error.mendable and len(said) <= LONGEST_ANSWER:
-                        whole = given
+                    if error.mendable and len(text) <= LONGEST_ANSWER:
+                        whole = current
             record.repairs.append([_cut(fault) for fault in faults])
-            messages = [
-                *prompt,
-                *repair_messages(said if whole is None else _written(whole), faults, mend=whole is not None),
-            ]
+            text = text if whole is None else _as_text(whole)
+            messages = [*prompt, *repair_messages(text, faults, mend=whole is not None)]
         if remainders:
-            most = max(remainders, key=lambda group: len(group.questions))
-            return replace(most, notes=record.notes() | most.notes)
+            best = max(remainders, key=lambda group: len(group.questions))
+            return replace(best, notes=record.notes() | best.notes)
         raise GenerationFailed(
             f"{request.dialogue_id}, group {request.group.number}: none of {self._repeats + 1} answers of the model "
-            f"was a valid group. The last one: {_told(record.repairs[-1])}"
+            f"was a valid group. The last one: {_first_faults(record.repairs[-1])}"
         )
 
     async def _answer(self, request: GroupRequest, messages: Sequence[ChatMessage], tool: Tool, number: int) -> Answer:
@@ -119,7 +117,7 @@ class ModelGenerator:
                     raise GenerationFailed(
                         f"{request.dialogue_id}, group {request.group.number}: the service refuses it. {error}"
                     ) from error
-                raise ServiceFailed(f"{error} The same command goes on from here.") from error
+                raise ServiceFailed(f"{error} The same command continues from here.") from error
             return _stored({"arguments": dict(call.arguments)}, call.usage)
 
         parts = [[message.role, *(_part_key(part) for part in message.parts)] for message in messages]
@@ -128,21 +126,25 @@ class ModelGenerator:
 
 
 def _stored(answer: Mapping[str, Any], usage: TokenUsage) -> Answer:
-    # ASCII, for models write halves of characters that no file can hold.
+    # ASCII, because models write halves of characters that no file can hold.
     return Answer(json.dumps(answer), usage.input_tokens, usage.output_tokens)
 
 
 def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
-    """What the model said, as it is shown to it again; the arguments of its call, or what kept it from being one."""
-    kept = json.loads(answer.text)
-    is_call = "arguments" in kept
-    said = _written(kept["arguments"]) if is_call else kept["text"]
-    return said.encode("utf-8", "replace").decode("utf-8"), kept.get("arguments"), [] if is_call else [kept["fault"]]
+    """The text of the answer for a repair, and the arguments of its call, or else the fault that it is not a call."""
+    stored = json.loads(answer.text)
+    if "arguments" in stored:
+        return _as_text(stored["arguments"]), stored["arguments"], []
+    return _encodable(stored["text"]), None, [stored["fault"]]
 
 
-def _written(arguments: object) -> str:
-    """The arguments of a call as they are shown to the model again."""
-    return json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+def _as_text(arguments: object) -> str:
+    """The arguments of a call as the model sees them again."""
+    return _encodable(json.dumps(arguments, ensure_ascii=False))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _part_key(part: object) -> object:
@@ -152,9 +154,9 @@ def _part_key(part: object) -> object:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "…"
+    return text if len(text) <= _LONGEST_FAULT else text[:_LONGEST_FAULT] + "…"
 
 
-def _told(faults: Sequence[str]) -> str:
-    rest = len(faults) - _REASONS_TOLD
-    return " ".join(faults[:_REASONS_TOLD]) + (f" And {rest} more." if rest > 0 else "")
+def _first_faults(faults: Sequence[str]) -> str:
+    rest = len(faults) - _FAULTS_SHOWN
+    return " ".join(faults[:_FAULTS_SHOWN]) + (f" And {rest} more." if rest > 0 else "")

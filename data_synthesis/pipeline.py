@@ -1,7 +1,7 @@
-"""The run: every group is generated, checked and woven in, and the folder written.
+"""The run: generates, checks and weaves in every group, and writes the folder.
 
-What stops a run loses nothing. A group without valid sessions is set aside and the run goes on; a budget that is used
-up ends it with what has been made; a service that fails ends it, and the same command goes on from there.
+Nothing is lost when a run stops. A group without valid sessions is set aside and the run continues; an exhausted budget
+ends the run with the groups made so far; after a failure of the service, the same command continues the run.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from data_synthesis.group import (
     Generator,
     GroupRequest,
 )
-from data_synthesis.interpolation import MadeGroup, weave
+from data_synthesis.interpolation import WovenGroup, weave
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions
@@ -32,7 +32,7 @@ from m2a.benchmarks.progress import Progress
 from m2a.benchmarks.visual import FILE_NAME
 from models.prices import Price
 
-_FAULTS_TOLD = 3
+_FAULTS_SHOWN = 3
 _FILES = (
     FILE_NAME, "id_map.json", STATISTICS_FILE, QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
 )  # fmt: skip
@@ -41,7 +41,7 @@ _PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the groups. `stopped` says why a run ended before it was through, else None."""
+    """The groups that were made and those set aside with the reason. `stopped` is why a run ended early, or None."""
 
     made: dict[tuple[str, int], GeneratedGroup] = field(default_factory=dict)
     set_aside: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Outcome:
 def run_settings(
     plan: Plan, generator: Generator | type[Generator], *, chat_model: str = OFFLINE, **further: Any
 ) -> dict[str, Any]:
-    """All that determines the words of a set; a run can be resumed only with the same."""
+    """The settings that determine the contents of a set. A run can only be resumed with the same settings."""
     named = {"generator": generator.name, "generator version": generator.version, "chat model": chat_model}
     return plan.settings | named | further
 
@@ -67,9 +67,9 @@ async def synthesize(
 ) -> Outcome:
     """Generate all groups and write the folder, which the caller has opened with the settings of the run.
 
-    A generator without a model is asked for one group after the other, in the plan's order, also in a resumed run.
-    With `answers` the generator asks a model. Questions that break a rule are left out; a group that breaks one, or has
-    too few questions then, is set aside. A service that fails ends the run once the calls under way are through.
+    Without `answers` the generator has no model and is asked for one group at a time, in the plan's order. Faulty questions
+    are left out; a group that is faulty itself, or then has too few questions, is set aside. A failure of the service ends
+    the run after the current calls.
     """
     outcome = Outcome()
     waiting = iter(plan.groups)
@@ -83,7 +83,7 @@ async def synthesize(
                 await _make(request, generator, outcome)
             except BudgetReached as reached:
                 outcome.stopped = str(reached)
-            except Exception as error:  # whatever it is: calls under way are paid for, so they come to their end first
+            except Exception as error:  # of any kind: the current calls are paid for, so they are finished first
                 failed.append(error)
             else:
                 state = "set aside" if _key(request) in outcome.set_aside else "made"
@@ -110,18 +110,17 @@ async def _make(request: GroupRequest, generator: Generator, outcome: Outcome) -
     if not faults:
         outcome.made[_key(request)] = group
         return
-    told = " ".join(map(str, faults[:_FAULTS_TOLD])) + f" And {len(faults) - _FAULTS_TOLD} more." * (
-        len(faults) > _FAULTS_TOLD
-    )
-    outcome.set_aside[_key(request)] = f"{request.dialogue_id}, group {request.group.number}: {told}"
+    reasons, rest = " ".join(map(str, faults[:_FAULTS_SHOWN])), len(faults) - _FAULTS_SHOWN
+    reasons += f" And {rest} more." if rest > 0 else ""
+    outcome.set_aside[_key(request)] = f"{request.dialogue_id}, group {request.group.number}: {reasons}"
 
 
 def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome, answers: AnswerStore | None) -> None:
-    """All files, and `run.json` last: a folder whose run is said to be finished is whole."""
+    """Write all files, `run.json` last, so that a folder whose run is marked as finished is complete."""
     samples, id_map = [], {}
     for sample, requests in zip(plan.samples, plan.requests, strict=True):
         made = [
-            MadeGroup(request, outcome.made[_key(request)], generator.name, f"{plan.source.name}-vqa")
+            WovenGroup(request, outcome.made[_key(request)], generator.name, f"{plan.source.name}-vqa")
             for request in requests
             if _key(request) in outcome.made
         ]
@@ -138,7 +137,7 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
 
 
 def finished_run(folder: RunFolder) -> dict[str, Any] | None:
-    """The `run.json` of a set that is made and whole; None where something is still to do, or a file is missing."""
+    """The `run.json` of a complete set; None if a group or a file is missing."""
     run: dict[str, Any] = json.loads((folder.path / RUN_FILE).read_text(encoding="utf-8"))
     if not run.get("finished") or not all((folder.path / name).is_file() for name in _FILES):
         return None
@@ -170,7 +169,7 @@ def _run(plan: Plan, folder: RunFolder, outcome: Outcome, answers: AnswerStore |
 
 
 def _costs(answers: AnswerStore | None) -> dict[str, Any]:
-    """Of all answers of the run, also those of processes before this one. Dollars are null where no price is known."""
+    """The costs of all answers of the run, including earlier processes. `dollars` is null if they are not known."""
     if answers is None:
         return {"answers": 0, "repeated_calls": 0, "dollars": 0}
     costs = answers.costs

@@ -1,4 +1,4 @@
-"""Where groups go in a host conversation, and when their sessions are held: all of it before anything is written."""
+"""The placement of groups in a host conversation and the times of their sessions, fixed before anything is written."""
 
 import random
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ _MINUTE = timedelta(minutes=1)
 def session_times(start: datetime, end: datetime, count: int) -> tuple[datetime, ...]:
     """tau_j = start + j / (count + 1) * (end - start), j = 1 … count (M2A, equation 7), rounded to the minute.
 
-    Half a minute is rounded up. The times rise strictly and lie strictly between start and end; raises SynthesisError
-    where the gap is too short for that.
+    Half a minute is rounded up. The times rise strictly and lie strictly between start and end. Raises SynthesisError if
+    the gap is too short for that.
     """
     parts = 2 * (count + 1) * _MINUTE
     times = tuple(
@@ -34,9 +34,9 @@ def session_times(start: datetime, end: datetime, count: int) -> tuple[datetime,
 def place_groups(
     host: Sequence[tuple[int, datetime]], groups: int, *, seed: int, dialogue_id: str
 ) -> tuple[Placement, ...]:
-    """A gap of its own for each group, drawn among those with room. `host` are the sessions in the order of time.
+    """A gap for each group, drawn from those with room. `host` are the numbers and times of the sessions, in order of time.
 
-    A gap has room if sessions can be held in it on different days: the step of equation 7 is a day or more.
+    A gap has room if its sessions can be on different days: the step of equation 7 is a day or more.
     """
     fewest, most = min(SESSIONS_PER_GROUP), max(SESSIONS_PER_GROUP)
     gaps = [

@@ -1,4 +1,4 @@
-"""What a run will do, fixed by its sources and its seed before anything is written: groups, photos, places, dates."""
+"""The plan of a run, fixed by its sources and its seed before anything is written: groups, photos, placements, dates."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from data_synthesis.interpolation import host_sessions
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import ConceptSource, read_concepts
 from data_synthesis.voices import voices_of
-from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, session_numbers
+from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, turns_of
 from m2a.benchmarks.photos import is_decodable
 
 OFFLINE = "offline"
@@ -23,7 +23,7 @@ OFFLINE = "offline"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The host conversations and the groups that go into each, in order. `settings` are what a resumed run must share."""
+    """The host conversations and the groups for each, in order. A resumed run must have the same `settings`."""
 
     samples: tuple[Sample, ...]
     source: ConceptSource
@@ -35,7 +35,7 @@ class Plan:
         return [request for requests in self.requests for request in requests]
 
     def choices(self, request: GroupRequest) -> dict[str, Any]:
-        """All that was drawn for a group, as `run.json` records it."""
+        """The choices for a group, in the form of `run.json`."""
         placement = request.placement
         return {
             "sample_id": request.dialogue_id,
@@ -60,11 +60,13 @@ class Plan:
 
 
 def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
-    """Read the sources and draw all choices. Raises BenchmarkError or SynthesisError for what cannot be worked with."""
+    """Read the sources and draw all choices. Raises BenchmarkError or SynthesisError for unusable sources."""
     samples: list[Sample] = []
     hashes = {}
     if not locomo.exists():
-        raise SynthesisError(f"{locomo} is not there; name LoCoMo's file, or the folder that holds it, with --locomo.")
+        raise SynthesisError(
+            f"{locomo} does not exist; name LoCoMo's file, or the folder that holds it, with --locomo."
+        )
     for file in sample_files(locomo):
         for number, sample in enumerate(read_samples(file), start=1):
             _check_sample(sample, file, number)
@@ -78,17 +80,8 @@ def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
         hashes[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
     source = read_concepts(concepts)
     requests = tuple(_requests(sample, source, groups, seed) for sample in samples)
-    check_photos(
-        sorted(
-            {
-                photo.path
-                for one in requests
-                for request in one
-                for concept in request.group.concepts
-                for photo in (*concept.photos, *concept.unseen)
-            }
-        )
-    )
+    concepts_used = (concept for batch in requests for request in batch for concept in request.group.concepts)
+    _check_photos({photo.path for concept in concepts_used for photo in (*concept.photos, *concept.unseen)})
     listing = json.dumps(dict(source.files)).encode()
     settings = {
         "locomo": hashes,
@@ -101,7 +94,7 @@ def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
 
 
 def _check_sample(sample: Sample, file: Path, number: int) -> None:
-    """Read it as the benchmarks' reader does, and see that all of it can be written again."""
+    """Check that the benchmarks' reader accepts the sample, and that it can be written again."""
     place = f"{file}: sample {number}"
     try:
         dialogue_of(sample, file.parent, place=place)
@@ -117,17 +110,16 @@ def _check_speakers(sample: Sample, place: str) -> None:
     speakers = (conversation["speaker_a"], conversation["speaker_b"])
     if speakers[0] == speakers[1]:
         raise SynthesisError(f"{place}: speaker_a and speaker_b are both {speakers[0]!r}; they must be two people.")
-    for number in session_numbers(conversation):
-        for turn in conversation[f"session_{number}"]:
-            if turn["speaker"] not in speakers:
-                raise SynthesisError(
-                    f"{place}: {turn['dia_id']} is said by {turn['speaker']!r}, who is neither {speakers[0]!r} nor "
-                    f"{speakers[1]!r}; mend the name."
-                )
+    for turn in turns_of(conversation):
+        if turn["speaker"] not in speakers:
+            raise SynthesisError(
+                f"{place}: {turn['dia_id']} is said by {turn['speaker']!r}, who is neither {speakers[0]!r} nor "
+                f"{speakers[1]!r}; correct the name."
+            )
 
 
 def _check_order(sample: Sample, place: str) -> None:
-    """Sessions are numbered anew in the order of time: a host must be in it already, to be kept as it is."""
+    """Check that the host is in the order of time: weaving renumbers the sessions by time and must not reorder the host."""
     times = dict(host_sessions(sample))
     for before, after in pairwise(sorted(times)):
         if times[after] < times[before]:
@@ -136,15 +128,15 @@ def _check_order(sample: Sample, place: str) -> None:
             )
 
 
-def check_photos(photos: Sequence[Path]) -> None:
-    """Decode each of them, so that a broken one is found before a call is paid for."""
-    for photo in photos:
+def _check_photos(photos: Iterable[Path]) -> None:
+    """Decode each photo, so that a broken one is reported before a call is paid for."""
+    for photo in sorted(photos):
         if not is_decodable(photo):
             raise SynthesisError(f"The photo {photo} cannot be decoded; replace it or take it out.")
 
 
-def never_shown(groups: Sequence[ConceptGroup]) -> list[ConceptGroup]:
-    """The groups of one dialogue, whose unseen photos are no copy of one that any of them shows."""
+def _without_shown_copies(groups: Sequence[ConceptGroup]) -> list[ConceptGroup]:
+    """The groups of one dialogue without the unseen photos that are copies of a photo that one of them shows."""
     shown = [photo.path for group in groups for concept in group.concepts for photo in concept.photos]
     unseen = [photo.path for group in groups for concept in group.concepts for photo in concept.unseen]
     copies = copies_among(unseen, shown)
@@ -165,10 +157,8 @@ def _requests(sample: Sample, source: ConceptSource, groups: int, seed: int) -> 
     dialogue_id = sample["sample_id"]
     conversation = sample["conversation"]
     placements = place_groups(host_sessions(sample), groups, seed=seed, dialogue_id=dialogue_id)
-    chosen = never_shown(choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id))
-    texts_elsewhere = tuple(
-        str(turn["text"]) for n in session_numbers(conversation) for turn in conversation[f"session_{n}"]
-    )
+    chosen = _without_shown_copies(choose_groups(source.concepts, groups, seed=seed, dialogue_id=dialogue_id))
+    texts_elsewhere = tuple(str(turn["text"]) for turn in turns_of(conversation))
     return tuple(
         GroupRequest(
             dialogue_id=dialogue_id,

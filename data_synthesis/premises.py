@@ -1,7 +1,7 @@
-"""What a question takes for granted and what it counts as right, held against what is stated of its photos and said.
+"""Checks of what a question presupposes and accepts, against what is stated of its photos and said in the turns.
 
-Each check is a function of a question and the sight of its group, and gives what is wrong as rule and sentence. They hold
-for any dataset: none knows who wrote it.
+Each check takes a question and the view of its group, and yields faults as (rule, sentence). The checks hold for any data
+set; none depends on its generator.
 """
 
 import re
@@ -10,329 +10,346 @@ from itertools import chain, pairwise
 
 from data_synthesis.classes import class_facts
 from data_synthesis.dates import MONTHS, NUMBERS, written
-from data_synthesis.group import VISUAL_RETRIEVAL, ConceptPhoto, GeneratedQuestion, PersonalConcept, TurnPlace
-from data_synthesis.seen import CORRECTS, OPEN_DOMAIN, POSES, Fact, Sight, facts_of, plain_look
+from data_synthesis.group import (
+    MULTI_HOP,
+    OPEN_DOMAIN,
+    SINGLE_HOP,
+    VISUAL_RETRIEVAL,
+    ConceptPhoto,
+    GeneratedQuestion,
+    PersonalConcept,
+)
+from data_synthesis.group_view import CORRECTS, GroupView
+from data_synthesis.photo_facts import POSES, Fact, facts_of, without_remarks
 from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
 
-MULTI_HOP, SINGLE_HOP = 6, 9
-Found = Iterator[tuple[str, str]]
-_DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
+Faults = Iterator[tuple[str, str]]
+_DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 _SHOWS = r"(?:first |last |also )?(?:share|shared|sent|send|showed|shown?)"
-_BEFORE = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
-_WHICH = re.compile(rf"\b(first|last) (?:{_SHOWS})\b")
+_ORDER = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
+_EXTREME = re.compile(rf"\b(first|last) (?:{_SHOWS})\b")
 _WISH = r"\b(?:want|tri|try|hop|plan|almost|nearl|about|offer|mean|wish)\w*"
-_ENOUGH_ALIKE = 3  # content words that two sentences share besides names: they tell the same thing
+_ENOUGH_ALIKE = 3  # content words, names apart, that two sentences share if they tell the same thing
 _ADDRESSED = re.compile(r"(?:(?:^|[.!?] )(?:\w+ ){0,2}|, )[A-Z]\w+(?=[,!?.]|$)")
-_COUNTED = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
+_COUNT = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
 _WORD = re.compile(r"\w+")
 _ASKING = content_of("who what which where when how did does do was has have one for about many day days ago that then")
 
 
-def premise_faults(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Why the question can be answered without its photo, or not at all, or in two ways, or takes for granted what is not so."""
-    if not sight.request.group.described and question.category != VISUAL_RETRIEVAL:
-        return  # nothing is stated that it could be held against
+def premise_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """Why the question can be answered without its photo, or not at all, or in two ways, or presupposes something untrue."""
+    if not view.request.group.described and question.category != VISUAL_RETRIEVAL:
+        return  # nothing is stated that it could contradict
     if question.photos:
-        yield from _own_photo(question, sight)
-    elif decisive := next(chain(_told(question, sight), _unanswered(question, sight)), None):
+        yield from _own_photo(question, view)
+    elif decisive := next(chain(_leaks(question, view), _unanswered(question, view)), None):
         yield decisive
         return
     else:
-        yield from chain(_needless(question, sight), _ambiguous(question, sight), _foreign_dates(question, sight))
+        yield from chain(_needless(question, view), _ambiguous(question, view), _foreign_dates(question, view))
     for check in _CHECKS:
-        yield from check(question, sight)
+        yield from check(question, view)
 
 
 # Whether it needs its photo, and has an answer
 
 
-def _told(question: GeneratedQuestion, sight: Sight) -> Found:
-    """What of its answers a turn tells, though it is to be seen; a look is told by the class alone."""
-    for concept, _, fact in sight.answered(question):
+def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """An answer that must be seen is said in a turn. The answer to a look may be said: the class alone gives it."""
+    for concept, _, fact in view.answering_facts(question):
         for form in (question.answer, *question.accepted) if fact.kind != "look" else ():
             words = content_of(form)
-            if place := sight.telling(words, concept):
-                yield "leakage", f"{sight.turn_name(place)} tells {form!r} of {concept.name}."
-            elif sight.told_elsewhere(words, concept):
+            if place := view.turn_saying(words, concept):
+                yield "leakage", f"{view.turn_name(place)} tells {form!r} of {concept.name}."
+            elif view.said_elsewhere(words, concept):
                 yield "leakage", f"a turn outside of its group tells {form!r} of {concept.name}."
         words = content_of(question.answer)
-        for place in sight.about[concept.name] if fact.kind == "attribute" else ():
-            if fact.asked_by(sight.words(place)) and 2 * len(words & sight.words(place)) >= len(words):
-                yield "leakage", f"{sight.turn_name(place)} tells half of {question.answer!r} of {concept.name}."
+        for place in view.turns_about[concept.name] if fact.kind == "attribute" else ():
+            if fact.asked_by(view.words_at(place)) and 2 * len(words & view.words_at(place)) >= len(words):
+                yield "leakage", f"{view.turn_name(place)} tells half of {question.answer!r} of {concept.name}."
 
 
-def _unanswered(question: GeneratedQuestion, sight: Sight) -> Found:
-    answered = question.derivation or question.category == OPEN_DOMAIN or sight.answered(question)
-    if not answered and not sight.said(question):
+def _unanswered(question: GeneratedQuestion, view: GroupView) -> Faults:
+    answered = question.derivation or question.category == OPEN_DOMAIN or view.answering_facts(question)
+    if not answered and not view.evidence_answers(question):
         yield "truth", f"neither what is stated of its photos nor its evidence says {question.answer!r}."
 
 
-def _needless(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Why no photo is needed: a turn tells what it would show, or its words name no photo and no concept by its looks alone."""
-    needs = list(sight.needs(question))
-    if any(need.told is None for need in needs):
+def _needless(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """No photo is needed: a turn says what it would show, or the question names no photo and no concept by its look alone."""
+    needs = list(view.needs(question))
+    if any(need.said_at is None for need in needs):
         return
-    telling = [(need.told, need.words, need.concept.name) for need in needs]
+    said = [(need.said_at, need.words, need.concept.name) for need in needs]
     if question.category == OPEN_DOMAIN:
-        kinds = [(one.class_name, one.name) for one in sight.named(question)]
-        telling += [(sight.told_anywhere(content_of(kind)), kind, name) for kind, name in kinds if kind]
-    for place, words, name in telling:
+        named = [concept for concept in view.concepts_in(question.text) if concept.class_name]
+        said += [(view.turn_with_any(content_of(one.class_name)), one.class_name, one.name) for one in named]
+    for place, words, name in said:
         if place is not None:
-            yield (
-                "leakage",
-                f"{sight.turn_name(place)} tells {words!r} of {name}, so that no photo is needed to answer it.",
-            )
+            reason = f"{view.turn_name(place)} tells {words!r} of {name}, so that no photo is needed to answer it."
+            yield "leakage", reason
             return
-    told = (
-        "no photo is needed to answer it, or its words fit several; ask what one shows, or name one by what it shows."
+    yield (
+        "photo",
+        "no photo is needed to answer it, or its words fit several; ask what one shows, or name one by what it shows.",
     )
-    yield "photo", told
 
 
-def _own_photo(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Whether its own photo alone might answer it, or it tells whom that shows, or is answered by another one's name."""
-    if question.derivation is None and not sight.said(question):
+def _own_photo(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """The photo that comes with the question may answer it, or the question says whom it shows or asks for another's name."""
+    if question.derivation is None and not view.evidence_answers(question):
         yield "answer", f"its evidence does not say {question.answer!r}, so that its photo alone might tell."
-    asked = content_of(question.text)
-    unseen = ((concept, photo) for concept in sight.concepts for photo in concept.unseen)
-    for one, photo in ((concept, photo) for concept, photo in unseen if photo.path in question.photos):
-        if any(content_of(question.answer) <= fact.words for fact in facts_of(one, photo)):
+    words = content_of(question.text)
+    unseen = ((concept, photo) for concept in view.concepts for photo in concept.unseen)
+    for concept, photo in ((concept, photo) for concept, photo in unseen if photo.path in question.photos):
+        if any(content_of(question.answer) <= fact.words for fact in facts_of(concept, photo)):
             yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
-        if sight.look(asked, one, photo) or (one.class_name and content_of(one.class_name) <= asked):
-            yield "photo", f"it says in words what its photo shows of {one.name}."
-        others = [other.name for other in sight.concepts if other is not one]
-        if asked & {"called", "name"} and question.answer in others:
-            yield "truth", f"its photo shows {one.name}, not {question.answer}."
+        class_words = content_of(concept.class_name)
+        if view.quoted_look(words, concept, photo) or (concept.class_name and class_words <= words):
+            yield "photo", f"it says in words what its photo shows of {concept.name}."
+        others = [other.name for other in view.concepts if other is not concept]
+        if words & {"called", "name"} and question.answer in others:
+            yield "truth", f"its photo shows {concept.name}, not {question.answer}."
 
 
 # What counts as right
 
 
-def _false_forms(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Accepted answers that say something else than what the answer follows from, or too little of it."""
-    answered, answer = sight.answered(question), Fact("asked", question.answer, content_of(question.answer))
-    facts = [fact for *_, fact in answered]
+def _accepted_forms(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """Each accepted answer follows from what the answer follows from, and says enough of it."""
+    answering, answer = view.answering_facts(question), Fact("answer", question.answer, content_of(question.answer))
+    facts = [fact for *_, fact in answering]
     right = answer.words.union(content_of(question.text), *(fact.words for fact in facts))
-    right = right.union(*(content_of(f"{one.class_name} {one.name}") for one, *_ in answered))
+    right = right.union(*(content_of(f"{concept.class_name} {concept.name}") for concept, *_ in answering))
     heads = answer.heads.union(*(fact.heads for fact in facts))
-    stated = {content_of(form) for fact in facts for form in fact.short}
-    names = sight.names | {word for one in sight.everyone for word in one.name.split()}
+    stated = {content_of(form) for fact in facts for form in fact.accepted}
+    names = view.name_words | {word for concept in view.all_concepts for word in concept.name.split()}
+    answer_is_name = question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}")
     for form in question.accepted:
         words = content_of(form)
         new = set(_WORD.findall(form)) - set(_WORD.findall(question.answer))
-        others = (names | names_of(f"it was {form}")) & new and not words <= right
-        if others and (facts or (question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}"))):
+        other_names = (names | names_of(f"it was {form}")) & new and not words <= right
+        if other_names and (facts or answer_is_name):
             yield "truth", f"{form!r} is accepted, but is the name of another."
         elif facts and not words <= right:
-            told = " ".join(sorted(words - right))
-            yield "truth", f"{form!r} is accepted, but nothing that is stated of its photos says {told!r}."
+            missing = " ".join(sorted(words - right))
+            yield "truth", f"{form!r} is accepted, but nothing that is stated of its photos says {missing!r}."
         elif facts and words not in stated and not words & heads and not answer.words <= words:
             yield "truth", f"{form!r} is accepted, but says too little of {question.answer!r}."
 
 
-def _general_knowledge(question: GeneratedQuestion, sight: Sight) -> Found:
-    """What is asked of a class is asked of one that has it, and answered by what is known of it."""
-    asked = content_of(question.text)
-    for one in sight.named(question) if question.category == OPEN_DOMAIN else ():
-        own, others = class_facts(one), (fact for other in sight.everyone for fact in class_facts(other))
-        for fact in [fact for fact in (*own, *others) if content_of(fact.ask.replace("{N}", one.name)) == asked][:1]:
-            if fact not in own:
-                yield "truth", f"it asks of another class of things than that of {one.name}, a {one.class_name}."
-                continue
+def _general_knowledge(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """A question about a class is asked of a concept of that class, and answered by what is known of the class."""
+    words = content_of(question.text)
+    all_facts = [fact for concept in view.all_concepts for fact in class_facts(concept)]
+    for concept in view.concepts_in(question.text) if question.category == OPEN_DOMAIN else ():
+        own = class_facts(concept)
+        asks = ((fact, content_of(fact.ask.replace("{N}", concept.name))) for fact in (*own, *all_facts))
+        fact = next((fact for fact, ask in asks if ask == words), None)
+        if fact is not None and fact not in own:
+            yield "truth", f"it asks of another class of things than that of {concept.name}, a {concept.class_name}."
+        elif fact is not None:
             right = [words_of(form) for form in (fact.answer, *fact.accepted)]
             for form in (question.answer, *question.accepted):
                 if words_of(form) not in right:
-                    yield "truth", f"by what is known of a {one.class_name} it must be {fact.answer!r}, not {form!r}."
+                    reason = f"by what is known of a {concept.class_name} it must be {fact.answer!r}, not {form!r}."
+                    yield "truth", reason
 
 
 # Which photo is meant
 
 
-def _ambiguous(question: GeneratedQuestion, sight: Sight) -> Found:
-    asked, answer = content_of(question.text), content_of(question.answer)
-    for concept, photo, fact in sight.answered(question):
-        others = [one for one in concept.photos if one.path in sight.shown and one is not photo]
-        if fact.kind != "setting" or not others or _points_to(question, sight, concept, photo):
+def _ambiguous(question: GeneratedQuestion, view: GroupView) -> Faults:
+    words, answer = content_of(question.text), content_of(question.answer)
+    for concept, photo, fact in view.answering_facts(question):
+        others = [one for one in concept.photos if one.path in view.shown and one is not photo]
+        if fact.kind != "setting" or not others or _points_to(question, view, concept, photo):
             continue
         if any(not any(answer <= other.words for other in facts_of(concept, one)) for one in others):
             yield "ambiguous", f"it does not say which of {len(others) + 1} photos of {concept.name} is meant."
             return
-    for concept, photo, _ in sight.shown_by(question):
-        quotes = asked & (content_of(photo.setting) - POSES) and f"{concept.name} {photo.setting}" in question.text
-        if quotes and not sight.quoted(asked, concept, photo):
+    for concept, photo, _ in view.evidence_photos(question):
+        quotes = words & (content_of(photo.setting) - POSES) and f"{concept.name} {photo.setting}" in question.text
+        if quotes and not view.quoted_words(words, concept, photo):
             yield "ambiguous", f"its words {photo.setting!r} fit another photo of {concept.name} as well."
             return
 
 
-def _points_to(question: GeneratedQuestion, sight: Sight, concept: PersonalConcept, photo: ConceptPhoto) -> bool:
+def _points_to(question: GeneratedQuestion, view: GroupView, concept: PersonalConcept, photo: ConceptPhoto) -> bool:
     """Whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
-    asked, own = content_of(question.text), sight.shown.get(photo.path, [])
-    others = [at for at in sight.showing(concept) if at not in own]
-    days = {day for at in own if (day := sight.day(at))}
+    words, own = content_of(question.text), view.shown.get(photo.path, [])
+    others = [place for place in view.turns_showing(concept) if place not in own]
+    days = {day for place in own if (day := view.date_of(place))}
     if any(written(day) in question.text for day in days):
-        return not any(sight.day(at) in days for at in others)
-    if any(sight.quoted(asked, one, seen) for one, seen in sight.owners.values()):
+        return not any(view.date_of(place) in days for place in others)
+    if any(view.quoted_words(words, *owner) for owner in view.owners.values()):
         return True
-    distinct = frozenset().union(*map(sight.words, own)) - frozenset().union(*map(sight.words, others))
-    return len(asked & (distinct - content_of(concept.name))) >= 2
+    distinct = frozenset().union(*map(view.words_at, own)) - frozenset().union(*map(view.words_at, others))
+    return len(words & (distinct - content_of(concept.name))) >= 2
 
 
-def _order(question: GeneratedQuestion, sight: Sight) -> Found:
-    """What it says of the order in which photos were shown is so."""
-    asked, order, which = content_of(question.text), _BEFORE.search(question.text), _WHICH.search(question.text)
+def _order(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """What the question says of the order in which photos were shown is true."""
+    words, order, extreme = content_of(question.text), _ORDER.search(question.text), _EXTREME.search(question.text)
     if order and question.derivation is None:
-        among = sight.named(question) or sight.concepts
-        given = [photo for one, photo in sight.owners.values() if one in among and sight.quoted(asked, one, photo)]
-        answered = [(one, photo) for one, photo, fact in sight.answered(question) if fact.kind == "setting"]
-        for known, (one, photo) in ((known, other) for known in given for other in answered if known is not other[1]):
-            places = [min(sight.shown[path]) for path in (known.path, photo.path) if path in sight.shown]
-            if len(places) == 2 and (places[1] > places[0]) != (order[1] == "after"):
-                yield "truth", f"the photo of {one.name} {photo.setting!r} was not shown {order[1]} that one."
-    if which and question.derivation is not None and question.derivation.since is None:
+        among = view.concepts_in(question.text) or view.concepts
+        owners = [owner for owner in view.owners.values() if owner[0] in among]
+        quoted = [photo for concept, photo in owners if view.quoted_words(words, concept, photo)]
+        settings = [answering for answering in view.answering_facts(question) if answering[2].kind == "setting"]
+        for other, (concept, photo, _) in ((one, answer) for one in quoted for answer in settings):
+            places = [min(view.shown[path]) for path in (other.path, photo.path) if path in view.shown]
+            if other is not photo and len(places) == 2 and (places[1] > places[0]) != (order[1] == "after"):
+                yield "truth", f"the photo of {concept.name} {photo.setting!r} was not shown {order[1]} that one."
+    if extreme and question.derivation is not None and question.derivation.since is None:
         event = question.derivation.event.place
-        for one in dict.fromkeys(one for one, _, at in sight.shown_by(question) if at == event):
-            days = sorted(day for at in sight.showing(one) if (day := sight.day(at)))
-            if days and sight.day(event) != days[0 if which[1] == "first" else -1]:
-                yield "truth", f"{sight.turn_name(event)} is not where {one.name} was {which[1]} shown."
+        for concept in dict.fromkeys(own for own, _, place in view.evidence_photos(question) if place == event):
+            days = sorted(day for place in view.turns_showing(concept) if (day := view.date_of(place)))
+            if days and view.date_of(event) != days[0 if extreme[1] == "first" else -1]:
+                yield "truth", f"{view.turn_name(event)} is not where {concept.name} was {extreme[1]} shown."
 
 
-# Dates, people and what is told
+# Dates, people and statements
 
 
-def _foreign_dates(question: GeneratedQuestion, sight: Sight) -> Found:
-    """A date that the question asks of a photo follows from the turn that shows it, or one that names its concept."""
-    derived, seen = question.derivation, sight.seen_for(question)
-    events = [one.place for one in (derived.event, derived.since) if one is not None] if derived else []
-    quoted = {one.place for one in seen if one.words == sight.owners[one.photo][1].setting}
-    concepts = {sight.owners[one.photo][0].name for one in seen}
-    if events and seen and not any(place in sight.about[name] for place in events for name in concepts):
-        told = f"which is not about {' or '.join(sorted(concepts))}."
-        yield "truth", f"its date follows from {sight.turn_name(events[0])}, {told}"
+def _foreign_dates(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """The date that is asked of a photo follows from the turn that shows it, or from one about its concept."""
+    derivation, details = question.derivation, view.seen_details(question)
+    events = [event.place for event in derivation.events] if derivation else []
+    quoted = {detail.place for detail in details if detail.words == view.owners[detail.photo][1].setting}
+    concepts = {view.owners[detail.photo][0].name for detail in details}
+    if events and details and not any(place in view.turns_about[name] for place in events for name in concepts):
+        reason = f"which is not about {' or '.join(sorted(concepts))}."
+        yield "truth", f"its date follows from {view.turn_name(events[0])}, {reason}"
     for place in events:
-        if quoted and place not in quoted and place in sight.turns and sight.turns[place].photos:
-            yield "truth", f"its date follows from {sight.turn_name(place)}, which shows another photo."
+        if quoted and place not in quoted and place in view.turns and view.turns[place].photos:
+            yield "truth", f"its date follows from {view.turn_name(place)}, which shows another photo."
 
 
-def _mentions(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Whatever the question mentions is in its evidence: days, people, nicknames, looks, and settings of whom they are."""
-    places, text = sight.places(question), NAMED_OPTIONS.sub("", question.text)
-    if not places:
-        return  # told as a fault of its evidence
-    turns, shown = [sight.turns[place] for place in places], list(sight.shown_by(question))
-    days = {written(day) for place in places for _, day in sight.dates_told(place)}
-    for day in sorted({*_DAY.findall(text)} - days):
+def _mentions(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """Everything that the question mentions is in its evidence: days, people, nicknames and looks; and settings are its own."""
+    evidence, text = view.evidence_of(question), NAMED_OPTIONS.sub("", question.text)
+    if not evidence:
+        return  # a fault of its own
+    turns, shown = [view.turns[place] for place in evidence], list(view.evidence_photos(question))
+    days = {written(day) for place in evidence for _, day in view.dates_in(place)}
+    for day in sorted({*_DATE.findall(text)} - days):
         yield "truth", f"nothing in its evidence is of {day}."
-    showing, concepts = {turn.speaker for turn in turns if turn.photos}, sight.names - {*sight.request.speakers}
+    showing, concepts = {turn.speaker for turn in turns if turn.photos}, view.name_words - {*view.request.speakers}
     for name in sorted({*re.findall(rf"\b([A-Z]\w+) {_SHOWS}\b", text)} - concepts - showing):
-        if showing or name not in sight.names:
+        if showing or name not in view.name_words:
             yield "truth", f"{name} shows no photo in its evidence."
-    said = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in turns)
-    for speaker in sorted({*sight.request.speakers} - {turn.speaker for turn in turns}):
-        if holds(text, speaker) and not holds(said, speaker):
+    turn_texts = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in turns)
+    for speaker in sorted({*view.request.speakers} - {turn.speaker for turn in turns}):
+        if holds(text, speaker) and not holds(turn_texts, speaker):
             yield "truth", f"{speaker} says nothing in its evidence, nor does it speak of {speaker}."
-    stated = (fact for one, photo, _ in shown for fact in facts_of(one, photo))
-    given = " ".join((said, *(form for fact in stated for form in (fact.text, *fact.short))))
-    names = {*names_of(text), *QUOTED.findall(text)} - sight.names
+    facts = (fact for concept, photo, _ in shown for fact in facts_of(concept, photo))
+    evidence_text = " ".join((turn_texts, *(form for fact in facts for form in (fact.text, *fact.accepted))))
+    names = {*names_of(text), *QUOTED.findall(text)} - view.name_words
     for name in sorted(names) if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL) else ():
-        if not holds(given, name):
+        if not holds(evidence_text, name):
             yield "truth", f"nothing in its evidence says {name!r}."
-        elif CORRECTS.search(said) and re.search(rf"\b(?:not|wasn't|it was) {re.escape(name)}\b", said):
+        elif CORRECTS.search(turn_texts) and re.search(rf"\b(?:not|wasn't|it was) {re.escape(name)}\b", turn_texts):
             yield "truth", f"its evidence takes back that it was {name}."
-    for one in sight.concepts if not question.photos else ():
-        look = plain_look(one.short_description)
-        if look and holds(text, look) and one not in [concept for concept, *_ in shown]:
-            yield "truth", f"it speaks of {look!r}, which nothing in its evidence shows."
-    for one in sight.named(question):
-        own = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in (*one.photos, *one.unseen)))
-        for other, photo in sight.owners.values():
-            if holds(text, f"{one.name} {photo.setting}") and not content_of(photo.setting) <= own:
-                yield "truth", f"it speaks of {one.name} {photo.setting!r}, where {other.name} is."
+    for concept in view.concepts if not question.photos else ():
+        look = without_remarks(concept.short_description)
+        if look and holds(text, look) and concept not in [own for own, *_ in shown]:
+            yield "truth", f"it mentions {look!r}, which nothing in its evidence shows."
+    for concept in view.concepts_in(question.text):
+        photos = (*concept.photos, *concept.unseen)
+        own_words = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in photos))
+        for other, photo in view.owners.values():
+            if holds(text, f"{concept.name} {photo.setting}") and not content_of(photo.setting) <= own_words:
+                yield "truth", f"it mentions {concept.name} {photo.setting!r}, where {other.name} is."
 
 
-def _undone(question: GeneratedQuestion, sight: Sight) -> Found:
-    """It does not ask of something as done that was only wanted."""
-    derived = question.derivation
-    if derived is None or derived.event.place not in sight.turns or re.search(_WISH, question.text, re.I):
+def _undone(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """What was only wanted is not asked about as if it had been done."""
+    derivation = question.derivation
+    if derivation is None or derivation.event.place not in view.turns or re.search(_WISH, question.text, re.I):
         return
-    text = sight.turns[derived.event.place].text
+    text = view.turns[derivation.event.place].text
     for verb in re.findall(r"\bdid (?:\w+ ){1,3}?(\w{3,})\b", question.text):
         wished = re.search(rf"{_WISH} (?:to )?(?:be )?{re.escape(verb)}\w{{0,3}}\b", text, re.I)
         if wished and not re.search(rf"\b{re.escape(verb)}", text.replace(wished[0], " "), re.I):
-            yield "truth", f"nobody did {verb}: {sight.turn_name(derived.event.place)} says {wished[0]!r}."
+            yield "truth", f"nobody did {verb}: {view.turn_name(derivation.event.place)} says {wished[0]!r}."
 
 
-def _told_otherwise(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Its answer, a name, a number or a day, is neither taken back by a later turn nor told otherwise by another one."""
-    evidence, answer, ours = sorted(sight.places(question)), question.answer, sight.names
-    concepts = list(dict.fromkeys((*(one for one, *_ in sight.shown_by(question)), *sight.named(question))))
-    about = sorted({*evidence, *(place for one in concepts for place in sight.about[one.name])})
+def _contradicted(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """A name, number or day that answers it is neither taken back by a later turn nor contradicted by another one."""
+    evidence, answer, own_names = sorted(view.evidence_of(question)), question.answer, view.name_words
+    shown = (concept for concept, *_ in view.evidence_photos(question))
+    concepts = dict.fromkeys((*shown, *view.concepts_in(question.text)))
+    about = sorted({*evidence, *(place for concept in concepts for place in view.turns_about[concept.name])})
     if event := question.derivation and question.derivation.event:
-        dated = [at for at in about if any(sight.dated_sentences(at))]
+        dated = [place for place in about if any(view.dated_sentences(place))]
         for earlier, place in pairwise(dated) if event.expression else ():
-            if earlier == event.place and CORRECTS.search(sight.turns[place].text):
-                yield "truth", f"the day of {sight.turn_name(earlier)} is taken back in {sight.turn_name(place)}."
+            if earlier == event.place and CORRECTS.search(view.turns[place].text):
+                yield "truth", f"the day of {view.turn_name(earlier)} is taken back in {view.turn_name(place)}."
         return
     is_name = bool(names_of(f"It was {answer}."))
-    if answer in ours or sight.answered(question) or not (is_name or _COUNTED.fullmatch(answer)):
+    if answer in own_names or view.answering_facts(question) or not (is_name or _COUNT.fullmatch(answer)):
         return
-    texts = {at: sight.turns[at].text for at in about}
+    texts = {place: view.turns[place].text for place in about}
     for before, place in pairwise(about) if is_name else ():
-        said = [texts[at] for at in about if at < place]
-        new = names_of(texts[place]) - ours - set().union(*map(names_of, said))
-        meant = holds(texts[before], answer) or (place in evidence and any(holds(text, answer) for text in said))
-        if meant and new and answer not in new and CORRECTS.search(texts[place]):
-            yield "truth", f"{answer!r} is taken back in {sight.turn_name(place)}."
-    telling = [one for at in evidence for one in sentences_of(texts[at]) if holds(one, answer)]
-    for place in (at for at in about if at not in evidence):
-        for one in sentences_of(texts[place]):
-            others = names_of(one) - ours if is_name else _counts(one, answer.partition(" ")[2])
-            words = content_of(one) - content_of(" ".join(ours))
-            shared = [len(words & content_of(own)) for own in (*telling, question.text)]
-            if others and max(shared) >= _ENOUGH_ALIKE and not holds(one, answer):
-                yield "truth", f"{sight.turn_name(place)} says so of {min(others)}, not of {answer}."
+        earlier_texts = [texts[other] for other in about if other < place]
+        new_names = names_of(texts[place]) - own_names - set().union(*map(names_of, earlier_texts))
+        meant = holds(texts[before], answer) or (
+            place in evidence and any(holds(text, answer) for text in earlier_texts)
+        )
+        if meant and new_names and answer not in new_names and CORRECTS.search(texts[place]):
+            yield "truth", f"{answer!r} is taken back in {view.turn_name(place)}."
+    answering = [text for place in evidence for text in sentences_of(texts[place]) if holds(text, answer)]
+    for place in (place for place in about if place not in evidence):
+        for sentence in sentences_of(texts[place]):
+            others = names_of(sentence) - own_names if is_name else _counts(sentence, answer.partition(" ")[2])
+            words = content_of(sentence) - content_of(" ".join(own_names))
+            alike = max(len(words & content_of(text)) for text in (*answering, question.text)) >= _ENOUGH_ALIKE
+            if others and alike and not holds(sentence, answer):
+                yield "truth", f"{view.turn_name(place)} says this about {min(others)}, not about {answer}."
 
 
 def _counts(text: str, unit: str) -> set[str]:
-    """The numbers that a text gives, of what is counted in `unit` if it is not empty."""
-    return {match[0] for match in _COUNTED.finditer(text) if not unit or match[1] == unit}
+    """The numbers in a text; with a `unit`, only those of it."""
+    return {match[0] for match in _COUNT.finditer(text) if not unit or match[1] == unit}
 
 
 # Evidence
 
 
-def _evidence(question: GeneratedQuestion, sight: Sight) -> Found:
-    """Every turn of its evidence shows who is meant, dates it, says the answer, or speaks of what is asked; of nobody else."""
-    derived, seen, words = question.derivation, sight.seen_for(question), content_of(question.text)
-    events = {event.place for event in (derived.event, derived.since) if event} if derived else set()
-    asked = (words | content_of(question.answer)) - content_of(" ".join(sight.request.speakers)) - _ASKING
-    meant, photos = sight.named(question), {one.photo for one in seen}
-    quoted = {path for path, (one, photo) in sight.owners.items() if one in meant and sight.quoted(words, one, photo)}
+def _evidence(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """Each turn of its evidence shows what is meant, dates it, says the answer or speaks of what is asked."""
+    details, words = view.seen_details(question), content_of(question.text)
+    events = {event.place for event in question.derivation.events} if question.derivation else set()
+    asked_words = (words | content_of(question.answer)) - content_of(" ".join(view.request.speakers)) - _ASKING
+    meant, photos = view.concepts_in(question.text), {detail.photo for detail in details}
+    owners = [owner for owner in view.owners.values() if owner[0] in meant]
+    quoted = {photo.path for concept, photo in owners if view.quoted_words(words, concept, photo)}
     quoted = quoted if question.category == SINGLE_HOP and len(quoted) == 1 else set()
-    meant += [one for one in sight.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
-    meant += [one for one, photo, _ in sight.shown_by(question) if sight.look(words, one, photo)]
-    for place in (at for at in sight.places(question) if at not in events):
-        turn, before = sight.turns[place], sight.turns.get(TurnPlace(place.session, place.turn - 1))
-        shows, names, told = sight.shown_at(place), sight.named_in(turn.text), sight.turn_name(place)
-        says = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
-        near = names or sight.named_in(before.text if before else "")
-        if quoted and turn.photos and not says and not quoted & {*turn.photos}:
-            yield "evidence", f"{told} does not show the photo that it asks of."
-        elif meant and shows and not says and not any(one in meant for one in shows):
-            yield "evidence", f"{told} shows {shows[0].name}, whom it does not ask of."
-        elif meant and names and not shows and not any(one in meant for one in names):
-            yield "truth", f"{told} says so of {names[0].name}, not of {meant[0].name}."
-        elif not (turn.photos or says or near or sight.words(place) & asked):
-            yield "evidence", f"{told} tells nothing of what is asked."
+    meant += [one for one in view.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
+    meant += [one for one, photo, _ in view.evidence_photos(question) if view.quoted_look(words, one, photo)]
+    for place in (place for place in view.evidence_of(question) if place not in events):
+        turn, before, name = view.turns[place], view.turn_before(place), view.turn_name(place)
+        shown, named = view.concepts_shown_at(place), view.concepts_in(turn.text)
+        says_answer = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
+        named_near = named or view.concepts_in(before.text if before else "")
+        if quoted and turn.photos and not says_answer and not quoted & {*turn.photos}:
+            yield "evidence", f"{name} does not show the photo that it asks about."
+        elif meant and shown and not says_answer and not any(concept in meant for concept in shown):
+            yield "evidence", f"{name} shows {shown[0].name}, which it is not about."
+        elif meant and named and not shown and not any(concept in meant for concept in named):
+            yield "truth", f"{name} says this about {named[0].name}, not about {meant[0].name}."
+        elif not (turn.photos or says_answer or named_near or view.words_at(place) & asked_words):
+            yield "evidence", f"{name} says nothing about what is asked."
     if question.category != MULTI_HOP:
         return
     if len(question.evidence) < 2:
-        yield "evidence", "of several steps it names one turn; a question of category 6 needs two."
-    says_so = {at for at in sight.places(question) if holds(sight.turns[at].text, question.answer)}
-    if says_so and not sight.answered(question) and says_so <= {one.place for one in seen}:
-        told = f"{question.answer!r} stands only beside its photos; the turn that tells it of them is missing."
-        yield "evidence", told
+        yield "evidence", "its evidence is one turn; a question of category 6 needs two or more."
+    saying = {place for place in view.evidence_of(question) if holds(view.turns[place].text, question.answer)}
+    if saying and not view.answering_facts(question) and saying <= {detail.place for detail in details}:
+        reason = f"{question.answer!r} is said only in the turns of its photos; the turn that says what it refers to is missing."
+        yield "evidence", reason
 
 
-_CHECKS: tuple[Callable[[GeneratedQuestion, Sight], Found], ...] = (
-    *(_false_forms, _general_knowledge, _order, _mentions, _undone, _told_otherwise, _evidence),
+_CHECKS: tuple[Callable[[GeneratedQuestion, GroupView], Faults], ...] = (
+    *(_accepted_forms, _general_knowledge, _order, _mentions, _undone, _contradicted, _evidence),
 )

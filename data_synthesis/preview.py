@@ -1,4 +1,4 @@
-"""`preview.html`: a benchmark to look through. One page that asks for nothing but the photos beside it."""
+"""`preview.html`: a page for looking through a benchmark. It loads only the photos in its folder."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from m2a.benchmarks.locomo import Sample
 PREVIEW_FILE = "preview.html"
 _PAGE = Path(__file__).parent / "preview_page"
 
-# Who must be named when the photos of a concept set are shown.
+# The credits for the photos of each concept set
 _CREDITS = {
     "dreambooth": "Photos: DreamBooth data set (Ruiz et al., CVPR 2023), CC BY 4.0; in part from unsplash.com.",
     "yollava": "Photos: Yo’LLaVA data set (Nguyen et al., NeurIPS 2024).",
@@ -24,13 +24,13 @@ _HOST_CREDIT = "Conversations: LoCoMo (Maharana et al., ACL 2024), CC BY-NC 4.0.
 
 
 def write_preview(folder: Path) -> None:
-    """Write the page of a finished folder from its `benchmark.json` and photos alone; `run.json` may add credits.
+    """Write the page of a folder, all or nothing, from its `benchmark.json` and photos; `run.json` may add credits.
 
-    All or nothing. Raises SynthesisError if the folder holds no benchmark.
+    Raises SynthesisError if the folder holds no benchmark.
     """
     samples = _read(folder / "benchmark.json")
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
-        raise SynthesisError(f"{folder / 'benchmark.json'} is no list of conversations.")
+        raise SynthesisError(f"{folder / 'benchmark.json'} is not a list of conversations; make the folder again.")
     run = _read(folder / "run.json") if (folder / "run.json").exists() else {}
     write_whole(folder / PREVIEW_FILE, page(samples, folder, run))
 
@@ -41,7 +41,7 @@ def page(samples: list[Sample], folder: Path, run: Mapping[str, Any]) -> str:
     groups = sum(len(sample.get("groups", ())) for sample in samples)
     sections = [sample_section(number, sample, sizes) for number, sample in enumerate(samples, start=1)]
     about = (
-        "Woven sessions are green and open, the conversation around them is folded. Evidence leads to its turn, "
+        "Woven sessions are green and open, the other sessions are folded. Evidence links to its turn, "
         "and a turn to the questions that need it."
     )
     return Template((_PAGE / "page.html").read_text(encoding="utf-8")).substitute(
@@ -57,10 +57,10 @@ def page(samples: list[Sample], folder: Path, run: Mapping[str, Any]) -> str:
 
 
 def _credits(samples: list[Sample], run: Mapping[str, Any]) -> list[str]:
-    """What `run.json` says in `credits`, else what is known of the concept sets that the questions come from."""
-    told = run.get("credits")
-    if told:
-        return [told] if isinstance(told, str) else [str(line) for line in told]
+    """The `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
+    own = run.get("credits")
+    if own:
+        return [own] if isinstance(own, str) else [str(line) for line in own]
     text = json.dumps([run.get("settings"), [q.get("source") for sample in samples for q in sample.get("qa", ())]])
     return [_HOST_CREDIT, *(credit for name, credit in _CREDITS.items() if name in text.lower())]
 
@@ -69,7 +69,7 @@ def _read(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise SynthesisError(f"{file} cannot be read ({error}); make the folder anew or name another one.") from error
+        raise SynthesisError(f"{file} cannot be read ({error}); make the folder again or name another one.") from error
 
 
 def _counted(count: int, noun: str) -> str:

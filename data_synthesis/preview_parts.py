@@ -9,7 +9,14 @@ from typing import Any
 from urllib.parse import quote
 
 from data_synthesis.dates import written
-from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, evidence_references, session_numbers
+from m2a.benchmarks.locomo import (
+    CATEGORY_NAMES,
+    VISUAL_CATEGORIES,
+    Sample,
+    evidence_references,
+    session_numbers,
+    turns_of,
+)
 
 Markup = str
 """HTML whose texts are escaped."""
@@ -23,7 +30,7 @@ def escaped(text: object) -> Markup:
 
 
 def photo_sizes(samples: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, tuple[int, int]]:
-    """Width and height of the photos that can be read, so that the page does not move while they load."""
+    """Width and height of the readable photos, so that the page does not move while they load."""
     from PIL import Image
 
     sizes: dict[str, tuple[int, int]] = {}
@@ -47,7 +54,7 @@ def index_entry(number: int, sample: Mapping[str, Any]) -> Markup:
 
 
 def sample_section(number: int, sample: Sample, sizes: Mapping[str, tuple[int, int]]) -> Markup:
-    """A conversation with its woven sessions in place, and its questions."""
+    """A conversation with its woven sessions, and its questions."""
     view = _View(f"s{number}", sample, sizes)
     conversation = sample["conversation"]
     sessions = session_numbers(conversation)
@@ -70,18 +77,18 @@ def sample_section(number: int, sample: Sample, sizes: Mapping[str, tuple[int, i
 
 
 class _View:
-    """What the parts of one sample share. `key` begins every anchor of the sample."""
+    """The data that the parts of one sample share. Every anchor of the sample begins with `key`."""
 
     def __init__(self, key: str, sample: Sample, sizes: Mapping[str, tuple[int, int]]) -> None:
         self.key = key
         self.sample = sample
         self.sizes = sizes
-        self.turns: dict[str, Mapping[str, Any]] = {turn["dia_id"]: turn for turn in _turns(sample)}
+        self.turns: dict[str, Mapping[str, Any]] = {turn["dia_id"]: turn for turn in turns_of(sample["conversation"])}
         self.evidence = [evidence_references(question.get("evidence") or (), self.turns) for question in sample["qa"]]
-        self.asked: defaultdict[str, list[int]] = defaultdict(list)
-        for number, (found, _) in enumerate(self.evidence, start=1):
-            for reference in found:
-                self.asked[reference].append(number)
+        self.questions: defaultdict[str, list[int]] = defaultdict(list)
+        for number, (references, _) in enumerate(self.evidence, start=1):
+            for reference in references:
+                self.questions[reference].append(number)
         self.shows = {
             path: f"{concept['name']} ({concept['class_name'] or concept['subject']})"
             for group in sample.get("groups", ())
@@ -110,8 +117,8 @@ def _session(view: _View, number: int, group: Mapping[str, Any] | None) -> Marku
     turns = conversation[f"session_{number}"]
     date = conversation.get(f"session_{number}_date_time", "")
     photos = sum(len(turn.get("photos", ())) for turn in turns)
-    told = f"{escaped(date)} · {len(turns)} turns" + (f" · {photos} photos" if photos else "")
-    head, kind = f"<b>Session {number}</b> · {told}", "session"
+    counts = f"{len(turns)} turns" + (f" · {photos} photos" if photos else "")
+    head, kind = f"<b>Session {number}</b> · {escaped(date)} · {counts}", "session"
     if group:
         kind = "session woven"
         head += f' <span class="badge">group {group["number"]}</span>'
@@ -137,8 +144,8 @@ def _turn(view: _View, turn: Mapping[str, Any]) -> Markup:
         lines.append(f'<div class="said">{escaped(turn["text"])}</div>')
     if turn.get("blip_caption") and not turn.get("photos"):
         lines.append(f'<p class="unseen">photo, not in the data set: {escaped(turn["blip_caption"])}</p>')
-    if reference in view.asked:
-        links = "".join(f'<a href="#{view.key}-q{n}">{n}</a>' for n in view.asked[reference])
+    if reference in view.questions:
+        links = "".join(f'<a href="#{view.key}-q{n}">{n}</a>' for n in view.questions[reference])
         lines.append(f'<p class="asked">evidence of{links}</p>')
     return "".join(lines) + "</div>"
 
@@ -156,7 +163,7 @@ def _picture(view: _View, path: str) -> Markup:
 
 
 def _questions(view: _View) -> Iterable[Markup]:
-    """The questions of each group, and those of LoCoMo folded."""
+    """The questions of each group, and those of LoCoMo, folded."""
     of_group: defaultdict[int | None, list[int]] = defaultdict(list)
     for number, question in enumerate(view.sample["qa"], start=1):
         of_group[question.get("group")].append(number)
@@ -191,33 +198,29 @@ def _question(view: _View, number: int) -> Markup:
 
 def _answer(question: Mapping[str, Any]) -> Markup:
     if question.get("answer") is None or question["category"] == 5:
-        return '<p class="answer quiet">nothing was said of it</p>'
-    accepted = [str(one) for one in question.get("accepted_answers") or ()]
-    told = "; ".join([*accepted[:_FORMS], *(["…"] if len(accepted) > _FORMS else [])])
-    also = f" <small>or {escaped(told)}</small>" if accepted else ""
+        return '<p class="answer quiet">not mentioned</p>'
+    accepted = [str(form) for form in question.get("accepted_answers") or ()]
+    forms = "; ".join([*accepted[:_FORMS], *(["…"] if len(accepted) > _FORMS else [])])
+    also = f" <small>or {escaped(forms)}</small>" if accepted else ""
     return f'<p class="answer"><b>{escaped(question["answer"])}</b>{also}</p>'
 
 
 def _derivation(view: _View, question: Mapping[str, Any]) -> Markup:
-    derived = question.get("derivation")
-    if not derived:
+    derivation = question.get("derivation")
+    if not derivation:
         return ""
-    told = [
-        f"{name} {_said_when(event)} in {_link(view, event['turn'])}"
-        for name, event in (("counted from", derived.get("since")), ("the event:", derived["event"]))
-        if event
-    ]
-    return f'<p class="quiet">{", ".join(told)}</p>'
-
-
-def _said_when(event: Mapping[str, Any]) -> Markup:
-    return f"“{escaped(event['expression'])}”" if event.get("expression") else "the day itself"
+    parts = []
+    for name, event in (("counted from", derivation.get("since")), ("the event:", derivation["event"])):
+        if event:
+            expression = f"“{escaped(event['expression'])}”" if event.get("expression") else "the day itself"
+            parts.append(f"{name} {expression} in {_link(view, event['turn'])}")
+    return f'<p class="quiet">{", ".join(parts)}</p>'
 
 
 def _evidence(view: _View, number: int) -> Markup:
-    found, dropped = view.evidence[number - 1]
-    items = [f"<li>{_link(view, reference)} {_quote(view, view.turns[reference])}</li>" for reference in found]
-    items += [f'<li class="quiet">{escaped(text)} (no such turn)</li>' for text in dropped]
+    references, unknown = view.evidence[number - 1]
+    items = [f"<li>{_link(view, reference)} {_quote(view, view.turns[reference])}</li>" for reference in references]
+    items += [f'<li class="quiet">{escaped(text)} (no such turn)</li>' for text in unknown]
     return f'<ul class="evidence">{"".join(items)}</ul>' if items else ""
 
 
@@ -242,18 +245,12 @@ def _speakers(sample: Mapping[str, Any]) -> str:
 
 
 def _address(path: str) -> str:
-    """A path beside the page, whatever stands in it: never another host or scheme."""
+    """The address of a file beside the page. Whatever the path is, it never leads to another host or scheme."""
     return quote(path.lstrip("/"))
 
 
-def _turns(sample: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    conversation = sample["conversation"]
-    for session in session_numbers(conversation):
-        yield from conversation[f"session_{session}"]
-
-
 def _photo_paths(sample: Mapping[str, Any]) -> Iterator[str]:
-    for turn in _turns(sample):
+    for turn in turns_of(sample["conversation"]):
         yield from turn.get("photos", ())
     for group in sample.get("groups", ()):
         for concept in group["concepts"]:

@@ -1,4 +1,4 @@
-"""The output folder of a run: one process at a time, settings that must match to resume, and files written whole."""
+"""The output folder of a run: for one process at a time, resumed only with equal settings, its files written atomically."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ FORMAT = "m2a-synthesis/1"
 
 
 class RunFolder:
-    """`run.json` is the first file written and the last: until the run is at its end it says so."""
+    """`run.json` is the first file and the last to be written: until then it says that the run is not finished."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,14 +31,14 @@ class RunFolder:
 
     @contextmanager
     def opened(self, settings: Mapping[str, Any]) -> Iterator[None]:
-        """Make the folder, or take up the run that is in it; other processes are kept out meanwhile.
+        """Create the folder, or resume the run in it, and lock it for other processes.
 
-        Raises SynthesisError that names the setting that differs, and for a folder that holds something else.
+        Raises SynthesisError if a setting differs, and for a folder that holds something else.
         """
         handle = self._locked()
         self.settings = settings
         try:
-            before = self._settings_found()
+            before = self._stored_settings()
             if before is not None:
                 _check_same(before, json.loads(json.dumps(settings)), self.path)
             for unfinished in (*self.path.glob("*.part"), *self.path.glob(f"{PHOTOS}/*.part")):
@@ -57,7 +57,7 @@ class RunFolder:
         write_whole(self.path / name, text)
 
     def photo_name(self, source: Path) -> str:
-        """The relative path under which a copy of this photo is kept; named by the hash of its bytes, copied once."""
+        """The relative path of the copy of this photo, named by the hash of its bytes; it is copied if it is missing."""
         if source not in self._names:
             self._names[source] = kept_name(source)
             kept = self.path / self._names[source]
@@ -78,12 +78,13 @@ class RunFolder:
                 f"{self.path} cannot be written to ({error.strerror}); name another folder with --out."
             ) from error
 
-    def _settings_found(self) -> dict[str, Any] | None:
+    def _stored_settings(self) -> dict[str, Any] | None:
         file = self.path / RUN_FILE
         if not file.exists():
             if any(not entry.name.endswith(".part") for entry in self.path.iterdir()):
                 raise SynthesisError(f"{self.path} is not empty and holds no {RUN_FILE}; name a new folder with --out.")
             return None
+        damaged = SynthesisError(f"{file} is damaged, so the run cannot be resumed; name a new folder with --out.")
         try:
             settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
         except KeyError as error:
@@ -91,16 +92,14 @@ class RunFolder:
                 f"{self.path} holds something else than a data set of this program; name a new folder with --out."
             ) from error
         except (OSError, ValueError, TypeError) as error:
-            raise SynthesisError(
-                f"{file} is damaged, so the run cannot be resumed; name a new folder with --out."
-            ) from error
+            raise damaged from error
         if not isinstance(settings, dict):
-            raise SynthesisError(f"{file} is damaged, so the run cannot be resumed; name a new folder with --out.")
+            raise damaged
         return settings
 
 
 def kept_name(photo: Path) -> str:
-    """The relative path under which a folder keeps a photo, by its bytes. Raises SynthesisError for what is no photo."""
+    """The relative path of a photo in a folder, by its bytes. Raises SynthesisError if the file is not a photo."""
     form = photo_format(photo)
     return f"{PHOTOS}/{hashlib.sha256(photo.read_bytes()).hexdigest()}.{form}"
 
@@ -115,7 +114,7 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -
 
 
 def _short(value: object) -> str:
-    """Of files and their hashes only what can be compared by eye."""
+    """The value in a short form; of files and hashes only the start."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {str(one)[:12]}" for key, one in list(value.items())[:3]) + "}"
+        return "{" + ", ".join(f"{key}: {str(entry)[:12]}" for key, entry in list(value.items())[:3]) + "}"
     return repr(value)

@@ -1,24 +1,24 @@
-"""Where personal concepts come from: a folder per concept, Yo'LLaVA's layout, or MC-LLaVA's.
+"""Reading personal concepts: a folder for each concept, Yo'LLaVA's layout, or MC-LLaVA's.
 
-- A folder per concept, with photos in it; a `concepts.json` beside the folders may describe them (names, classes,
-  attributes, settings), and then only the concepts that it lists count.
-- Yo'LLaVA: `train/<concept>/` and `test/<concept>/`, and the questions in `yollava-visual-qa.json`; the folder above
-  its `yollava-data` will do.
+- A folder for each concept, with its photos. A `concepts.json` beside the folders may describe them (names, classes,
+  attributes, settings); then only the concepts that it lists are used.
+- Yo'LLaVA: `train/<concept>/` and `test/<concept>/`, and the questions in `yollava-visual-qa.json`; the folder that holds
+  `yollava-data` works too.
 - MC-LLaVA: `<two|three|…>_concept/concept/{train,test}/<concept>/`, with `choice.json` and `vqa.json` beside the test photos.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.attributes import attribute_of
-from data_synthesis.group import ConceptPhoto, PersonalConcept, SynthesisError, VisualQuestion
+from data_synthesis.group import ConceptPhoto, PersonalConcept, SynthesisError
 from data_synthesis.visual_questions import mc_llava_questions, yollava_questions
-from data_synthesis.wording import placeholders, words_of
+from data_synthesis.wording import PLACEHOLDER, words_of
 
 DETAILS_FILE = "concepts.json"
 YOLLAVA_QUESTIONS = "yollava-visual-qa.json"
@@ -35,7 +35,7 @@ _MAGIC = {b"\xff\xd8\xff": "jpg", b"\x89PNG\r\n\x1a\n": "png", b"RIFF": "webp"}
 
 @dataclass(frozen=True, slots=True)
 class ConceptSource:
-    """The concepts by subject. `files` are the sha256 of every photo and JSON file that was read, by relative path."""
+    """The concepts, ordered by subject. `files` has the SHA-256 of every photo and JSON file that was read, by relative path."""
 
     name: str
     folder: Path
@@ -50,8 +50,8 @@ def read_concepts(folder: Path) -> ConceptSource:
     yollava = next((root for root in (folder, folder / "yollava-data") if _is_yollava(root)), None)
     if yollava is not None:
         name, concepts = "yollava", _yollava(yollava)
-    elif mc_llava := _mc_llava_parts(folder):
-        name, concepts = "mc-llava", _mc_llava(folder, mc_llava)
+    elif mc_llava_parts := _mc_llava_parts(folder):
+        name, concepts = "mc-llava", _mc_llava(folder, mc_llava_parts)
     elif (folder / DETAILS_FILE).is_file():
         name, concepts = _described(folder)
     else:
@@ -71,15 +71,14 @@ def read_concepts(folder: Path) -> ConceptSource:
 
 
 def _plain(folder: Path) -> list[PersonalConcept]:
-    found = [(sub.name, _photos(sub)) for sub in sorted(folder.iterdir()) if sub.is_dir()]
     concepts = [
-        PersonalConcept(subject, _kind(subject), class_name=_class(subject), photos=tuple(map(ConceptPhoto, photos)))
-        for subject, photos in found
-        if photos
+        PersonalConcept(sub.name, _kind(sub.name), class_name=_class(sub.name), photos=photos)
+        for sub in sorted(folder.iterdir())
+        if (photos := _photos(sub))
     ]
     if not concepts:
         raise SynthesisError(
-            f"{folder} holds no concepts: put a folder with {FEWEST_PHOTOS} photos or more into it for each of them."
+            f"{folder} holds no concepts: put a folder with at least {FEWEST_PHOTOS} photos into it for each concept."
         )
     return concepts
 
@@ -98,7 +97,7 @@ def _subject(details: Any, folder: Path, place: str) -> PersonalConcept:
     try:
         subject = str(details["subject"])
         images = details.get("images") or [
-            {"path": photo.relative_to(folder).as_posix()} for photo in _photos(folder / subject)
+            {"path": photo.path.relative_to(folder).as_posix()} for photo in _photos(folder / subject)
         ]
         photos = tuple(
             ConceptPhoto(
@@ -110,12 +109,12 @@ def _subject(details: Any, folder: Path, place: str) -> PersonalConcept:
         )
         attributes = tuple(
             attribute_of(
-                str(one["key"]),
-                str(one["value"]),
-                map(str, one.get("accept") or ()),
+                str(entry["key"]),
+                str(entry["value"]),
+                map(str, entry.get("accept") or ()),
                 [photo.path for photo in photos],
             )
-            for one in details.get("attributes") or ()
+            for entry in details.get("attributes") or ()
         )
         return PersonalConcept(
             subject=subject,
@@ -140,17 +139,17 @@ def _yollava(root: Path) -> list[PersonalConcept]:
     parts = [root / part for part in ("test", "train")]
     subjects = sorted({sub.name for part in parts if part.is_dir() for sub in part.iterdir() if _photos(sub)})
     file = root / YOLLAVA_QUESTIONS
-    asked = read_json(file) if file.is_file() else {}
+    content = read_json(file) if file.is_file() else {}
     if not subjects:
         raise SynthesisError(
-            f"{root} holds no photos of Yo'LLaVA, only its texts: they belong in {root / 'train'} and {root / 'test'}, "
-            "a folder per concept (in its repository they are in Git LFS; fetch them with git lfs pull)."
+            f"{root} holds only the texts of Yo'LLaVA. Its photos belong in {root / 'train'} and {root / 'test'}, in a "
+            "folder for each concept (in its repository they are in Git LFS; fetch them with git lfs pull)."
         )
     concepts = []
     for subject in subjects:
-        photos = [photo for part in parts for photo in _photos(part / subject)]
-        concept = PersonalConcept(subject, _name(subject), "", tuple(map(ConceptPhoto, photos)))
-        concepts.append(_asking(concept, yollava_questions(asked, subject, root / "test" / subject, file)))
+        photos = tuple(photo for part in parts for photo in _photos(part / subject))
+        questions = tuple(yollava_questions(content, subject, root / "test" / subject, file))
+        concepts.append(PersonalConcept(subject, _name(subject), "", photos, questions=questions))
     return concepts
 
 
@@ -165,19 +164,18 @@ def _mc_llava(folder: Path, parts: list[Path]) -> list[PersonalConcept]:
         subjects = sorted({sub.name for half in ("test", "train") for sub in _folders(part / half)})
         for subject in subjects:
             test, train = part / "test" / subject, part / "train" / subject
-            photos = [*_photos(test), *_photos(train)]
+            photos = (*_photos(test), *_photos(train))
             if not photos:
                 raise SynthesisError(f"{train} holds no photos of the concept {subject!r}; MC-LLaVA has them there.")
-            concept = PersonalConcept(subject, _name(subject), "", tuple(map(ConceptPhoto, photos)))
-            questions = [
-                one
+            questions = tuple(
+                question
                 for file in (test / "choice.json", test / "vqa.json")
                 if file.is_file()
-                for one in mc_llava_questions(read_json(file), subject, test, file)
-            ]
-            concepts.append(_asking(concept, questions))
+                for question in mc_llava_questions(read_json(file), subject, test, file)
+            )
+            concepts.append(PersonalConcept(subject, _name(subject), "", photos, questions=questions))
     if not concepts:
-        raise SynthesisError(f"{folder} is laid out like MC-LLaVA but holds no concept.")
+        raise SynthesisError(f"{folder} is laid out like MC-LLaVA but holds no concept; download it again.")
     return concepts
 
 
@@ -185,7 +183,7 @@ def _mc_llava(folder: Path, parts: list[Path]) -> list[PersonalConcept]:
 
 
 def _within(folder: Path, path: str, place: str) -> Path:
-    """The photo of this relative path. A description has no business with files outside of its folder."""
+    """The photo at this relative path, which must be inside the folder."""
     photo = folder / path
     if "\0" in path or not photo.resolve().is_relative_to(folder.resolve()):
         raise SynthesisError(f"{place} names the photo {path!r}, which is not in {folder}.")
@@ -193,10 +191,10 @@ def _within(folder: Path, path: str, place: str) -> Path:
 
 
 def read_json(file: Path) -> Any:
-    """What a JSON file of a source holds."""
+    """The content of a JSON file of a source."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        json.dumps(content, ensure_ascii=False).encode()  # half a surrogate pair can be read and never written
+        json.dumps(content, ensure_ascii=False).encode()  # half a surrogate pair can be read but not written
         return content
     except (OSError, UnicodeError, RecursionError) as error:
         raise SynthesisError(f"{file} cannot be read: {error}.") from error
@@ -205,56 +203,54 @@ def read_json(file: Path) -> Any:
 
 
 def photo_format(file: Path) -> str:
-    """jpg, png or webp, by the first bytes. Raises SynthesisError for anything else."""
+    """Returns jpg, png or webp, by the first bytes. Raises SynthesisError for any other file."""
     try:
         with file.open("rb") as opened:
             start = opened.read(32)
     except OSError as error:
         raise SynthesisError(f"The photo {file} is not there or cannot be read ({error.strerror}).") from error
     if start.startswith(_LFS_POINTER):
-        raise SynthesisError(f"{file} is a Git LFS pointer and no photo; fetch the photos with git lfs pull.")
+        raise SynthesisError(f"{file} is a Git LFS pointer, not a photo; fetch the photos with git lfs pull.")
     for magic, form in _MAGIC.items():
         if start.startswith(magic):
             return form
-    raise SynthesisError(f"{file} is no JPEG, PNG or WebP photo.")
-
-
-def _asking(concept: PersonalConcept, questions: Iterable[VisualQuestion]) -> PersonalConcept:
-    return replace(concept, questions=tuple(questions))
+    raise SynthesisError(f"{file} is not a JPEG, PNG or WebP photo; replace it or take it out.")
 
 
 def _without_copies(concept: PersonalConcept, hashes: Mapping[Path, str]) -> PersonalConcept:
-    """The concept with each picture once, however many files of it there are."""
-    once: dict[str, ConceptPhoto] = {}
+    """The concept with one photo for each distinct file content."""
+    by_hash: dict[str, ConceptPhoto] = {}
     for photo in concept.photos:
-        once.setdefault(hashes[photo.path], photo)
-    return replace(concept, photos=tuple(once.values()))
+        by_hash.setdefault(hashes[photo.path], photo)
+    return replace(concept, photos=tuple(by_hash.values()))
 
 
 def _check(concepts: list[PersonalConcept], folder: Path) -> None:
-    seen: dict[str, str] = {}
+    subjects: dict[str, str] = {}
     for concept in concepts:
         if len(concept.photos) < FEWEST_PHOTOS:
             raise SynthesisError(
                 f"The concept {concept.subject!r} of {folder} has {len(concept.photos)} photo"
                 f"{'s' * (len(concept.photos) != 1)}; give it {FEWEST_PHOTOS} or more, or take it out."
             )
-        if re.search(r"[<>\n]", concept.name) or placeholders(concept.name) or not words_of(concept.name):
+        if re.search(r"[<>\n]", concept.name) or PLACEHOLDER.search(concept.name) or not words_of(concept.name):
             raise SynthesisError(
-                f"The concept {concept.subject!r} of {folder} has a name that cannot be: {concept.name!r}."
+                f"The concept {concept.subject!r} of {folder} has an invalid name, {concept.name!r}; rename it."
             )
-        if concept.name.casefold() in seen and concept.name != _kind(concept.subject):
+        name = concept.name.casefold()
+        if name in subjects and concept.name != _kind(concept.subject):
             raise SynthesisError(
-                f"The concepts {seen[concept.name.casefold()]!r} and {concept.subject!r} of {folder} have one name, "
+                f"The concepts {subjects[name]!r} and {concept.subject!r} of {folder} have the same name, "
                 f"{concept.name!r}; rename one."
             )
-        seen[concept.name.casefold()] = concept.subject
+        subjects[name] = concept.subject
 
 
-def _photos(folder: Path) -> list[Path]:
-    """The photos of a folder by name; masks of MC-LLaVA are none."""
+def _photos(folder: Path) -> tuple[ConceptPhoto, ...]:
+    """The photos in a folder, by name, without the masks of MC-LLaVA; empty if there is no such folder."""
     files = sorted(folder.iterdir(), key=_by_number) if folder.is_dir() else []
-    return [file for file in files if file.suffix.lower() in _SUFFIXES and not file.stem.endswith("_mask")]
+    photos = (file for file in files if file.suffix.lower() in _SUFFIXES and not file.stem.endswith("_mask"))
+    return tuple(map(ConceptPhoto, photos))
 
 
 def _by_number(file: Path) -> tuple[int, str]:
@@ -266,17 +262,17 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 
 def _name(subject: str) -> str:
-    """ "shiba-gray" is called Shiba Gray."""
+    """The name of a subject: Shiba Gray for "shiba-gray"."""
     return " ".join(word[:1].upper() + word[1:] for word in re.split(r"[-_\s]+", subject) if word)
 
 
 def _kind(subject: str) -> str:
-    """What has no name of its own is spoken of by its kind: "the dog"."""
+    """The name of a concept without a proper name: "the dog"."""
     return f"the {_class(subject) or subject}"
 
 
 def _class(subject: str) -> str:
-    """ "dog2" is a dog."""
+    """The class of a subject: dog for "dog2"."""
     return re.sub(r"[-_\s]+", " ", subject).rstrip("0123456789 ").lower()
 
 

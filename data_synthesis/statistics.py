@@ -1,14 +1,14 @@
-"""What is in a merged set: turns, sessions, photos and questions per category, in all and per conversation."""
+"""The contents of a merged set in numbers: turns, sessions, photos and questions by category, in total and by conversation."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, session_numbers
+from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, session_numbers, turns_of
 
 
 def statistics_of(samples: Sequence[Sample]) -> dict[str, Any]:
-    """The table of the paper. `photos` counts showings with a file, `distinct_photos` the files themselves."""
+    """The figures of the paper's table. `photos` counts every time that a photo is shown, `distinct_photos` the files."""
     conversations = {sample["sample_id"]: _of_one(sample) for sample in samples}
     total: dict[str, Any] = {}
     for key in next(iter(conversations.values()), {}):
@@ -35,8 +35,8 @@ def _of_one(sample: Sample) -> dict[str, Any]:
     conversation = sample["conversation"]
     inserted = {number for group in sample["groups"] for number in group["sessions"]}
     turns = {number: conversation[f"session_{number}"] for number in session_numbers(conversation)}
-    host_turns = [turn for number, said in turns.items() if number not in inserted for turn in said]
-    new_turns = [turn for number, said in turns.items() if number in inserted for turn in said]
+    host_turns = [turn for number, session in turns.items() if number not in inserted for turn in session]
+    new_turns = [turn for number, session in turns.items() if number in inserted for turn in session]
     categories = Counter(CATEGORY_NAMES[int(question["category"])] for question in sample["qa"])
     return {
         "groups": len(sample["groups"]),
@@ -57,13 +57,7 @@ def _of_one(sample: Sample) -> dict[str, Any]:
 
 
 def _photos(sample: Sample) -> list[str]:
-    conversation = sample["conversation"]
-    return [
-        photo
-        for number in session_numbers(conversation)
-        for turn in conversation[f"session_{number}"]
-        for photo in turn.get("photos", ())
-    ]
+    return [photo for turn in turns_of(sample["conversation"]) for photo in turn.get("photos", ())]
 
 
 def _words(turns: Sequence[dict[str, Any]]) -> int:

@@ -1,4 +1,4 @@
-"""A concept set's own questions about single photos: how they are read, and how they are asked of one that was shown."""
+"""The concept set's own questions about single photos: reading them, and asking them about a photo that was shown."""
 
 import random
 import re
@@ -16,11 +16,11 @@ _LONGEST_ANSWER = 12
 _OPTION = re.compile(r"\(?\b([A-D])[.):]\s*(.+?)\s*(?=\(?\b[A-D][.):]\s|$)", re.DOTALL)
 
 
-def yollava_questions(asked: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
-    """Those of one concept from Yo'LLaVA's file, `{concept: {photo: {question, options, correct_answer}}}`."""
-    if not isinstance(asked, Mapping) or not isinstance(asked.get(subject, {}), Mapping):
+def yollava_questions(content: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
+    """The questions about one concept in Yo'LLaVA's file, `{concept: {photo: {question, options, correct_answer}}}`."""
+    if not isinstance(content, Mapping) or not isinstance(content.get(subject, {}), Mapping):
         raise SynthesisError(f"{file} is not the question file of Yo'LLaVA: it must be an object of objects.")
-    for path, entry in asked.get(subject, {}).items():
+    for path, entry in content.get(subject, {}).items():
         try:
             options = entry["options"]
             answer = options[entry["correct_answer"]]
@@ -32,15 +32,15 @@ def yollava_questions(asked: Any, subject: str, folder: Path, file: Path) -> Ite
         yield VisualQuestion(_photo(folder, path, file), text, tuple(options.values()), answer)
 
 
-def mc_llava_questions(asked: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
-    """Those of one file of MC-LLaVA, `{photo: {"Human", "AI"}}`, of which a photo may have a list.
+def mc_llava_questions(content: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
+    """The questions in a file of MC-LLaVA, `{photo: {"Human", "AI"}}`; a photo may have a list of them.
 
-    Options stand in the question's text ("A. … B. …") and the answer is then a letter. What cannot be scored by its
-    words, as an answer of many words, is passed over.
+    Options are part of the question's text ("A. … B. …"), and the answer is then a letter. Questions with a long answer,
+    which cannot be scored by its words, are skipped.
     """
-    if not isinstance(asked, Mapping):
+    if not isinstance(content, Mapping):
         raise SynthesisError(f"{file} is not a question file of MC-LLaVA: it must be an object of photos.")
-    for path, entries in asked.items():
+    for path, entries in content.items():
         for entry in entries if isinstance(entries, list) else [entries]:
             try:
                 text, answer = str(entry["Human"]), str(entry["AI"])
@@ -59,8 +59,9 @@ def mc_llava_questions(asked: Any, subject: str, folder: Path, file: Path) -> It
 def about_shown_photo(
     question: VisualQuestion, name: str, day: date, drawn: random.Random, *, right_first: bool
 ) -> str | None:
-    """The question as it is asked of a photo that was shown on a day, which does not come with it: who answers must
-    remember the photo. Of several options the right one and a wrong one stand in it. None where it cannot be asked so.
+    """The question about a photo that was shown on a day and does not come with the question: it must be remembered.
+
+    Of several options, the right one and a wrong one are given. Returns None where the question cannot be put like this.
     """
     text = question.text.replace(PLACEHOLDER, name).strip()
     text = f"About the photo of {name} that was shared on {written(day)}: {text}"
@@ -78,5 +79,5 @@ def about_shown_photo(
 def _photo(folder: Path, path: str, file: Path) -> Path:
     photo = folder / path.replace("\\", "/").rsplit("/", 1)[-1]
     if not photo.is_file():
-        raise SynthesisError(f"{file} asks about {path}, but the photo {photo} is not there.")
+        raise SynthesisError(f"{file} asks about {path}, but there is no photo {photo}.")
     return photo

@@ -1,4 +1,4 @@
-"""How the two speakers of a host conversation write, read from their own turns."""
+"""How the two speakers of a host conversation write, measured on their own turns."""
 
 import re
 from collections import Counter
@@ -15,10 +15,10 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """How one speaker writes; without arguments, as people commonly do.
+    """How one speaker writes; the defaults are typical values.
 
-    `lengths` are those of their turns in words, `naming` the share of turns that name the other, `openings` the shares
-    of first words, `mentioned` the names in their turns, and `examples` a few turns.
+    `lengths` are the lengths of their turns in words, `naming` is the share of turns that name the other speaker,
+    `openings` are the shares of first words, `mentioned` the names in their turns, and `examples` a few turns.
     """
 
     lengths: tuple[int, ...] = _TYPICAL
@@ -39,7 +39,7 @@ def voices_of(sample: Mapping[str, Any]) -> tuple[Voice, Voice]:
 
 
 def first_word(text: str) -> str:
-    """In lower case and without marks; "" of an empty text."""
+    """The first word of a text, in lower case and without punctuation; "" for an empty text."""
     match = re.search(r"[\w']+", text.lower().replace("’", "'"))
     return match[0] if match else ""
 
@@ -61,5 +61,5 @@ def _voice(texts: list[str], other: str) -> Voice:
 
 
 def names_in(text: str, name: str) -> bool:
-    """Whether a text names somebody, or shortens the name to three letters or more, as "Mel" for Melanie."""
+    """Whether a text holds a name, or a short form of at least three letters ("Mel" for Melanie)."""
     return any(len(word) >= 3 and name.startswith(word) for word in re.findall(r"[A-Z]\w+", text))

@@ -163,9 +163,9 @@ class FaultReader:
         body = getattr(error, "body", None)
         while isinstance(body, Mapping):
             body = body.get("error") or body.get("message") or body.get("detail")
-        said = " ".join(str(body or "").split()).rstrip(".")
+        message = " ".join(str(body or "").split()).rstrip(".")
         if key := self.key.get_secret_value():
-            said = said.replace(key, "***")
-        if not said or said.startswith("<"):
+            message = message.replace(key, "***")
+        if not message or message.startswith("<"):
             return ""
-        return f": {said if len(said) <= _QUOTED else said[:_QUOTED] + '…'}"
+        return f": {message if len(message) <= _QUOTED else message[:_QUOTED] + '…'}"

@@ -28,7 +28,7 @@ def prompt(messages: Sequence[ChatMessage], *, photos_at_most: int) -> "list[Mod
         parts = [part for message in group for part in message.parts]
         content = _content([part for part in parts if isinstance(part, str | PhotoPart)], labels)
         if role == "assistant":
-            turns.append(ModelResponse(parts=_said(parts)))
+            turns.append(ModelResponse(parts=_response_parts(parts)))
         elif role == "system":
             turns.append(ModelRequest(parts=[SystemPromptPart(_as_text(content))]))
         else:
@@ -104,16 +104,16 @@ def _with_instruction(instruction: str, messages: Sequence[ChatMessage]) -> list
     return [*messages[:first], ChatMessage("system", (instruction,)), *in_words(messages[first:])]
 
 
-def _said(parts: Sequence[object]) -> "list[ModelResponsePart]":
+def _response_parts(parts: Sequence[object]) -> "list[ModelResponsePart]":
     from pydantic_ai.messages import TextPart, ToolCallPart
 
     words = [part for part in parts if isinstance(part, str)]
-    said: list[ModelResponsePart] = [TextPart("\n\n".join(words))] if words else []
+    answer_parts: list[ModelResponsePart] = [TextPart("\n\n".join(words))] if words else []
     for part in parts:
         if isinstance(part, CallPart):
             written = json.dumps(part.arguments, ensure_ascii=False)
-            said.append(ToolCallPart(part.name, written, tool_call_id=part.call_id))
-    return said
+            answer_parts.append(ToolCallPart(part.name, written, tool_call_id=part.call_id))
+    return answer_parts
 
 
 def _results(parts: Sequence[object]) -> "list[ModelRequestPart]":

@@ -45,10 +45,10 @@ class TokenEncoder(TextEncoder, Protocol):
 
 @runtime_checkable
 class WordingEncoder(TextEncoder, Protocol):
-    """A text encoder that also shows how a text is put: whether it tells, asks or bids, more than what it is about."""
+    """A text encoder that also encodes the wording of a text: whether it states, asks or requests, more than what it is about."""
 
     def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """What `encode` gives, and beside it the vectors of the wording, float32, not of unit length, in the same order."""
+        """Returns the result of `encode`, and in the same order the vectors of the wording, float32, not of unit length."""
         ...
 
 

@@ -48,7 +48,7 @@ class TransformersChatModel:
     """`name_or_folder` is loaded on first use or by `load`; a folder is never looked up on the hub.
 
     One thread does all the work, so calls queue. `choose` parses JSON out of the model's text, which is sampled
-    greedily there; a reply follows the generation settings that come with the model, unless all is to be `greedy`.
+    greedily there; a reply uses the generation settings of the model, unless `greedy` is set.
     """
 
     def __init__(

@@ -51,12 +51,12 @@ def photo_that_nobody_shows(folder: MergedFolder) -> None:
     (folder.path / "photos" / "spare.jpg").write_bytes(b"spare")
 
 
-@fault("question conv-1/g1/11", "photos", "is no unseen photo of a concept of the group")
+@fault("question conv-1/g1/11", "photos", "is not an unseen photo of a concept of the group")
 def question_with_a_photo_of_another_dialogue(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["photos"] = [folder.question("conv-2/g1/11")["photos"][0]]
 
 
-@fault("question conv-1/g1/11", "photos", "which D3:2 shows; only a photo that the dialogue never shows asks memory")
+@fault("question conv-1/g1/11", "photos", "which D3:2 shows; use a photo that the dialogue never shows")
 def question_with_a_photo_that_is_shown(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["photos"] = folder.session(3)[1]["photos"]
 
@@ -124,7 +124,7 @@ def placeholder_in_a_question(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["question"] = "Where is <sks> in this photo?"
 
 
-@fault("question conv-1/g1/11", "names", "it names Mochi; what a question with a photo is about")
+@fault("question conv-1/g1/11", "names", "it names Mochi; a question that comes with a photo")
 def question_with_a_photo_that_names_its_concept(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["question"] = "What did Mochi break?"
 

@@ -237,7 +237,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
         both(say("D3:3", "+My friend Zoe asks."), say("D5:3", "+My aunt Zoe asks.")),
         "Zoe is 'aunt' here, and 'friend' in D3:3",
     ),
-    "small talk among the evidence": (ask(f"{G1}/8", evidence=["D2:1", "D6:4"]), "D6:4 tells nothing of what is asked"),
+    "small talk among the evidence": (ask(f"{G1}/8", evidence=["D2:1", "D6:4"]), "D6:4 says nothing about what is asked"),
     "before for after": (
         ask(
             f"{G1}/10", question="Where is Rosso in the picture that Ann shared just before the one on a kitchen chair?",
@@ -250,7 +250,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
             f"{G1}/10", question="Where is Rosso in the picture shared after the picture of Mochi on a kitchen chair?",
             answer="leaning on a signpost", evidence=["D2:1", "D5:2"],
         ),
-        "it speaks of Mochi 'on a kitchen chair', where Rosso is",
+        "it mentions Mochi 'on a kitchen chair', where Rosso is",
     ),
     "done, where it was only wanted": (
         say("D2:3", "I wanted to buy it last Saturday at the flea market."),
@@ -273,22 +273,22 @@ FURTHER: dict[str, tuple[Plant, str]] = {
             say("D6:3", "It was Olga who sewed the waistcoat for Doctor Marmalade back then."),
             ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D4:3"]),
         ),
-        "D6:3 says so of Olga, not of Granny",
+        "D6:3 says this about Olga, not about Granny",
     ),
     "what is told of another concept": (
         both(say("D4:3", "Granny sewed the waistcoat for Mochi."), ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D4:3"])),
-        "D4:3 says so of Mochi, not of Doctor Marmalade",
+        "D4:3 says this about Mochi, not about Doctor Marmalade",
     ),
     "the turn that tells it is missing": (
         both(say("D4:1", "Granny says hello from here."), ask(f"{G1}/1", **SEWN, evidence=["D4:1", "D6:1"])),
-        "'Granny' stands only beside its photos",
+        "'Granny' is said only in the turns of its photos",
     ),
 }  # fmt: skip
 
 
 LATER: dict[str, tuple[Plant, str]] = {
     "a turn of the other speaker": (lambda folder: at(folder, "D3:3").update(speaker="Ann"), "Ann speaks twice in a row"),
-    "a stranger is greeted": (say("D3:1", "Hey Joanna! How is your cat?"), "it speaks to Joanna, who is not there"),
+    "a stranger is greeted": (say("D3:1", "Hey Joanna! How is your cat?"), "it addresses Joanna, who is not part"),
     "the other's thing is used": (say("D3:3", "+I take Rosso to work."), "Ben calls Rosso their own, but Ann shows it"),
     "the other's thing lives here": (say("D3:3", "+Rosso now lives with me."), "Ben calls Rosso their own"),
     "another class": (say("D3:4", "+So my suitcase Rosso was safe."), "it says 'my suitcase Rosso', but Rosso is a backpack"),
@@ -310,7 +310,7 @@ LATER: dict[str, tuple[Plant, str]] = {
         say("D6:2", "+I liked the picture of Rosso you sent last month."),
         "no picture of Rosso was shown then",
     ),
-    "more pictures than were shown": (say("D6:2", "+That makes four pictures of Rosso."), "it speaks of 'four'"),
+    "more pictures than were shown": (say("D6:2", "+That makes four pictures of Rosso."), "it counts 'four'"),
     "the weekday after another date": (say("D3:3", "+We met on May 9, a Monday."), "May 9 is no Monday"),
     "a date that is not": (say("D3:3", "+We meet on February 30."), "there is no February 30"),
     "the model's own words": (say("D3:3", "+As an AI I own no cat."), "'As an AI' is nothing that people type"),
@@ -359,7 +359,7 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "the photo of another among the evidence": (
         ask(f"{G1}/8", evidence=["D2:1", "D3:2"]),
-        "D3:2 shows Mochi, whom it does not ask of",
+        "D3:2 shows Mochi, which it is not about",
     ),
     "a day that was taken back": (
         say("D5:4", "+I told you the wrong day, I bought Rosso on April 28."),
@@ -374,7 +374,7 @@ LATER: dict[str, tuple[Plant, str]] = {
                 evidence=["D4:1", "D4:3"],
             ),
         ),
-        "D6:3 says so of five weeks, not of three weeks",
+        "D6:3 says this about five weeks, not about three weeks",
     ),
     "shared on the day it was taken": (
         ask(
@@ -393,7 +393,7 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "a day that had not come when it was told as past": (
         say("D5:4", "+I told you the wrong day, I bought Rosso at the flea market on May 8."),
-        "D2:3 tells as past what was on 8 May 2023 by this",
+        "D2:3 tells as past what was on 8 May 2023, according to this turn",
     ),
     "what nobody said is taken back": (
         say("D5:4", "+I was wrong, it was Olga who sold me Rosso, not Norbert!"),

@@ -187,10 +187,13 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         lambda: with_question(7, photos=(PHOTOS[1][0],)),
         "it comes with 0.jpg, which session",
     ),
-    "retrieval with a strange photo": (lambda: with_question(11, photos=(Path("x.jpg"),)), "x.jpg is no unseen photo"),
+    "retrieval with a strange photo": (
+        lambda: with_question(11, photos=(Path("x.jpg"),)),
+        "x.jpg is not an unseen photo",
+    ),
     "retrieval that names whom its photo shows": (
         lambda: with_question(11, text="What did Mochi break?"),
-        "it names Mochi; what a question with a photo is about",
+        "it names Mochi; a question that comes with a photo",
     ),
     "retrieval without the turns that show it": (
         lambda: with_question(11, evidence=(TurnPlace(1, 1),)),
@@ -239,7 +242,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     ),
     "derived from elsewhere": (
         lambda: with_question(3, evidence=(TurnPlace(1, 1),)),
-        "session 1, turn 3, not in its evidence",
+        "session 1, turn 3, which is not in its evidence",
     ),
     "counted backwards": (
         lambda: with_question(5, derivation=derived("1:3", "last Saturday", t2_2="yesterday")),

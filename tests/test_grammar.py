@@ -15,7 +15,7 @@ import data_synthesis.grammar as grammar
 from data_synthesis.check_group import faults_of
 from data_synthesis.dates import expressions_in, resolve
 from data_synthesis.grammar import GrammarGenerator
-from data_synthesis.grammar.known import suits_hour
+from data_synthesis.grammar.concept_looks import suits_hour
 from data_synthesis.grammar.plan import plan_of
 from data_synthesis.group import (
     Attribute,

@@ -1,6 +1,6 @@
 import pytest
 
-from m2a.memory.names import asked_of, known_names, names_in
+from m2a.memory.names import known_names, names_in, unknown_names
 from m2a.memory.ranking.features import asks_for_picture
 
 
@@ -38,7 +38,7 @@ def test_a_name_is_known_that_several_records_hold_and_that_is_no_speakers():
     ],
 )
 def test_a_question_is_asked_of_a_stranger_that_is_about_a_name_in_no_record(question: str, names: list[set[str]]):
-    assert asked_of(question, {"max": 5, "john": 0}, {"anna"}) == names
+    assert unknown_names(question, {"max": 5, "john": 0}, {"anna"}) == names
 
 
 def test_a_question_about_a_picture_is_told_from_others():

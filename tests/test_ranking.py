@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from m2a.memory.ranking.encoding import InContext, RecordEncoder
-from m2a.memory.ranking.features import FEATURES, TRAITS, Asked, Record, Words, WordStatistics, features, traits_of
+from m2a.memory.ranking.features import (
+    FEATURES,
+    TRAITS,
+    EncodedQuestion,
+    Record,
+    Words,
+    WordStatistics,
+    features,
+    traits_of,
+)
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.types import DateInterval, EvidenceRange, MemoryEntry, Message
@@ -39,13 +48,17 @@ def alone(records: list[Record]) -> np.ndarray:
     return np.full((len(records), 4), -1)
 
 
-def ask(random: np.random.Generator, text: str, words: list[str], people: set[str]) -> Asked:
+def ask(random: np.random.Generator, text: str, words: list[str], people: set[str]) -> EncodedQuestion:
     vectors = unit(random.normal(size=(2, 16)))
     tokens, weights = unit(random.normal(size=(4, 8))), random.uniform(0.1, 2, size=4)
-    return Asked(text, vectors[0], vectors[1], tokens, weights, words, frozenset({"anna", "ben"}), frozenset(people))
+    return EncodedQuestion(
+        text, vectors[0], vectors[1], tokens, weights, words, frozenset({"anna", "ben"}), frozenset(people)
+    )
 
 
-def slowly(asked: Asked, records: list[Record], near: list[list[str]], statistics: WordStatistics) -> list[dict]:
+def slowly(
+    asked: EncodedQuestion, records: list[Record], near: list[list[str]], statistics: WordStatistics
+) -> list[dict]:
     """Feature by feature, candidate by candidate."""
     words = set(asked.words) - asked.names
     total = sum(asked.token_weights)
@@ -200,17 +213,17 @@ def test_an_entry_stands_alone(encoder):
 def test_a_record_without_words_is_like_nothing(encoder, text):
     [record] = encoder.messages([InContext(Message(1, "owner", "chat", "user", "", text, (), MAY), (), 0)])
     assert record.tokens.shape[0] >= 1 and np.isfinite(record.vector).all()
-    asked = encoder.asked("?!", encoder.states("?!"), ["Anna"])
+    asked = encoder.question("?!", encoder.states("?!"), ["Anna"])
     assert np.isfinite(features(asked, [record], [], alone([record]), WordStatistics(0, 0, {}))).all()
 
 
 def test_a_question_knows_its_names_and_its_content(encoder):
-    asked = encoder.asked("What does Anna fly?", encoder.states("What does Anna fly?"), ["Anna", "Ben", "You"])
+    asked = encoder.question("What does Anna fly?", encoder.states("What does Anna fly?"), ["Anna", "Ben", "You"])
     assert asked.people == {"Anna"} and asked.names == {"anna", "ben"}
     assert np.allclose(asked.content_vector, unit(encoder._encoder._direction("fli")), atol=1e-5)
     assert len(asked.tokens) == len(asked.token_weights) == 2 and (asked.token_weights > 0).all()
     # A question that is a name keeps it.
-    assert np.isfinite(encoder.asked("Anna?", encoder.states("Anna?"), ["Anna"]).content_vector).all()
+    assert np.isfinite(encoder.question("Anna?", encoder.states("Anna?"), ["Anna"]).content_vector).all()
 
 
 def test_weights_come_from_a_file_that_says_how_it_was_made(tmp_path):

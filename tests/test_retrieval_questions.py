@@ -12,10 +12,10 @@ from data_synthesis.copies import copies_among
 from data_synthesis.dates import accepted_days, right_answers, same_answer, written_days
 from data_synthesis.group import GeneratedGroup, GroupRequest, Placement
 from data_synthesis.group_answer import read_group
+from data_synthesis.group_view import GroupView
 from data_synthesis.groups import choose_groups
 from data_synthesis.plan import plan_run
 from data_synthesis.retrieval_questions import by_name, retrieval_questions
-from data_synthesis.seen import Sight
 from data_synthesis.sources import read_concepts
 from data_synthesis.validation import validate
 from m2a.evaluation.answer_metrics import accepted_match
@@ -115,7 +115,7 @@ def test_a_name_that_tells_what_it_looks_like_is_not_asked(concepts: Path) -> No
     ):
         concept = replace(request.group.concepts[0], **change)
         named = replace(concept, name="Rosso") if "class_name" in change else concept
-        found = list(by_name(named, Sight(group, request)))
+        found = list(by_name(named, GroupView(group, request)))
         assert len(found) == count, change
 
 
@@ -173,4 +173,4 @@ def test_the_photo_of_a_question_is_one_of_its_concept(concepts: Path) -> None:
         "no turn of its evidence shows" in fault or "does not say" in fault
         for fault in map(str, faults_of(swapped, request))
     )
-    assert any("elsewhere.jpg is no unseen photo" in fault for fault in map(str, faults_of(stranger, request)))
+    assert any("elsewhere.jpg is not an unseen photo" in fault for fault in map(str, faults_of(stranger, request)))

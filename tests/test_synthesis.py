@@ -182,9 +182,9 @@ def test_photos_alone_are_asked_about_by_visual_retrieval(tmp_path: Path, locomo
     code, said = command("--locomo", locomo, "--concepts", folder, "--out", tmp_path / "out")
     samples = samples_of(tmp_path / "out")
     if photos == 2:
-        assert code == 1 and "Give each concept 3 photos or more" in said and samples[0]["groups"] == []
+        assert code == 1 and "Give each concept at least 3 photos" in said and samples[0]["groups"] == []
         return
-    assert code == 0 and "visual retrieval alone is asked" in said
+    assert code == 0 and "only questions of visual retrieval" in said
     asked = [question for sample in samples for question in sample["qa"] if question["category"] > 5]
     assert len(asked) >= 12 and all(question["category"] == 10 and question["photos"] for question in asked)
     names = {concept["name"] for sample in samples for concept in sample["groups"][0]["concepts"]}
@@ -223,7 +223,7 @@ def test_a_budget_ends_the_run_in_order_and_more_of_it_goes_on(tmp_path: Path, c
     assert (
         generator.paid == 2
         and len(outcome.made) == 2
-        and outcome.stopped == "The budget of $2.5 has no room for another call; a larger one goes on from here."
+        and outcome.stopped == "The budget of $2.5 does not allow another call. Resume the run with a larger one."
     )
     part = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert not part["finished"] and part["costs"]["dollars"] == 2
@@ -258,7 +258,7 @@ def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concept
     good = ("--locomo", locomo, "--concepts", concepts, "--out", tmp_path / "out")
     cases: list[tuple[tuple[object, ...], str]] = [
         ((), "Missing: --locomo, --concepts, --out"),
-        (("--locomo", tmp_path / "no.json", *good[2:]), "is not there"),
+        (("--locomo", tmp_path / "no.json", *good[2:]), "does not exist"),
         (("--locomo", broken, *good[2:]), "is not JSON"),
         (("--locomo", narrow, *good[2:]), "needs one each; leave the conversation out."),
         ((*good[:2], "--concepts", tmp_path / "nowhere", *good[4:]), "is not a folder"),
@@ -285,7 +285,7 @@ def test_a_finished_set_is_left_as_it_is_unless_something_is_missing(
         file.write(" ")  # a correction by hand
     corrected = contents(out)
     again = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert again.exit_code == 0 and "is finished, and left as it is" in again.stdout
+    assert again.exit_code == 0 and "is complete and stays as it is" in again.stdout
     assert contents(out) == corrected
     next((out / "photos").iterdir()).unlink()
     assert command(*arguments)[0] == 0
@@ -315,7 +315,10 @@ def test_a_run_of_the_evaluation_is_no_damaged_set(tmp_path: Path, concepts: Pat
 
 
 def test_a_folder_without_a_set_is_told_in_a_sentence(tmp_path: Path) -> None:
-    assert command("--validate", tmp_path) == (2, f"synthesize: {tmp_path} holds no data set made by data_synthesis.\n")
+    assert command("--validate", tmp_path) == (
+        2,
+        f"synthesize: {tmp_path} holds no data set made by data_synthesis; name another folder.\n",
+    )
 
 
 @needs_shared
@@ -345,7 +348,7 @@ def test_the_assistants_command_hands_over_to_it(tmp_path: Path) -> None:
     from m2a.cli import app as assistant
 
     result = CliRunner().invoke(assistant, ["synthesize", "--validate", str(tmp_path / "nowhere")])
-    assert result.exit_code == 2 and "nowhere is no folder" in result.stderr
+    assert result.exit_code == 2 and "nowhere is not a folder" in result.stderr
 
 
 class Terminal(StringIO):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from data_synthesis.attributes import attribute_of
-from data_synthesis.grammar.known import attribute_question
+from data_synthesis.grammar.concept_looks import attribute_question
 from data_synthesis.group import Attribute, SynthesisError
 from data_synthesis.groups import choose_groups, distinct
 from data_synthesis.plan import plan_run
@@ -149,11 +149,11 @@ def renamed(folder: Path, old: str, new: str) -> None:
     ("spoil", "words"),
     [
         (lambda folder: (folder / "dog" / "00.jpg").unlink(), "dog/00.jpg is not there"),
-        (lambda folder: (folder / "dog" / "00.jpg").write_text("no photo"), "is no JPEG, PNG or WebP photo"),
+        (lambda folder: (folder / "dog" / "00.jpg").write_text("no photo"), "is not a JPEG, PNG or WebP photo"),
         (lfs_pointer, "git lfs pull"),
         (one_photo, "'dog' of .* has 1 photo; give it 2 or more"),
         (one_photo_twice, "'dog' of .* has 1 photo; give it 2 or more"),
-        (lambda folder: renamed(folder, "Mango", "ROSSO"), "'dog' and 'lamp' .* have one name"),
+        (lambda folder: renamed(folder, "Mango", "ROSSO"), "'dog' and 'lamp' .* have the same name"),
         (lambda folder: renamed(folder, "dog/00.jpg", "../../secret.jpg"), "which is not in"),
         (lambda folder: renamed(folder, "Rosso", "\\ud83d"), "cannot be read"),
         (lambda folder: (folder / "concepts.json").write_text("{"), "concepts.json is not JSON"),

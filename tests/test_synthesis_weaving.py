@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from data_synthesis.group import SynthesisError
-from data_synthesis.interpolation import MadeGroup, unweave, weave
+from data_synthesis.interpolation import WovenGroup, unweave, weave
 from data_synthesis.placement import place_groups, session_times
 from data_synthesis.plan import Plan, plan_run
 from data_synthesis.retrieval_questions import retrieval_questions
@@ -54,7 +54,7 @@ def woven(plan: Plan, number: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
         replace(g, questions=(*g.questions, *retrieval_questions(r, g.sessions)))
         for r, g in zip(requests, groups, strict=True)
     ]
-    parts = [MadeGroup(r, g, "tiny", "drawn-vqa") for r, g in zip(requests, whole, strict=True)]
+    parts = [WovenGroup(r, g, "tiny", "drawn-vqa") for r, g in zip(requests, whole, strict=True)]
     return weave(plan.samples[number], parts, lambda photo: f"photos/{photo.parent.name}-{photo.name}")
 
 

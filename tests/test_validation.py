@@ -81,7 +81,7 @@ def test_a_good_folder_is_clean(good: Path) -> None:
     report = validate(good / "out", good / "locomo.json")
     assert not report.faults, str(report)
     assert str(report).endswith("No faults.")
-    assert {rate.asked for rate in report.figures[:-1]} == {26, 4, 6, 2, 8, 24}
+    assert {rate.total for rate in report.figures[:-1]} == {26, 4, 6, 2, 8, 24}
     assert [rate.name for rate in report.figures if rate.limit is not None] == [
         "answered by BM25 over the text",
         "answered by a guess from the question alone",
@@ -208,7 +208,7 @@ def test_folders_and_links_in_place_of_files(copied: MergedFolder) -> None:
     for name in ("run.json", "README.md"):
         (copied.path / name).unlink()
         (copied.path / name).mkdir()
-    assert "it is no file of its own" in str(validate(copied.path, None))
+    assert "it is not a plain file" in str(validate(copied.path, None))
     shutil.rmtree(copied.path / "photos")
     (copied.path / "photos").write_text("a file")
     report = validate(copied.path, None)
@@ -218,7 +218,7 @@ def test_folders_and_links_in_place_of_files(copied: MergedFolder) -> None:
 def test_an_empty_folder_has_faults_and_a_missing_one_is_refused(tmp_path: Path, good: Path) -> None:
     report = validate(tmp_path, None)
     assert {fault.place for fault in report.faults} == {*FILES, "README.md"}, str(report)
-    with pytest.raises(SynthesisError, match="is no folder"):
+    with pytest.raises(SynthesisError, match="is not a folder"):
         validate(tmp_path / "nowhere", None)
     with pytest.raises(BenchmarkError):
         validate(good / "out", tmp_path / "nowhere.json")
@@ -298,12 +298,12 @@ def test_leakage_counts_what_words_and_habits_give() -> None:
     told = AskedQuestion("visual single-hop", "What colour is Rosso?", ("crimson",), turns)
     seen = AskedQuestion("visual single-hop", "What shape has Rosso?", ("round", "a ball"), turns)
     choice = AskedQuestion("visual retrieval", "Which lamp is it? (green or purple?)", ("purple",), turns)
-    rates = {rate.name: (rate.solved, rate.asked) for rate in leakage([told, seen, choice])}
+    rates = {rate.name: (rate.count, rate.total) for rate in leakage([told, seen, choice])}
     assert rates["answered by BM25 over the text"] == (1, 3)
     assert rates["answered by a guess from the question alone"] == (0, 2)
     habit = [AskedQuestion("visual single-hop", f"What colour is thing {n}?", ("red",), turns) for n in range(10)]
-    assert [rate.solved for rate in leakage(habit) if rate.too_high] == [10]
-    assert leakage([AskedQuestion("visual single-hop", "", ("",), [("", "")])])[0].solved == 0
+    assert [rate.count for rate in leakage(habit) if rate.too_high] == [10]
+    assert leakage([AskedQuestion("visual single-hop", "", ("",), [("", "")])])[0].count == 0
 
 
 @pytest.mark.parametrize("name", [*UNTRUTHS, *FURTHER, *LATER])
@@ -342,7 +342,7 @@ async def test_a_model_without_photos_tells_what_needs_none(good: Path) -> None:
     report = validate(good / "out", good / "locomo.json")
     with ChatServer(script) as server:
         model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=False)
-        answers = await blind_answers(report.parts, model)
+        answers = await blind_answers(report.samples, model)
         assert len(server.requests) == 2 * 26
-    assert [(rate.solved, rate.asked) for rate in answers.rates] == [(1, 22), (1, 22)]
+    assert [(rate.count, rate.total) for rate in answers.rates] == [(1, 22), (1, 22)]
     assert [line.split(":")[0] for line in answers.solved] == ["benchmark.json, conv-1, question conv-1/g1/12"] * 2

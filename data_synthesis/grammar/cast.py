@@ -1,4 +1,4 @@
-"""The people whom a group's speakers talk about, and the things that fill the slots of a passage."""
+"""The people that a group's speakers talk about, and the things that fill the slots of a passage."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ THINGS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "s
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """`relation` is what a speaker calls them, "my cousin"."""
+    """`relation` is how a speaker introduces them: "my cousin"."""
 
     name: str
     woman: bool
@@ -21,21 +21,25 @@ class Person:
     job: str
 
     @property
-    def told(self) -> str:
+    def introduction(self) -> str:
         return f"{self.relation} {self.name}"
 
-    def slots(self, key: str, *, told_by_owner: bool, known: bool) -> dict[str, str]:
+    @property
+    def pronouns(self) -> tuple[str, str, str]:
+        return ("she", "her", "her") if self.woman else ("he", "his", "him")
+
+    def slots(self, key: str, *, by_owner: bool, introduced: bool) -> dict[str, str]:
         """The slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`, `himself1`.
 
-        Who is known already is called by name alone, and nobody else is.
+        Once introduced, a person is called by name alone.
         """
-        told = self.told if told_by_owner else self.told.replace("my ", "your ", 1)
-        told = self.name if known else told
-        he, his, him = ("she", "her", "her") if self.woman else ("he", "his", "him")
+        called = self.introduction if by_owner else self.introduction.replace("my ", "your ", 1)
+        called = self.name if introduced else called
+        he, his, him = self.pronouns
         start, number = key[:-1], key[-1]
         return {
-            f"{start}kin{number}": told,
-            f"{start}p{number}": told,
+            f"{start}kin{number}": called,
+            f"{start}p{number}": called,
             f"{start}he{number}": he,
             f"{start}his{number}": his,
             f"{start}him{number}": him,
@@ -44,7 +48,7 @@ class Person:
 
 
 class Cast:
-    """People drawn for one group, none of them twice and none with a name that is taken already."""
+    """The people of one group, all different and none with a name that is already taken."""
 
     def __init__(self, drawn: random.Random, decks: Decks, taken: Collection[str]):
         names = data("text/cast.json")
@@ -54,19 +58,16 @@ class Cast:
             for woman, key in ((True, "women"), (False, "men"))
         }
         self._drawn, self._decks = drawn, decks
-        self.helpers = [[self._person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
+        self.helpers = [[self.new_person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
         self._turn = [0, 0]
 
-    def giver(self, speaker: int) -> Person:
-        return self._person(speaker)
-
     def helper(self, speaker: int) -> Person:
-        """The helpers of a speaker in turn, so that the same few people come up again and again."""
+        """The next of a speaker's few helpers, so that the same people come up again and again."""
         self._turn[speaker] += 1
         helpers = self.helpers[speaker]
         return helpers[self._turn[speaker] % len(helpers)]
 
-    def _person(self, speaker: int) -> Person:
+    def new_person(self, speaker: int) -> Person:
         woman = self._drawn.random() < 0.5
         relations: Sequence[str] = data("text/cast.json")["relations"]
         relation = self._decks.chance(f"relations of {speaker}", relations)

@@ -1,11 +1,11 @@
-"""What a script tells and shows: lines of talk, and the facts that were put into them."""
+"""Lines of talk, and the facts that they tell and show."""
 
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
 from data_synthesis.classes import class_words
-from data_synthesis.grammar.known import is_place, tells_apart
+from data_synthesis.grammar.concept_looks import is_place, tells_apart
 from data_synthesis.grammar.plan import Member
 from data_synthesis.group import ConceptPhoto, TurnPlace
 from data_synthesis.wording import whole_words
@@ -13,9 +13,9 @@ from data_synthesis.wording import whole_words
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """What one speaker says in one go. `opening`, `extras` and `tail` are those of its template.
+    """What one speaker says without a break. `opening`, `extras`, `tail` and `led` are those of its template.
 
-    `place` is known once the turns are laid out. `led` is whether something that is no part of it leads to it.
+    `place` is set when the turns are laid out. `secret` are words that its turn may not add.
     """
 
     speaker: int
@@ -30,40 +30,43 @@ class Line:
 
     @property
     def at(self) -> TurnPlace:
-        assert self.place is not None, "a fact was told in a line that was left out"
+        assert self.place is not None, "a fact refers to a line that was left out"
         return self.place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
-    """A photo and the line it came with. `expression` dates its taking or finding; `asked` is what went on meanwhile."""
+class ShownPhoto:
+    """A photo and the line that it came with. `expression` dates when it was taken or found.
+
+    `occasion` is what was going on then, as a question names it, and `occasion_told` as the line tells it; "" if not told.
+    """
 
     member: Member
     photo: ConceptPhoto
     line: Line
     day: date
-    asked: str
-    told: str
+    occasion: str
+    occasion_told: str
     expression: str = ""
     found: bool = False
 
     @property
     def quotable(self) -> bool:
-        """Whether questions may name the photo by its setting. Then no question asks for that setting."""
+        """Whether questions may identify the photo by its setting. Then no question asks for that setting."""
         photos = self.member.concept.photos
         first = next((photo for photo in photos if tells_apart(photo, photos)), None)
         hidden = class_words(self.member.concept) & set(whole_words(self.photo.setting))
         return first is self.photo and not hidden
 
     @property
-    def place_asked(self) -> bool:
-        """Whether questions may ask for the place it shows."""
+    def asks_for_place(self) -> bool:
+        """Whether questions may ask for the place that it shows."""
         return is_place(self.photo) and not self.quotable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """Something said of a concept. `ask` has {N} for its name."""
+class Statement:
+    """A statement about a concept. `ask` is a question for it, with {N} for the concept's name."""
 
     kind: str
     member: Member
@@ -74,8 +77,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Happened:
-    """An event that `line` dates by `expression`; `earlier` are lines that gave it another date."""
+class Event:
+    """An event that `line` dates with `expression`; `earlier` are lines that gave it another date."""
 
     member: Member
     ask: str
@@ -86,9 +89,9 @@ class Happened:
 
 @dataclass(slots=True)
 class Facts:
-    """`nicknamed` are the lines that together say what a concept of that name is also called."""
+    """All facts of a script. `nicknames` has, by the name of a concept, the lines that together tell its nickname."""
 
-    shown: list[Shown] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
-    happened: list[Happened] = field(default_factory=list)
-    nicknamed: dict[str, tuple[Line, ...]] = field(default_factory=dict)
+    shown: list[ShownPhoto] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    nicknames: dict[str, tuple[Line, ...]] = field(default_factory=dict)

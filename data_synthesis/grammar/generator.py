@@ -1,4 +1,4 @@
-"""The generator that needs no language model."""
+"""The generator without a language model."""
 
 from collections import Counter
 from dataclasses import replace
@@ -13,66 +13,66 @@ from data_synthesis.groups import seed_of
 from data_synthesis.wording import long_sentences
 
 DRAWS = 8
-_FAULTS_TOLD = 3
+_FAULTS_SHOWN = 3
 
 
 class GrammarGenerator:
-    """Equal requests in equal order give equal groups; what an earlier one of a dialogue says at length, no later one says
-    again, and what another dialogue's says as seldom as can be.
+    """Equal requests in equal order give equal groups. A group never repeats a long sentence of an earlier group of its
+    dialogue, and rarely one of another dialogue.
 
-    What is asked is true by construction: the facts come before the words. Concepts of which too little is known for
-    questions in the ratio are asked about by visual retrieval alone.
+    Questions are true by construction: the facts come before the words. If too little is known about the concepts for
+    questions in the ratio, there are only questions of visual retrieval.
     """
 
     name = "grammar"
     version = "12"
 
     def __init__(self) -> None:
-        self._said: dict[str, set[str]] = {}
-        self._told: dict[str, set[str]] = {}
+        self._sentences: dict[str, set[str]] = {}
+        self._stories: dict[str, set[str]] = {}
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """A group that breaks a rule is drawn again, without its stories and the sentences that were at fault.
+        """Returns a valid group. A faulty draft is drawn again, without its stories and its faulty sentences.
 
-        Raises GenerationFailed where none of DRAWS groups keeps the rules, and where nothing could be asked.
+        Raises GenerationFailed if none of DRAWS drafts is valid, and if nothing can be asked.
         """
         where = f"{request.dialogue_id}, group {request.group.number}"
         if not request.group.described and not any(one.unseen or one.questions for one in request.group.concepts):
             raise GenerationFailed(
-                f"{where}: nothing but photos is known of its concepts, and all of them are shown, so nothing can be asked. "
-                "Give each concept 3 photos or more, or describe them in a concepts.json."
+                f"{where}: nothing can be asked, because nothing is known about its concepts and all of their photos are "
+                "shown. Give each concept at least 3 photos, or describe them in a concepts.json."
             )
-        in_dialogue = self._said.setdefault(request.dialogue_id, set())
-        stories_here = self._told.setdefault(request.dialogue_id, set())
-        avoided, stories = set(in_dialogue), set(stories_here)
+        dialogue_sentences = self._sentences.setdefault(request.dialogue_id, set())
+        dialogue_stories = self._stories.setdefault(request.dialogue_id, set())
+        avoided, stories = set(dialogue_sentences), set(dialogue_stories)
         retrieval_only = not request.group.described
         for number in range(DRAWS):
             seed = request.seed if number == 0 else seed_of(request.seed, "drawn again", number)
-            # Where nearly all has been told, rather what another dialogue tells than what this one does.
+            # When new material runs out, repeating another dialogue is better than repeating this one.
             everywhere = number < DRAWS // 2
-            plan = plan_of(replace(request, seed=seed), stories.union(*self._told.values()) if everywhere else stories)
-            script = Script(plan, avoided.union(*self._said.values()) if everywhere else avoided)
+            other_stories, other_sentences = self._stories.values(), self._sentences.values()
+            plan = plan_of(replace(request, seed=seed), stories.union(*other_stories) if everywhere else stories)
+            script = Script(plan, avoided.union(*other_sentences) if everywhere else avoided)
             group, faults = delivered(_group(script, retrieval_only=retrieval_only), request)
-            said = {s for session in group.sessions for turn in session for s in long_sentences(turn.text)}
+            own = {s for session in group.sessions for turn in session for s in long_sentences(turn.text)}
             faults += [
                 GroupFault("duplicates", f'an earlier group of the dialogue says "{sentence}".')
-                for sentence in sorted(said & in_dialogue)
+                for sentence in sorted(own & dialogue_sentences)
             ]
             if not faults:
-                stories_here |= plan.stories
-                in_dialogue |= said
+                dialogue_stories |= plan.stories
+                dialogue_sentences |= own
                 return group
             retrieval_only |= number >= DRAWS // 2 and all(fault.rule == "ratio" for fault in faults)
             stories |= plan.stories
-            places = {fault.place for fault in faults if fault.place is not None}
-            turns = ((at.turn, group.sessions[at.session - 1]) for at in places)
-            avoided.update(s for turn, session in turns if turn for s in long_sentences(session[turn - 1].text))
-        told = " ".join(map(str, faults[:_FAULTS_TOLD]))
-        raise GenerationFailed(f"{where}: none of {DRAWS} drafts kept the rules. The last one: {told}")
+            for place in {fault.place for fault in faults if fault.place is not None and fault.place.turn}:
+                avoided.update(long_sentences(group.sessions[place.session - 1][place.turn - 1].text))
+        reasons = " ".join(map(str, faults[:_FAULTS_SHOWN]))
+        raise GenerationFailed(f"{where}: none of {DRAWS} drafts kept the rules. The last one: {reasons}")
 
 
 def _group(script: Script, *, retrieval_only: bool) -> GeneratedGroup:
-    """Where too few questions of a category keep the rules, those that are missing are noted as left out."""
+    """The group of a script. Questions that are missing in a category are recorded as dropped."""
     sessions = sessions_of(script)
     questions = questions_of(script, sessions, retrieval_only=retrieval_only)
     notes: dict[str, object] = {"frame": script.plan.frame["id"]}

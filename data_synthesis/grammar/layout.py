@@ -12,11 +12,11 @@ from data_synthesis.wording import whole_words
 
 _ANNOUNCES = re.compile(r"(By the way|Oh|Wait|And|Okay|Well|So|Anyway|Guess|You know|You won't)\b")
 _WITHOUT_QUESTION = re.compile(r"(?<=[.!]) [^.!?]*\?$")
-_ANSWERED = 0.85  # of the turns that change the subject, how many answer what was said before
+_ANSWERED = 0.85  # share of the turns with a new subject that first answer the turn before
 
 
 def sessions_of(script: Script) -> tuple[tuple[GeneratedTurn, ...], ...]:
-    """The sessions as turns; every line of the script learns its place."""
+    """The sessions as turns. Sets the place of every line of the script."""
     return tuple(_session(script, number) for number in range(len(script.plan.sessions)))
 
 
@@ -62,12 +62,12 @@ def _session(script: Script, number: int) -> tuple[GeneratedTurn, ...]:
 
 
 def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
-    unsaid = script.hidden.union(*(line.secret for line in lines))
+    forbidden = script.hidden.union(*(line.secret for line in lines))
 
     def may_say(text: str) -> bool:
-        if script.said.repeats(text) or not unsaid.isdisjoint(whole_words(text)):
+        if script.used.repeats(text) or not forbidden.isdisjoint(whole_words(text)):
             return False
-        script.said.add(text)
+        script.used.add(text)
         return True
 
     speaker = lines[0].speaker
@@ -78,7 +78,7 @@ def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
 
 
 def _mood(passage: Passage | None, lines: list[Line]) -> str:
-    """What the lines leave to be answered: "asked", "sad", "mixed", "good", "told", or "" where nothing is."""
+    """The kind of answer that the lines call for: "asked", "sad", "mixed", "good", "told", or "" for none."""
     if passage is None:
         return "asked" if lines[-1].text.endswith("?") else ""
     if lines[-1].speaker != lines[0].speaker:
@@ -89,20 +89,20 @@ def _mood(passage: Passage | None, lines: list[Line]) -> str:
 
 
 def _answer(script: Script, line: Line, mood: str) -> None:
-    """Some words on what the other said last, before a line that begins something new. A question is always answered."""
+    """Put a short answer to the other's last words before a line on a new subject. A question is always answered."""
     if not mood or line.opening or (mood != "asked" and script.plan.drawn.random() > _ANSWERED):
         return
     answers = data("text/talk.json")[f"acks_{mood}"]
     for _ in answers:
         answer = script.plan.decks.chance(f"acks {mood}", answers)
-        if not script.said.repeats(answer):
-            script.said.add(answer)
+        if not script.used.repeats(answer):
+            script.used.add(answer)
             line.text, line.led = f"{answer} {line.text}", True
             return
 
 
 def _lead_in(script: Script, line: Line, *, sad: bool = False, after_sad: bool = False) -> None:
-    """A change of subject is announced, unless the line does so itself; one to something `sad` is not "by the way"."""
+    """Announce a change of subject, unless the line does so itself. A change to something `sad` is not "by the way"."""
     if _ANNOUNCES.match(line.text):
         return
     deck = "bridges_to_ask" if "?" in line.text else "bridges"
@@ -117,9 +117,9 @@ def _lead_in(script: Script, line: Line, *, sad: bool = False, after_sad: bool =
 def _invitation(
     script: Script, passage: Passage | None, spoken_of: set[str], shown: bool, turn: list[Line]
 ) -> Line | None:
-    """A cue by the friend for what the owner is about to show or tell, if nothing was said of it in this session.
+    """The friend's invitation to show or tell something that was not mentioned in this session yet, or None.
 
-    A photo is not to share its turn with anything else, so there it is wanted in any case.
+    Before a photo it is always wanted, because a photo should not share its turn with anything else.
     """
     if passage is None or passage.member is None or passage.kind not in ("photo", "arc"):
         return None

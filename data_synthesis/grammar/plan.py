@@ -1,4 +1,4 @@
-"""The plan of a group: which photos and which passages come in which session. No word is written yet."""
+"""The plan of a group: the photos and passages of each session, before anything is put into words."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -8,12 +8,12 @@ from typing import Any
 
 from data_synthesis.classes import UNKNOWN, class_facts, kind_of, known_class
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.known import THINGS, looks_of, suits_hour
+from data_synthesis.grammar.concept_looks import THINGS, looks_of, suits_hour
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
 
-FEWEST_LINES, MOST_LINES = 9, 14  # one turn less than there may be: the first session has a longer opening
+FEWEST_LINES, MOST_LINES = 9, 14  # one turn less than allowed, because the first session has a longer opening
 LINES = {
     "life": 3, "chat": 3, "photo": 3, "arc": 3, "origin": 2, "job": 2, "nickname": 2, "date correction": 2,
     "giver correction": 2, "class distractor": 2, "place distractor": 2,
@@ -23,7 +23,7 @@ OPENING_AND_CLOSING = 4
 
 @dataclass(slots=True)
 class Member:
-    """A concept of the group with who owns it and what will be told about it."""
+    """A concept of the group, the speaker who owns it, and what will be told about it."""
 
     concept: PersonalConcept
     owner: int
@@ -46,7 +46,7 @@ class Member:
 
 @dataclass(slots=True)
 class Passage:
-    """A few lines of talk of one kind. `data` is its template, `member` whom it is about, `after` what it goes back to."""
+    """A few lines of talk of one kind. `member` is what it is about, `after` an earlier passage that it refers to."""
 
     kind: str
     session: int
@@ -72,7 +72,7 @@ class Plan:
     frame: dict[str, Any]
     sessions: list[list[Passage]]
     most_lines: list[int]
-    told: Collection[str] = ()
+    avoided_stories: Collection[str] = ()
     stories: set[str] = field(default_factory=set)
 
     def hour(self, session: int) -> int:
@@ -83,8 +83,8 @@ class Plan:
         return [moment.date() for moment in self.request.placement.times]
 
 
-def plan_of(request: GroupRequest, told: Collection[str] = ()) -> Plan:
-    """`told` are the stories of other groups, by their ids: while there is another one, none is told again."""
+def plan_of(request: GroupRequest, avoided_stories: Collection[str] = ()) -> Plan:
+    """The plan of a group. Stories with the ids in `avoided_stories` are only told if there are no others."""
     drawn = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
     decks = Decks(request.dialogue_id, request.group.number, drawn)
     names = [concept.name for concept in request.group.concepts]
@@ -97,10 +97,10 @@ def plan_of(request: GroupRequest, told: Collection[str] = ()) -> Plan:
     members = _members(request, drawn, decks, cast)
     plan = Plan(
         *(request, drawn, decks, cast, speech, members),
-        frame=decks.draw("openings", data("text/openings.json"), lambda one: one["id"] not in told),
+        frame=decks.draw("openings", data("text/openings.json"), lambda frame: frame["id"] not in avoided_stories),
         sessions=[[] for _ in request.placement.times],
         most_lines=[drawn.randint(FEWEST_LINES, MOST_LINES) for _ in request.placement.times],
-        told=told,
+        avoided_stories=avoided_stories,
     )
     plan.stories.add(plan.frame["id"])
     _place_photos(plan)
@@ -122,24 +122,21 @@ def _members(request: GroupRequest, drawn: random.Random, decks: Decks, cast: Ca
         elif kind in ("person", UNKNOWN):
             pronouns = ("", "")
         owner = place % 2
-        members.append(Member(concept, owner, kind, pronouns, cast.giver(owner), cast.giver(owner)))
-    known = [member for member in members if class_facts(member.concept)]
-    known.sort(key=lambda member: (not member.concept.live, known_class(member.concept) == "toy"))
-    for member in known[:2]:
+        members.append(Member(concept, owner, kind, pronouns, cast.new_person(owner), cast.new_person(owner)))
+    with_facts = [member for member in members if class_facts(member.concept)]
+    with_facts.sort(key=lambda member: (not member.concept.live, known_class(member.concept) == "toy"))
+    for member in with_facts[:2]:
         member.hidden = True
     taken = " ".join(member.name.lower() for member in members)
+    nicknames = data("text/cast.json")["nickname"]
     for member in members[:2]:
-        names = [
-            name
-            for name in data("text/cast.json")["nickname"]
-            if not any(w.lower() in taken for w in name.split()[-1:])
-        ]
-        member.nickname = decks.chance("nickname", names)
+        free = [name for name in nicknames if name.split()[-1].lower() not in taken]
+        member.nickname = decks.chance("nickname", free)
     return members
 
 
 def _place_photos(plan: Plan) -> None:
-    """Photos of one concept go to different sessions, so that its name and a date name one photo."""
+    """Put the photos of a concept into different sessions, so that its name and a date identify a photo."""
     for member in plan.members:
         photos = plan.drawn.sample(member.concept.photos, len(member.concept.photos))
         for photo in photos:
@@ -153,7 +150,7 @@ def _place_photos(plan: Plan) -> None:
 
 
 def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
-    """Where a photo is wanted most: where its owner is to answer the opening and has none yet, else where there are few."""
+    """The best session for a photo: one whose opening the owner answers, without one of their passages yet, else a short one."""
 
     def wanted(number: int) -> tuple[bool, int]:
         answers = number % 2 == 1 - owner if number < len(plan.sessions) - 1 else owner == 0
@@ -165,29 +162,28 @@ def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
 
 
 def _place_life(plan: Plan) -> None:
-    """What goes on in the speakers' own lives: in each session something, and what goes on comes up again later."""
+    """Put something from the speakers' own lives into each session, with sequels in later sessions."""
     month = plan.dates[0].month
     for owner in plan.drawn.sample(range(2), 2):
-        lives = [one for one in data("text/life.json") if month in one.get("months", (month,))]
-        new = [one for one in lives if one["id"] not in plan.told and one["id"] not in plan.stories]
-        life = plan.decks.draw("life", lives, (new or lives).__contains__)
+        lives = [life for life in data("text/life.json") if month in life.get("months", (month,))]
+        life = plan.decks.draw("life", lives, _new_stories(plan, lives).__contains__)
         plan.stories.add(life["id"])
-        helper, number, told_on = plan.cast.helper(owner), 0, None
+        helper, first_free, last_date = plan.cast.helper(owner), 0, None
         for stage in life["stages"]:
             days = stage.get("after", 0)
             free = [
-                place
-                for place in range(number, len(plan.sessions))
-                if (told_on is None or (plan.dates[place] - told_on).days >= days)
-                and not any(one.kind == "life" for one in plan.sessions[place])
-                and suits_hour(stage["lines"], plan.hour(place))
-                and load(plan.sessions[place]) + LINES["life"] <= MOST_LINES
+                number
+                for number in range(first_free, len(plan.sessions))
+                if (last_date is None or (plan.dates[number] - last_date).days >= days)
+                and not any(passage.kind == "life" for passage in plan.sessions[number])
+                and suits_hour(stage["lines"], plan.hour(number))
+                and load(plan.sessions[number]) + LINES["life"] <= MOST_LINES
             ]
             if not free:
                 break
-            place = free[0] if told_on is not None else plan.drawn.choice(free[:2])
-            plan.sessions[place].append(Passage("life", place, owner, template=stage, helper=helper))
-            number, told_on = place + 1, plan.dates[place]
+            number = free[0] if last_date is not None else plan.drawn.choice(free[:2])
+            plan.sessions[number].append(Passage("life", number, owner, template=stage, helper=helper))
+            first_free, last_date = number + 1, plan.dates[number]
     for number, session in enumerate(plan.sessions):
         if not any(one.kind == "life" for one in session) and load(session) + LINES["chat"] <= MOST_LINES:
             session.append(_chat(plan, number))
@@ -201,40 +197,37 @@ def chat_for(plan: Plan, number: int) -> Any:
     """Small talk that suits the month, the day of the week and the hour of a session."""
     day, hour = plan.dates[number], plan.hour(number)
 
-    def suits(one: Any) -> bool:
-        in_season = day.month in one.get("months", (day.month,)) and day.weekday() in one.get("weekdays", range(7))
-        return in_season and suits_hour(one["lines"], hour)
+    def suits(chat: Any) -> bool:
+        in_season = day.month in chat.get("months", (day.month,)) and day.weekday() in chat.get("weekdays", range(7))
+        return in_season and suits_hour(chat["lines"], hour)
 
     return plan.decks.draw("chat", data("text/chat.json"), suits)
 
 
 def _chains(plan: Plan) -> list[list[Passage]]:
-    """Passages that must come in this order, in different sessions; the first chains get their place first."""
+    """Chains of passages that must come in this order in different sessions; the first chains are placed first."""
     members = plan.drawn.sample(plan.members, len(plan.members))
-    members.sort(
-        key=lambda member: not any(looks_of(member.concept, member.concept.photos))
-    )  # events are asked by looks
+    # Questions about events name a concept by its look.
+    members.sort(key=lambda member: not any(looks_of(member.concept, member.concept.photos)))
     chains = []
     for place, member in enumerate(members[:3]):
-        arc = _templates(plan, "arcs", member)
-        told = [Passage("arc", 0, member.owner, member, template=stage) for stage in arc["stages"]]
+        arc = _template_for(plan, "arcs", member)
+        stages = [Passage("arc", 0, member.owner, member, template=stage) for stage in arc["stages"]]
         if place == 0:
-            told[0].misdated = True
-            correction = Passage("date correction", 0, member.owner, member, after=told[0])
-            chains.append([told[0], correction])
+            stages[0].misdated = True
+            correction = Passage("date correction", 0, member.owner, member, after=stages[0])
+            chains.append([stages[0], correction])
         else:
-            chains.append(told)
+            chains.append(stages)
     for place, member in enumerate(reversed(members[-2:])):
-        origin = Passage("origin", 0, member.owner, member, template=_templates(plan, "origins", member))
+        origin = Passage("origin", 0, member.owner, member, template=_template_for(plan, "origins", member))
         if place == 0:
             origin.wrong_giver = True
             chains.insert(1, [origin, Passage("giver correction", 0, member.owner, member, after=origin)])
-        elif place == 1:
-            chains.append([origin, Passage("job", 0, member.owner, member, after=origin)])
         else:
-            chains.append([origin])
-    named = [Passage("nickname", 0, member.owner, member) for member in plan.members if member.nickname]
-    chains[3:3] = [[passage] for passage in named[:1]]
+            chains.append([origin, Passage("job", 0, member.owner, member, after=origin)])
+    nicknames = [Passage("nickname", 0, member.owner, member) for member in plan.members if member.nickname]
+    chains[3:3] = [[passage] for passage in nicknames[:1]]
     distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *THINGS)]
     for member in distracting[:1]:
         chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
@@ -243,22 +236,27 @@ def _chains(plan: Plan) -> list[list[Passage]]:
     return chains
 
 
-def _templates(plan: Plan, name: str, member: Member) -> Any:
-    """An arc or an origin that suits the member, and while there is one, one that neither this group nor another has told."""
-    every = data("text/arcs.json") if name == "arcs" else data("text/talk.json")["origins"]
-    fitting = [one for one in every if member.kind in one["kinds"] or "any" in one["kinds"]]
-    new = [one for one in fitting if _story(one) not in plan.told and _story(one) not in plan.stories]
-    template = plan.decks.draw(name, every, (new or fitting).__contains__)
-    plan.stories.add(_story(template))
+def _template_for(plan: Plan, name: str, member: Member) -> Any:
+    """An arc or an origin that suits the member; a new one, if there is any."""
+    templates = data("text/arcs.json") if name == "arcs" else data("text/talk.json")["origins"]
+    fitting = [one for one in templates if member.kind in one["kinds"] or "any" in one["kinds"]]
+    template = plan.decks.draw(name, templates, _new_stories(plan, fitting).__contains__)
+    plan.stories.add(_story_id(template))
     return template
 
 
-def _story(template: Any) -> str:
+def _new_stories(plan: Plan, templates: Sequence[Any]) -> Sequence[Any]:
+    """The templates whose stories neither this plan nor another group has told; all of them if there is none."""
+    told = {*plan.avoided_stories, *plan.stories}
+    return [template for template in templates if _story_id(template) not in told] or templates
+
+
+def _story_id(template: Any) -> str:
     return str(template.get("id") or template["ask"])
 
 
 def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
-    """All of it in sessions that rise, where there is room for all of it; else none of it."""
+    """Put a chain into sessions in its order, if there is room for all of it."""
     count = len(plan.sessions)
     options: list[tuple[int, ...]]
     if len(chain) == 1:
@@ -283,21 +281,26 @@ def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
     ]
     if not fitting:
         return
-    least = min(sum(load(plan.sessions[number]) for number in option) / len(option) for option in fitting)
-    easy = [o for o in fitting if sum(load(plan.sessions[n]) for n in o) / len(o) <= least + 2]
-    for number, passage in zip(plan.drawn.choice(easy), chain, strict=True):
+
+    def mean_load(option: tuple[int, ...]) -> float:
+        return sum(load(plan.sessions[number]) for number in option) / len(option)
+
+    least = min(map(mean_load, fitting))
+    short = [option for option in fitting if mean_load(option) <= least + 2]
+    for number, passage in zip(plan.drawn.choice(short), chain, strict=True):
         passage.session = number
         plan.sessions[number].append(passage)
 
 
 def _fill_up(plan: Plan) -> None:
-    """Small talk where a session has room, and an order of its passages that is drawn; what the speakers live comes first."""
+    """Add small talk where a session has room, and draw the order of its passages; those on the speakers' lives come first."""
     for number, session in enumerate(plan.sessions):
         if load(session) + LINES["chat"] <= plan.most_lines[number]:
             session.append(_chat(plan, number))
         plan.drawn.shuffle(session)
-        session.sort(key=lambda one: one.kind != "life")
+        session.sort(key=lambda passage: passage.kind != "life")
 
 
 def load(session: Sequence[Passage]) -> int:
+    """The number of lines in a session."""
     return OPENING_AND_CLOSING + sum(LINES[passage.kind] for passage in session)

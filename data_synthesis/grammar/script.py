@@ -1,28 +1,29 @@
-"""Puts a plan into words: lines of talk, and the facts that each line tells or shows."""
+"""Puts a plan into words: lines of talk, and the facts that they tell and show."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 from data_synthesis.classes import UNKNOWN
-from data_synthesis.grammar.dates_said import day_before
-from data_synthesis.grammar.facts import Happened, Line, Shown, Told
-from data_synthesis.grammar.known import THINGS, odd_hour, seasonal, secret_words, suits_hour
+from data_synthesis.grammar.concept_looks import THINGS, odd_hour, seasonal, secret_words, suits_hour
+from data_synthesis.grammar.facts import Event, Line, ShownPhoto, Statement
+from data_synthesis.grammar.line_writer import TRIES, LineWriter, Slots, member_of
 from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, chat_for, load
 from data_synthesis.grammar.speech import Template
-from data_synthesis.grammar.telling import TRIES, Slots, Telling, member_of
+from data_synthesis.grammar.spoken_dates import day_before
 from data_synthesis.grammar.words import data, fill, written_out
 from data_synthesis.wording import holds, whole_words
 
-_WITH_STORY = 0.7  # of the photos that are told with what went on meanwhile
-_THANKED = 0.4  # of the warm words that get an answer
-_SLIP = 3  # days by which people are mistaken about a date
+_WITH_STORY = 0.7  # share of the photos that come with an anecdote
+_THANKED = 0.4  # share of the kind words that get a thank-you
+_SLIP = 3  # days, the largest error of somebody who mistakes a date
 _NAMELESS_KINDS = ("person", "building", UNKNOWN)
 
 
-class Script(Telling):
-    """The lines of each session, passage by passage, and the facts in them. `elsewhere` is what other groups said."""
+class Script(LineWriter):
+    """The lines of each session, passage by passage, and the facts in them. `elsewhere` are sentences of other groups."""
 
     def __init__(self, plan: Plan, elsewhere: Collection[str] = ()):
         super().__init__(plan, elsewhere)
@@ -49,10 +50,10 @@ class Script(Telling):
         return self._lines("", [template], 0, {"mine": _joined(mine), "yours": _joined(yours)}, None)[1]
 
     def _introduced_by(self, member: Member, whose: str) -> str:
-        """A concept's name, with its class unless that is its name, or a question is to be asked about that."""
+        """A concept's name with its class, unless its name is the class or a question will be about the class."""
         kind = member.concept.class_name.replace("_", " ")
-        tells = member.hidden or not kind or member.kind in _NAMELESS_KINDS or member.name.startswith("the ")
-        return f"<{member.name}>" if tells else f"{whose} {kind} <{member.name}>"
+        alone = member.hidden or not kind or member.kind in _NAMELESS_KINDS or member.name.startswith("the ")
+        return f"<{member.name}>" if alone else f"{whose} {kind} <{member.name}>"
 
     def _greeting(self, number: int) -> list[Line]:
         """A greeting that suits the hour."""
@@ -61,11 +62,13 @@ class Script(Telling):
         opened, answered = (f"open_{when}", f"answer_{when}") if when else ("open", "answer")
         for speaker, own, plain in ((number % 2, opened, "open"), (1 - number % 2, answered, "answer")):
             for deck in (*[own] * len(texts[own]), *[plain] * len(texts[plain])):
-                text = self.plan.decks.draw(f"greetings {deck}", texts[deck], lambda one: suits_hour([one], self._hour))
+                text = self.plan.decks.draw(
+                    f"greetings {deck}", texts[deck], lambda text: suits_hour([text], self._hour)
+                )
                 line = self._line(speaker, text, {})
-                if not self.said.repeats(line.text):
+                if not self.used.repeats(line.text):
                     break
-            self.said.add(line.text)
+            self.used.add(line.text)
             lines.append(line)
         return lines
 
@@ -75,9 +78,9 @@ class Script(Telling):
     # Passages
 
     def _in_order(self, session: list[Passage], last: int, number: int) -> Iterator[tuple[Passage, list[Line]]]:
-        """The passages so that, where it can be, each is begun by whoever did not speak last.
+        """The passages in an order in which, if possible, the other speaker begins each one.
 
-        The first is what goes on in the speakers' lives, or in the first session, which asks for pictures, a picture.
+        The first is about the speakers' lives, or a photo in the first session, whose opening asks for photos.
         """
         left = list(session)
         while left:
@@ -85,8 +88,8 @@ class Script(Telling):
             fitting = [one for one in left if self._can_begin(one)]
             passage = (fitting or left)[0]
             if len(left) == len(session):
-                showing = [one for one in fitting if one.kind == "photo"]
-                passage = showing[0] if number == 0 and showing else left[0]
+                photos = [one for one in fitting if one.kind == "photo"]
+                passage = photos[0] if number == 0 and photos else left[0]
             left.remove(passage)
             lines = self._write(passage)
             last = lines[-1].speaker
@@ -129,61 +132,61 @@ class Script(Telling):
         today = plan.dates[passage.session]
         dated = plan.drawn.random() < 0.6
         drawing = member.kind == "drawing"
-        tells = not drawing and plan.drawn.random() < _WITH_STORY
+        with_story = not drawing and plan.drawn.random() < _WITH_STORY
         found = seasonal(photo) or drawing
         deck = ("show_found" if found else "show_dated") if dated else "show_plain"
         lead = "" if not (dated and found) else plan.decks.draw("back then", data("text/talk.json")["back_then"])
-        when = self._expression(passage, day_before(today, self._previous(passage), plan.drawn)) if dated else ""
+        when = self._expression(passage, day_before(today, self._date_before(passage), plan.drawn)) if dated else ""
         secret = frozenset(secret_words(member.concept))
         shows = texts[deck]
         if deck == "show_plain" and member.kind == "pet":
             deck, shows = "show_plain_pet", [*shows, *texts["show_plain_pet"]]
 
-        def fits(told: str, kinds: Collection[str] | None) -> bool:
-            return (kinds is None or member.kind in kinds) and suits_hour([told], self._hour)
+        def fits(anecdote: Any) -> bool:
+            kinds = anecdote.get("kinds", (member.kind,))
+            return member.kind in kinds and suits_hour([anecdote["told"]], self._hour)
 
         for attempt in range(TRIES):
             before = set(self._introduced)
-            anecdote = plan.decks.draw("anecdotes", texts["anecdotes"], lambda one: fits(one["told"], one.get("kinds")))
+            anecdote = plan.decks.draw("anecdotes", texts["anecdotes"], fits)
             reaction = self._reaction(member.kind, brief=load(plan.sessions[passage.session]) > MOST_LINES)
             show = Template.of(plan.decks.draw(deck, shows), plan.drawn)
-            told = Template.of(anecdote["told"], plan.drawn).core
-            story = f" {self.within(lead, told)}" if tells else ""
-            template = [f"O {show.core}{story}", *reaction]
+            story = Template.of(anecdote["told"], plan.drawn).core
+            first = f"O {show.core} {self.within(lead, story)}" if with_story else f"O {show.core}"
+            template = [first, *reaction]
             slots, lines = self._lines("", [template], member.owner, {"when": when}, member, attempts=1)
             leaks = secret & {word for line in lines for word in whole_words(line.text)}
             if not self._repeated and (not leaks or attempt > TRIES // 2):
                 break
             self._introduced = before
-        self.said.add(*(line.text for line in lines))
+        self.used.add(*(line.text for line in lines))
         for line in lines:
             line.secret, line.tail = secret, "thanks" if line.opening == "thanks" else ""
         if len(lines) > 1:
             lines[1].tail = "seen"
         lines[0].photo, lines[0].tail = photo.path, "photo"
-        owner = plan.request.speakers[member.owner]
-        asked = fill(anecdote["asked"], {**slots, "owner": owner})
-        told = written_out(told.replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
-        if not tells:
-            asked = told = ""
-        self.facts.shown.append(Shown(member, photo, lines[0], today, asked, told, when, found))
+        occasion = occasion_told = ""
+        if with_story:
+            occasion = fill(anecdote["asked"], {**slots, "owner": plan.request.speakers[member.owner]})
+            occasion_told = written_out(story.replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
+        self.facts.shown.append(ShownPhoto(member, photo, lines[0], today, occasion, occasion_told, when, found))
         return lines
 
     def _reaction(self, kind: str, *, brief: bool) -> list[str]:
-        """What the friend says to a photo, and what its owner answers; sometimes, or to be `brief`, there is no answer."""
+        """The friend's reaction to a photo and the owner's answer; without the answer sometimes, and always if `brief`."""
         texts, decks = data("text/photos.json")["reactions"], self.plan.decks
         own = "thing" if kind in THINGS else kind
         deck = own if own in texts and self.plan.drawn.random() < 0.6 else "any"
         if deck == "any" and kind == "drawing":
             deck = "drawing"
-        said, answer = decks.draw(f"reactions {deck}", texts[deck], lambda one: not (brief and "?" in one[0]))
-        ends = brief or ("?" not in said and self.plan.drawn.random() < 0.5)
-        return [f"F {said}"] if ends else [f"F {said}", f"O {answer}"]
+        reaction, answer = decks.draw(f"reactions {deck}", texts[deck], lambda one: not (brief and "?" in one[0]))
+        ends = brief or ("?" not in reaction and self.plan.drawn.random() < 0.5)
+        return [f"F {reaction}"] if ends else [f"F {reaction}", f"O {answer}"]
 
     def _arc(self, passage: Passage) -> list[Line]:
         member, stage = member_of(passage), passage.template
         today = self.plan.dates[passage.session]
-        day = day_before(today, self._previous(passage), self.plan.drawn)
+        day = day_before(today, self._date_before(passage), self.plan.drawn)
         said_day = day
         if passage.misdated:
             said_day = day - timedelta(days=self.plan.drawn.randint(1, _SLIP))
@@ -192,11 +195,11 @@ class Script(Telling):
         slots, lines = self._lines("", [stage["lines"]], member.owner, {"when": when}, member)
         self._spoken[id(passage)] = (slots, lines)
         if not passage.misdated:
-            self.facts.happened.append(Happened(member, stage["ask"], lines[0], when))
+            self.facts.events.append(Event(member, stage["ask"], lines[0], when))
         for fact in stage["facts"]:
             line = lines[fact["line"]]
             answer = self.plan.speech[line.speaker].spelled(fill(fact["answer"], slots))
-            self.facts.told.append(Told("arc", member, fact["ask"], answer, _telling(lines, line, member)))
+            self.facts.statements.append(Statement("arc", member, fact["ask"], answer, _saying(lines, line, member)))
         return lines
 
     def _date_correction(self, passage: Passage) -> list[Line]:
@@ -212,7 +215,7 @@ class Script(Telling):
             "date corrections", texts, member.owner, {"when": when, "noun": noun, "noun_f": friends}, member
         )
         line = next(line for line in lines if when in line.text or when.capitalize() in line.text)
-        self.facts.happened.append(Happened(member, wrong.template["ask"], line, when, (earlier[0],)))
+        self.facts.events.append(Event(member, wrong.template["ask"], line, when, (earlier[0],)))
         return lines
 
     def _origin(self, passage: Passage) -> list[Line]:
@@ -222,8 +225,10 @@ class Script(Telling):
         )
         self._spoken[id(passage)] = (slots, lines)
         if not passage.wrong_giver:
-            telling = _telling(lines, lines[1], member)
-            self.facts.told.append(Told("origin", member, passage.template["ask"], member.giver.name, telling))
+            saying = _saying(lines, lines[1], member)
+            self.facts.statements.append(
+                Statement("origin", member, passage.template["ask"], member.giver.name, saying)
+            )
         return lines
 
     def _giver_correction(self, passage: Passage) -> list[Line]:
@@ -232,28 +237,28 @@ class Script(Telling):
         texts = data("text/talk.json")["giver_corrections"]
         extra = {**self._givers(passage), "who": origin.template["who"].replace("{N}", member.name)}
         _, lines = self._lines("giver corrections", texts, member.owner, extra, member)
-        told = next(line for line in lines if line.speaker == member.owner)
+        correction = next(line for line in lines if line.speaker == member.owner)
         earlier = self._spoken[id(origin)][1][1]
         ask = origin.template["ask"]
-        self.facts.told.append(Told("origin", member, ask, member.giver.name, (told, earlier)))
+        self.facts.statements.append(Statement("origin", member, ask, member.giver.name, (correction, earlier)))
         return lines
 
     def _job(self, passage: Passage) -> list[Line]:
         member = member_of(passage)
         _, lines = self._lines("jobs", data("text/talk.json")["jobs"], member.owner, self._givers(passage), member)
-        origin = next(one for one in self.facts.told if one.kind == "origin" and one.member is member)
-        told = next(line for line in lines if line.speaker == member.owner)
+        origin = next(one for one in self.facts.statements if one.kind == "origin" and one.member is member)
+        line = next(line for line in lines if line.speaker == member.owner)
         ask = "What is the profession of the person to whom {owner} owes {N}?"
-        self.facts.told.append(Told("job", member, ask, member.giver.job, (*origin.lines, told)))
+        self.facts.statements.append(Statement("job", member, ask, member.giver.job, (*origin.lines, line)))
         return lines
 
     def _nickname(self, passage: Passage) -> list[Line]:
         member = member_of(passage)
         texts = data("text/talk.json")["nicknames"]
         _, lines = self._lines("nicknames", texts, member.owner, {"nick": member.nickname}, member, own_name=True)
-        told = next(line for line in lines if line.speaker == member.owner)
-        asked = () if holds(told.text, member.nickname) else tuple(line for line in lines if line is not told)
-        self.facts.nicknamed[member.name] = (*asked, told)
+        own = next(line for line in lines if line.speaker == member.owner)
+        others = () if holds(own.text, member.nickname) else tuple(line for line in lines if line is not own)
+        self.facts.nicknames[member.name] = (*others, own)
         return lines
 
     def _class_distractor(self, passage: Passage) -> list[Line]:
@@ -268,13 +273,14 @@ class Script(Telling):
 
     def _place_distractor(self, passage: Passage) -> list[Line]:
         texts = data("text/talk.json")["place_distractors"]
-        return self._lines("place distractors", texts, None, {"place": self._distracting_place()}, None)[1]
+        place = self.plan.decks.chance("places", data("text/talk.json")["places"])
+        return self._lines("place distractors", texts, None, {"place": place}, None)[1]
 
     def _life(self, passage: Passage) -> list[Line]:
         return self._lines("", [passage.template["lines"]], passage.owner, {}, None, helper=passage.helper)[1]
 
     def _chat(self, passage: Passage) -> list[Line]:
-        """Small talk, begun by whoever has the word; about something else where it would repeat what was said."""
+        """Small talk, begun by the next speaker; on another subject if it would repeat sentences."""
         for _ in data("text/chat.json"):
             lines = self._lines("", [passage.template["lines"]], None, {}, None)[1]
             if not self._repeated:
@@ -288,12 +294,12 @@ def _joined(names: list[str]) -> str:
 
 
 def lines_of(script: Script, number: int) -> Iterator[tuple[Passage | None, list[Line]]]:
-    """The passages of a session in their order, the greeting first and the farewell last."""
+    """The passages of a session in their order, with the greeting first and the farewell last."""
     yield None, script.greetings[number]
     yield from script.passages[number]
     yield None, script.closings[number]
 
 
-def _telling(lines: Sequence[Line], line: Line, member: Member) -> tuple[Line, ...]:
-    """The line, after the one that opens its passage where only that says of whom it is: "Lynn carried the heavy things"."""
+def _saying(lines: Sequence[Line], line: Line, member: Member) -> tuple[Line, ...]:
+    """The line, with the first one of its passage if only that names the concept: "Lynn carried the heavy things"."""
     return (line,) if line is lines[0] or holds(line.text, member.name) else (lines[0], line)

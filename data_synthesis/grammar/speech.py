@@ -1,4 +1,4 @@
-"""How a speaker writes: a turn out of lines, as long, as often by name and opened as in the host's own turns."""
+"""How a speaker writes: lines are joined to turns with the length, use of names and openings of the host's own turns."""
 
 import random
 import re
@@ -9,20 +9,21 @@ from functools import cache
 from data_synthesis.grammar.words import data
 from data_synthesis.voices import Voice, first_word
 
-_LIKELY = 0.004  # of an opening that the speaker never used
+_UNUSED_WEIGHT = 0.004  # of an opening that the speaker never used
 _ALWAYS = ("hey", "sorry", "sure")
-_ABOUT_SOMEBODY = "kin1}"  # who is spoken of again must have been introduced, and what is answered must have been asked
+_INTRODUCTION = (
+    "kin1}"  # not optional, because later lines mention the person; nor is a question that is answered later
+)
 _STRETCH = 2.2  # makes up for the longest turns, for which there is never enough to say
-_SHORT = 6  # words; a sentence that may end with a name
-_SHORT_OF = 4  # words; a turn that lacks no more is long enough
+_SHORT = 6  # words: a sentence of this length may end with a name
+_SHORT_OF = 4  # words: a turn that is no shorter by more than this is long enough
 
 
 @dataclass(slots=True)
 class Template:
-    """A line to be filled: its opening's kind ("" for none), what must be said, and what may be said besides.
+    """A line to be filled: the kind of its opening ("" for none), its core, and optional extras.
 
-    `tail` is the kind of sentences that may follow though they add nothing, "" for none. What is `led` to by other words keeps
-    its own together.
+    `tail` is the kind of empty sentences that may follow, "" for none. A line that is `led` in by other words is not split.
     """
 
     opening: str
@@ -33,17 +34,16 @@ class Template:
 
     @classmethod
     def of(cls, text: str, drawn: random.Random) -> "Template":
-        """Reads "wow| That's fun! ~I'd love that." with one of each "(alternatives|choices)"."""
+        """Reads a template such as "wow| That's fun! ~I'd love that.", choosing one of each "(alternatives|choices)"."""
         text = _PHRASE.sub(lambda match: drawn.choice(_phrases()[match[0]]), text)
         text = re.sub(r"\(([^()|]* )\)", lambda match: drawn.choice((match[1], "")), text)
         while match := re.search(r"\(([^()|]*(?:\|[^()|]*)+)\)", text):
             text = text[: match.start()] + drawn.choice(match[1].split("|")) + text[match.end() :]
         opening, mark, rest = text.partition("|")
         core, *extras = (rest if mark else text).strip().split(" ~")
-        spoken_of = [extra for extra in extras if _ABOUT_SOMEBODY in extra or extra.endswith("?")]
-        return cls(
-            opening if mark else "", " ".join([core, *spoken_of]), [one for one in extras if one not in spoken_of]
-        )
+        needed = [extra for extra in extras if _INTRODUCTION in extra or extra.endswith("?")]
+        optional = [extra for extra in extras if extra not in needed]
+        return cls(opening if mark else "", " ".join([core, *needed]), optional)
 
 
 class Speech:
@@ -57,35 +57,35 @@ class Speech:
         self._tails: dict[str, list[str]] = {}
         shares = dict(voice.openings)
         self._openings: dict[str, list[tuple[str, float]]] = {
-            kind: [(text, shares.get(first_word(text), 0) + _LIKELY) for text in texts]
+            kind: [(text, shares.get(first_word(text), 0) + _UNUSED_WEIGHT) for text in texts]
             for kind, texts in data("text/openers.json").items()
         }
         words = {first_word(text) for texts in data("text/openers.json").values() for text in texts}
         self._opened = min(1.5 * sum(shares.get(word, 0) for word in words), 0.95)
 
     def turn(self, parts: Sequence[Template], may_say: Callable[[str], bool]) -> str:
-        """The parts as one text. Of what need not be said there is as much as the turn's length has room for."""
+        """The parts as one text, with as many optional sentences as the length of the turn allows."""
         wanted = _STRETCH * self._drawn.choice(self._voice.lengths)
         opening, named = self._opening(parts[0].opening, may_say)
         texts = [[part.core] for part in parts]
         length = sum(len(text.split()) for [text] in texts)
-        for part, spoken in zip(parts, texts, strict=True):
+        for part, sentences in zip(parts, texts, strict=True):
             for extra in part.extras:
                 if length < wanted - _SHORT_OF and may_say(extra):
-                    text = " ".join(spoken)
-                    spoken[:] = [text, extra] if part.led else _before_question(text, extra)
+                    text = " ".join(sentences)
+                    sentences[:] = [text, extra] if part.led else _before_question(text, extra)
                     length += len(extra.split())
-        for part, spoken in zip(parts, texts, strict=True):
+        for part, sentences in zip(parts, texts, strict=True):
             if length < wanted - _SHORT_OF and (tail := self._tail(part, may_say)):
-                spoken[:] = _before_question(" ".join(spoken), tail)
+                sentences[:] = _before_question(" ".join(sentences), tail)
                 length += len(tail.split())
-        text = " ".join(" ".join(spoken) for spoken in texts)
+        text = " ".join(" ".join(sentences) for sentences in texts)
         if not named and not opening and self._drawn.random() < self._voice.naming * 0.6:
             text = self._with_name(text)
         return self.spelled(f"{opening} {text}".strip())
 
     def _tail(self, part: Template, may_say: Callable[[str], bool]) -> str:
-        """A sentence that goes with lines of this kind and adds nothing to what is known; "" where none is left."""
+        """A sentence without new information that goes with lines of this kind; "" if none is left."""
         if part.tail not in self._tails:
             texts = data("text/tails.json").get(part.tail, [])
             self._tails[part.tail] = self._drawn.sample(texts, len(texts))
@@ -115,19 +115,19 @@ class Speech:
         return f"{first}, {self.other}{mark}{rest}" if 0 < len(first.split()) <= _SHORT else text
 
     def spelled(self, text: str) -> str:
-        """The text in the speaker's spelling; the templates are American."""
+        """The text in the speaker's spelling; the templates are in American spelling."""
         if self.british:
-            for other, own in data("text/spelling.json")["american_to_british"].items():
-                text = re.sub(rf"(?<![\w'-]){other}(?!\w)", own, text)
+            for american, british in data("text/spelling.json")["american_to_british"].items():
+                text = re.sub(rf"(?<![\w'-]){american}(?!\w)", british, text)
         return text
 
     def variant(self, text: str) -> str:
-        """The right one of "British|American" where a text gives both."""
+        """The text with the speaker's choice of each "[British|American]"."""
         return re.sub(r"\[([^|\[\]]*)\|([^|\[\]]*)\]", lambda match: match[1] if self.british else match[2], text)
 
 
 def _before_question(text: str, sentence: str) -> list[str]:
-    """The text with a sentence at its end, or between what it says first and the question that it ends with."""
+    """The text with a sentence at its end, or before the question that it ends with."""
     if match := re.match(r"(.*[.!?]) (?=[^.!?]*\?$)", text):
         return [match[1], sentence, text[match.end() :]]
     return [text, sentence]
@@ -135,7 +135,7 @@ def _before_question(text: str, sentence: str) -> list[str]:
 
 @cache
 def _phrases() -> dict[str, list[str]]:
-    """Phrases that may stand for one another, by each of them that the templates use."""
+    """Phrases with the same meaning, by the one that the templates use."""
     return {phrases[0]: phrases for phrases in data("text/phrases.json")}
 
 
@@ -143,7 +143,7 @@ _PHRASE = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_phrases(), key=len
 
 
 def lowered(text: str, names: Sequence[str] = ()) -> str:
-    """The text with a small letter at its start, unless it starts with "I" or a name."""
+    """The text with a lower-case letter at its start, unless it starts with "I" or a name."""
     first = text.split(" ")[0].strip(",'!?.").removesuffix("'s")
     people = {*data("text/cast.json")["women"], *data("text/cast.json")["men"]}
     if first == "I" or first.startswith(("I'", "<")) or first in people or first in {n.split(" ")[0] for n in names}:

@@ -1,4 +1,4 @@
-"""Questions whose answer stands in a photo, or that need a photo to know who is meant."""
+"""Questions whose answer must be seen on a photo, or that need a photo to tell whom they are about."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -6,80 +6,74 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from data_synthesis.dates import written
-from data_synthesis.grammar.facts import Shown, Told
-from data_synthesis.grammar.known import (
-    asked_of,
+from data_synthesis.grammar.concept_looks import (
     attribute_question,
     easily_seen,
     looks_of,
     pictured,
+    question_about,
     shared_surroundings,
     short_places,
-    visible_in,
 )
+from data_synthesis.grammar.facts import ShownPhoto
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
 from data_synthesis.group import TurnPlace
 
-Found = tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]
-"""Form, concept, question, answer, evidence, accepted answers. A form that ends in "?" is for want of better."""
+QuestionSketch = tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]
+"""Form, concept, question, answer, evidence, accepted answers. A form that ends in "?" is used only if there is no other."""
 
 
-def single_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
+def single_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
     speakers = script.plan.request.speakers
     for shown in script.facts.shown:
         member, owner = shown.member, speakers[shown.member.owner]
         name, day = member.name, written(shown.day)
-        asked, at = shown.asked, [shown.line.at]
-        if shown.place_asked:
+        occasion, at = shown.occasion, [shown.line.at]
+        if shown.asks_for_place:
             which = f"that {owner} shared on {day}"
             yield "place by date", name, where(shown, which), shown.photo.setting, at, short_places(shown.photo)
-            if asked:
-                which = f"taken when {asked}"
+            if occasion:
+                which = f"taken when {occasion}"
                 yield "place by story", name, where(shown, which), shown.photo.setting, at, short_places(shown.photo)
-        elif asked and shown.quotable:
-            text = f"What was going on when {owner} took the picture of {pictured(name, shown.photo)}?"
-            yield "story by place?", name, text, asked, at, (shown.told,)
-        elif asked:
-            text = f"What was going on when {owner} took the picture of {name} that was shared on {day}?"
-            yield "story by date?", name, text, asked, at, (shown.told,)
+        elif occasion:
+            if shown.quotable:
+                form, picture = "story by place?", pictured(name, shown.photo)
+            else:
+                form, picture = "story by date?", f"{name} that was shared on {day}"
+            text = f"What was going on when {owner} took the picture of {picture}?"
+            yield form, name, text, occasion, at, (shown.occasion_told,)
     for member in script.plan.members:
         for text, answer, accepted, places in attributes(script, member, drawn, member.name):
             yield f"attribute {drawn.randrange(3)}", member.name, text, answer, places, accepted
 
 
-def multi_hop(script: Script, drawn: random.Random) -> Iterator[Found]:
+def multi_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
     yield from _two_photos(script)
     yield from _shown_with(script, drawn)
     yield from _photo_and_words(script, drawn)
 
 
 def attributes(
-    script: Script, member: Member, drawn: random.Random, called: str, shown: Sequence[Shown] | None = None
+    script: Script, member: Member, drawn: random.Random, called: str, shown: Sequence[ShownPhoto] | None = None
 ) -> Iterator[tuple[str, str, tuple[str, ...], list[TurnPlace]]]:
-    """Question, answer, accepted answers and the turns with a photo that shows it, of all of them or of those `shown`."""
+    """Yields question, answer, accepted answers and the turns whose photos show the attribute; with `shown`, only of these."""
     own = [one for one in script.facts.shown if one.member is member] if shown is None else shown
     for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
         if not easily_seen(attribute):
             continue
-        seen = [one for one in own if visible_in(attribute, one.photo)]
+        seen = [one for one in own if attribute.visible_on(one.photo)]
         if seen:
-            text = script.plan.speech[member.owner].variant(attribute_question(attribute))
-            yield (
-                asked_of(text, called),
-                attribute.value,
-                attribute.accepted,
-                [one.line.at for one in seen],
-            )
+            text = question_about(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
+            yield text, attribute.value, attribute.accepted, [one.line.at for one in seen]
 
 
-def where(shown: Shown, which: str) -> str:
-    """A question for the setting of a photo. `which` tells the photo: "that Ann shared on 7 May 2023"."""
-    name = shown.member.name
-    return f"Where is {name} in the picture {which}?"
+def where(shown: ShownPhoto, which: str) -> str:
+    """A question for the setting of a photo. `which` identifies it: "that Ann shared on 7 May 2023"."""
+    return f"Where is {shown.member.name} in the picture {which}?"
 
 
-def _two_photos(script: Script) -> Iterator[Found]:
+def _two_photos(script: Script) -> Iterator[QuestionSketch]:
     speakers = script.plan.request.speakers
     for one, two in combinations(script.facts.shown, 2):
         owners = speakers[one.member.owner], speakers[two.member.owner]
@@ -94,7 +88,7 @@ def _two_photos(script: Script) -> Iterator[Found]:
                 yield "common place", one.member.name, text, common, evidence, (common.removeprefix("both are "),)
             if one.day == two.day:
                 for asked, given in ((one, two), (two, one)):
-                    if asked.place_asked and given.quotable:
+                    if asked.asks_for_place and given.quotable:
                         which = f"shared on the same day as the picture of {pictured(given.member.name, given.photo)}"
                         yield ("same day", asked.member.name, where(asked, which), asked.photo.setting, evidence,
                                short_places(asked.photo))  # fmt: skip
@@ -105,14 +99,14 @@ def _two_photos(script: Script) -> Iterator[Found]:
                     for other in script.facts.shown
                     if other.member is one.member and one.day < other.day < two.day
                 ]
-                if not between and asked.place_asked and given.quotable:
-                    which = f"that {owners[0]} shared just {order} the one {_setting_phrase(given)}"
+                if not between and asked.asks_for_place and given.quotable:
+                    which = f"that {owners[0]} shared just {order} the one {pictured('', given.photo).strip()}"
                     yield ("neighbour", asked.member.name, where(asked, which), asked.photo.setting, evidence,
                            short_places(asked.photo))  # fmt: skip
 
 
-def _shown_with(script: Script, drawn: random.Random) -> Iterator[Found]:
-    """What is seen of the one that somebody showed on the day on which something was first or last shown."""
+def _shown_with(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
+    """Questions about what somebody showed on the day on which something else was first or last shown."""
     speakers = script.plan.request.speakers
     for picture in pictures(script):
         given, owner = picture.shown, speakers[picture.shown.member.owner]
@@ -123,35 +117,28 @@ def _shown_with(script: Script, drawn: random.Random) -> Iterator[Found]:
             if [one.member for one in on_day] in ([], [given.member]) or len(on_day) != 1:
                 continue
             day = f"the day on which {owner} {picture.which}shared a picture of {picture.words}"
-            asked = attributes(script, on_day[0].member, drawn, "the one in it", [on_day[0]])
-            for text, answer, accepted, places in asked:
-                evidence = [*picture.places, *places]
-                yield (
-                    "look by a look",
-                    on_day[0].member.name,
-                    f"{friend} shared a picture on {day}. {text}",
-                    answer,
-                    evidence,
-                    accepted,
-                )
+            member = on_day[0].member
+            for text, answer, accepted, places in attributes(script, member, drawn, "the one in it", on_day):
+                text = f"{friend} shared a picture on {day}. {text}"
+                yield "look by a look", member.name, text, answer, [*picture.places, *places], accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A photo in words that fit it alone. `which` is "first " or "last " where it is told by that, `places` show it so."""
+    """A photo in words that fit no other. `which` is "first " or "last " if it is identified by its order, else ""."""
 
-    shown: Shown
+    shown: ShownPhoto
     words: str
     places: tuple[TurnPlace, ...]
     which: str = ""
 
     @property
     def phrase(self) -> str:
-        return f"{f'the {self.which}' if self.which else 'the '}picture of {self.words}"
+        return f"the {self.which}picture of {self.words}"
 
 
 def pictures(script: Script) -> Iterator[Picture]:
-    """By their settings, and by the looks of what they show, as the first or the last of it."""
+    """The photos identified by their settings, and by the look of what they show as the first or last one of it."""
     for shown in script.facts.shown:
         if shown.quotable:
             yield Picture(shown, pictured(shown.member.name, shown.photo), (shown.line.at,))
@@ -165,7 +152,7 @@ def pictures(script: Script) -> Iterator[Picture]:
 
 
 def by_looks(script: Script, member: Member) -> list[str]:
-    """What to call a concept by its looks: "the red-orange chow chow"."""
+    """Descriptions of a concept by its look: "the red-orange chow chow"."""
     shown = [one.photo for one in script.facts.shown if one.member is member]
     return [f"the {look}" for look in looks_of(member.concept, shown)]
 
@@ -175,52 +162,33 @@ def photo_places(script: Script, member: Member) -> list[TurnPlace]:
     return [one.line.at for one in script.facts.shown if one.member is member]
 
 
-def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[Found]:
+def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
     speakers = script.plan.request.speakers
-    for told in script.facts.told:
-        member, owner = told.member, speakers[told.member.owner]
-        evidence = [*photo_places(script, member), *(line.at for line in told.lines)]
+    for fact in script.facts.statements:
+        member, owner = fact.member, speakers[fact.member.owner]
+        saying = [line.at for line in fact.lines]
         for look in by_looks(script, member):
-            text = asked_of(told.ask, look).format(owner=owner)
-            yield f"told of a look {told.kind}", member.name, text, told.answer, evidence, told.accepted
-        if told.kind == "origin":
-            for asked, answer, accepted, places in attributes(script, told.member, drawn, _received(script, told)):
-                evidence = [*(line.at for line in told.lines), *places]
-                yield "look of what was given", told.member.name, asked, answer, evidence, accepted
-    for member in script.plan.members:
-        nickname = script.facts.nicknamed.get(member.name)
-        if nickname is None:
-            continue
-        named = [line.at for line in nickname]
-        for look in by_looks(script, member):
-            evidence = [*photo_places(script, member), *named]
-            yield (
-                "nickname of a look",
-                member.name,
-                f"By what other name is {look} known?",
-                member.nickname,
-                evidence,
-                (),
+            text, evidence = (
+                question_about(fact.ask, look).format(owner=owner),
+                [*photo_places(script, member), *saying],
             )
-        for asked, answer, accepted, places in attributes(script, member, drawn, _nicknamed(member)):
-            yield "look of a nickname", member.name, asked, answer, [*named, *places], accepted
+            yield f"told of a look {fact.kind}", member.name, text, fact.answer, evidence, fact.accepted
+        if fact.kind == "origin":
+            called = f"the one that came to {owner} through {fact.answer}"
+            for text, answer, accepted, places in attributes(script, member, drawn, called):
+                yield "look of what was given", member.name, text, answer, [*saying, *places], accepted
+    for member in script.plan.members:
+        lines = script.facts.nicknames.get(member.name)
+        if lines is None:
+            continue
+        naming, called = [line.at for line in lines], f"the one nicknamed '{member.nickname}'"
+        for look in by_looks(script, member):
+            text, evidence = f"By what other name is {look} known?", [*photo_places(script, member), *naming]
+            yield "nickname of a look", member.name, text, member.nickname, evidence, ()
+        for text, answer, accepted, places in attributes(script, member, drawn, called):
+            yield "look of a nickname", member.name, text, answer, [*naming, *places], accepted
         for shown in script.facts.shown:
-            if shown.member is member and shown.place_asked:
-                asked = where(shown, f"that was shared on {written(shown.day)}").replace(
-                    member.name, _nicknamed(member)
-                )
-                yield ("place of a nickname", member.name, asked, shown.photo.setting, [*named, shown.line.at],
+            if shown.member is member and shown.asks_for_place:
+                text = where(shown, f"that was shared on {written(shown.day)}").replace(member.name, called)
+                yield ("place of a nickname", member.name, text, shown.photo.setting, [*naming, shown.line.at],
                        short_places(shown.photo))  # fmt: skip
-
-
-def _received(script: Script, told: Told) -> str:
-    owner = script.plan.request.speakers[told.member.owner]
-    return f"the one that came to {owner} through {told.answer}"
-
-
-def _nicknamed(member: Member) -> str:
-    return f"the one nicknamed '{member.nickname}'"
-
-
-def _setting_phrase(shown: Shown) -> str:
-    return pictured("", shown.photo).strip()

@@ -1,8 +1,9 @@
-"""What the facts of a script tell of a concept, to be asked with a photo of it that nobody has shown."""
+"""The facts of a script that can be asked about with an unseen photo of a concept."""
 
 from collections.abc import Iterator
 
 from data_synthesis.grammar.script import Script
+from data_synthesis.grammar.visual_facts import photo_places
 from data_synthesis.group import PersonalConcept
 from data_synthesis.retrieval_questions import THE_ONE, Remembered
 
@@ -14,15 +15,15 @@ _ASKED = {
 }
 
 
-def told_of(script: Script, concept: PersonalConcept) -> Iterator[Remembered]:
-    """Asked so that the words fit every concept of the same owner: only the photo tells which one is meant."""
-    shown = [one.line.at for one in script.facts.shown if one.member.concept is concept]
-    for told in script.facts.told:
-        if told.member.concept is concept and told.kind in _ASKED:
-            text = _ASKED[told.kind].format(owner=script.plan.request.speakers[told.member.owner], one=THE_ONE)
-            places = (*shown, *(line.at for line in told.lines))
-            yield Remembered(told.kind, text, told.answer, places, told.accepted)
-    member = next(one for one in script.plan.members if one.concept is concept)
-    if lines := script.facts.nicknamed.get(member.name):
+def remembered_of(script: Script, concept: PersonalConcept) -> Iterator[Remembered]:
+    """The questions fit every concept of the same owner, so that only the photo tells which one is meant."""
+    member = next(member for member in script.plan.members if member.concept is concept)
+    shown = photo_places(script, member)
+    for fact in script.facts.statements:
+        if fact.member is member and fact.kind in _ASKED:
+            text = _ASKED[fact.kind].format(owner=script.plan.request.speakers[member.owner], one=THE_ONE)
+            places = (*shown, *(line.at for line in fact.lines))
+            yield Remembered(fact.kind, text, fact.answer, places, fact.accepted)
+    if lines := script.facts.nicknames.get(member.name):
         text = f"By what nickname is {THE_ONE} known?"
         yield Remembered("nickname", text, member.nickname, (*shown, *(line.at for line in lines)))

@@ -1,7 +1,7 @@
-"""From templates to words: slots, decks of templates, and sentences that no group says twice.
+"""Templates: filling their slots, drawing them from decks, and the sentences already used.
 
-A template has slots, `{town}`; `{Town}` is the same with a capital. Lists of templates are decks: the order of a deck is
-fixed, and each group begins at a place of its own, so that groups of one benchmark hardly ever draw the same template.
+A template has slots, `{town}`; `{Town}` is the same with a capital. A list of templates is a deck: its order is fixed, and
+each group begins at a different position, so that the groups of a benchmark rarely draw the same template.
 """
 
 import json
@@ -42,13 +42,13 @@ def fill(template: str, slots: Mapping[str, str]) -> str:
 
 
 def written_out(template: str, slots: Mapping[str, str]) -> str:
-    """The same with sentences that begin in capitals."""
+    """The filled template with a capital at the start of each sentence."""
     text = fill(template, slots)
     return _SENTENCE_START.sub(lambda match: match[1] + match[2] + match[3].upper(), text)
 
 
 class Decks:
-    """Draws from lists, each item once before any comes again."""
+    """Draws from lists, every item once before any is repeated."""
 
     def __init__(self, dialogue_id: str, number: int, drawn: random.Random):
         digits = "".join(re.findall(r"\d+", dialogue_id)) or str(sum(dialogue_id.encode()))
@@ -57,9 +57,9 @@ class Decks:
         self._left: dict[str, list[Any]] = {}
 
     def draw(self, name: str, items: Sequence[T], fits: Callable[[T], bool] = lambda item: True) -> T:
-        """The next that fits of a deck of templates. Groups that stand beside each other begin far from each other.
+        """The next item of a deck of templates that fits. Neighbouring groups begin at distant positions of the deck.
 
-        Where none that is left fits, the deck begins anew; where none fits at all, any is drawn.
+        If no remaining item fits, the deck starts again; if no item fits at all, any is drawn.
         """
         if not any(map(fits, self._left.get(name, []))):
             order = random.Random(name).sample(list(items), len(items))
@@ -67,26 +67,26 @@ class Decks:
             self._left[name] = order[start:] + order[:start]
         left = self._left[name]
         place = next((place for place, item in enumerate(left) if fits(item)), 0)
-        found: T = left.pop(place)
-        return found
+        drawn: T = left.pop(place)
+        return drawn
 
     def chance(self, name: str, items: Sequence[T]) -> T:
-        """The next of a deck that this group's seed has shuffled, for names and things."""
+        """The next item of a list of names or things, which this group's seed has shuffled."""
         if not self._left.get(name):
             self._left[name] = self._drawn.sample(list(items), len(items))
-        found: T = self._left[name].pop()
-        return found
+        drawn: T = self._left[name].pop()
+        return drawn
 
 
-class Said:
-    """The sentences of one group so far. `elsewhere` are the long ones of other groups, which are not said again."""
+class UsedSentences:
+    """The sentences of one group so far. `elsewhere` are long sentences of other groups, which are not to be repeated."""
 
     def __init__(self, elsewhere: Collection[str] = ()) -> None:
         self._sentences: set[str] = set()
         self._elsewhere = frozenset(elsewhere)
 
     def repeats(self, *texts: str) -> bool:
-        """Whether a sentence of some length was said before, or stands twice in these texts."""
+        """Whether the texts repeat a sentence of at least SHORT_SENTENCE words, or a long one from elsewhere."""
         new = [sentence for text in texts for sentence in sentences(text)]
         if len(set(new)) < len(new) or not self._sentences.isdisjoint(new):
             return True

@@ -109,22 +109,22 @@ def _compacted(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> dic
     if "anyOf" in schema:
         [some_type] = [option for option in schema["anyOf"] if option != {"type": "null"}]
         schema = {**schema, **some_type}
-    kept = {name: value for name, value in schema.items() if name not in ("title", "default", "anyOf", "$defs")}
-    if "properties" in kept:
-        fields = kept["properties"].items()
-        kept["properties"] = {name: _compacted(field, definitions) for name, field in fields}
-    if "prefixItems" in kept:  # pairs of one type
-        kept["items"] = kept.pop("prefixItems")[0]
-    if "items" in kept:
-        kept["items"] = _compacted(kept["items"], definitions)
-    return kept
+    remaining = {name: value for name, value in schema.items() if name not in ("title", "default", "anyOf", "$defs")}
+    if "properties" in remaining:
+        fields = remaining["properties"].items()
+        remaining["properties"] = {name: _compacted(field, definitions) for name, field in fields}
+    if "prefixItems" in remaining:  # pairs of one type
+        remaining["items"] = remaining.pop("prefixItems")[0]
+    if "items" in remaining:
+        remaining["items"] = _compacted(remaining["items"], definitions)
+    return remaining
 
 
 def _undescribed(field: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the field, and those inside it, without descriptions."""
-    kept = {name: value for name, value in field.items() if name != "description"}
-    if "items" in kept:
-        kept["items"] = _undescribed(kept["items"])
-    if "properties" in kept:
-        kept["properties"] = {name: _undescribed(inner) for name, inner in kept["properties"].items()}
-    return kept
+    remaining = {name: value for name, value in field.items() if name != "description"}
+    if "items" in remaining:
+        remaining["items"] = _undescribed(remaining["items"])
+    if "properties" in remaining:
+        remaining["properties"] = {name: _undescribed(inner) for name, inner in remaining["properties"].items()}
+    return remaining

@@ -122,19 +122,19 @@ class ChatAgent:
     async def _compose(self, message: Message, now: datetime, draft: ReplyDraft) -> None:
         state = await self._state(message, now)
         rounds = 0
-        known: Container[str] = ()
+        in_prompt: Container[str] = ()
         if self._policy.published_stages:
             await self._query(self._of_newest_turns(state), draft)
         else:
             rounds = self._max_queries
-            known = state.photo_numbers  # already in the prompt
+            in_prompt = state.photo_numbers
             if not only_thanks(message, state.recent):
                 draft.contexts.append(await self._manager.recall(state, draft.emit, nearest=NEAREST_HITS))
         state = replace(
             state,
             stage="generate",
             context=tuple(draft.contexts),
-            recalled=await in_thread(self._photos.recalled, _worth_seeing(draft.contexts), state, known),
+            recalled=await in_thread(self._photos.recalled, _worth_seeing(draft.contexts), state, in_prompt),
             rounds_left=rounds,
         )
         draft.photos = state.views
@@ -144,7 +144,7 @@ class ChatAgent:
                 step = await self._look(state, action, draft)
                 state = with_step(state, step)
             records = [record for step in state.steps for record in records_of(step.observation)]
-            # After those recalled before, so that every photo keeps its number.
+            # They follow those recalled before, so that every photo keeps its number.
             new = await in_thread(self._photos.recalled, records, state, state.photo_numbers)
             state = replace(state, recalled=(*state.recalled, *new))
             draft.photos = state.views
@@ -236,14 +236,14 @@ class ChatAgent:
 
     def _fitting(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Returns the newest messages that fit into `history_tokens`."""
-        kept: list[Message] = []
+        fitting: list[Message] = []
         characters = self._history_tokens * CHARACTERS_PER_TOKEN
         for earlier in reversed(messages):
             characters -= len(earlier.text)
             if characters < 0:
                 break
-            kept.insert(0, earlier)
-        return tuple(kept)
+            fitting.insert(0, earlier)
+        return tuple(fitting)
 
 
 async def decide_update(
@@ -254,20 +254,20 @@ async def decide_update(
     *,
     context: Sequence[Message] | None = None,
 ) -> Update:
-    """Decides what of an exchange to remember, correct or forget. Raises like `ChatAgent.update`.
+    """Decides what to remember, correct or forget after an exchange. Raises like `ChatAgent.update`.
 
-    Nothing is decided, and no model called, for a message that only says thanks, unless the policy has the published stages.
-    `context` are the earlier messages for the manager, by default those of the state. Besides what the message finds, the manager
-    gets what the state's own context holds, such as what the searches of the reply found.
+    For a message that only says thanks, nothing is decided and no model is called, unless the policy has the published stages.
+    `context` are the earlier messages for the manager, by default those of the state. Besides the hits for the message, the
+    manager gets the contexts of the state, such as the hits of the reply's searches.
     """
     recent = state.recent if context is None else tuple(context)
     if not policy.published_stages:
         if only_thanks(state.message, recent):
             return Update()
         state = replace(state, recent=recent)
-        known = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
-        further = (beside(found, *_records_in(known)) for found in state.context)
-        contexts = (known, *(found for found in further if found.hits))
+        recalled = await manager.recall(state, _ignore, nearest=SEARCH_HITS)
+        further = (beside(context, *_records_in(recalled)) for context in state.context)
+        contexts = (recalled, *(context for context in further if context.hits))
         return await manager.update(replace(state, context=contexts), UNASKED_REQUEST, meter)
     action, state = await next_action(policy, state, meter)
     if not isinstance(action, UpdateMemory):
@@ -302,7 +302,7 @@ def _current(messages: Sequence[Message], message: Message) -> tuple[Message, ..
     current: list[Message] = []
     for earlier in messages:
         if earlier.replaces is not None:
-            current = [kept for kept in current if kept.message_id < earlier.replaces]
+            current = [message for message in current if message.message_id < earlier.replaces]
         if earlier.message_id < message.message_id and (
             message.replaces is None or earlier.message_id < message.replaces
         ):

@@ -205,11 +205,11 @@ class _Material:
         photos that show it."""
         lines = []
         for concept, name in _names_used(concepts, proposals):
-            said = self.introductions.get(concept.concept_id)
+            introduction = self.introductions.get(concept.concept_id)
             shown = [str(numbers[photo_id]) for photo_id in concept.photo_ids if numbers and photo_id in numbers]
             lines.append(
                 f"{name} ({concept.kind})"
-                + (f", in the user's words: “{said}”" if said else "")
+                + (f", in the user's words: “{introduction}”" if introduction else "")
                 + (f", shown in photo {', '.join(shown)}" if shown else "")
             )
         return tuple(lines)

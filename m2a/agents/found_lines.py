@@ -65,15 +65,17 @@ def beside(
     context: MemoryContext, conversation: Sequence[Message], entries: Sequence[MemoryEntry] = ()
 ) -> MemoryContext:
     """Returns the context without messages and entries that the prompt contains elsewhere, and without repeated messages."""
-    held = {message.message_id for message in conversation}
-    known = {entry.memory_id for entry in entries}
+    message_ids = {message.message_id for message in conversation}
+    memory_ids = {entry.memory_id for entry in entries}
 
     def remaining(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        return tuple(hit for hit in hits if hit.key.record_id not in (known if hit.key.kind == "entry" else held))
+        return tuple(
+            hit for hit in hits if hit.key.record_id not in (memory_ids if hit.key.kind == "entry" else message_ids)
+        )
 
     hits, nearest = remaining(context.hits), remaining(context.nearest)
-    held |= {hit.record.message_id for hit in (*hits, *nearest) if isinstance(hit.record, Message)}
-    messages = tuple(message for message in context.messages if message.message_id not in held)
+    message_ids |= {hit.record.message_id for hit in (*hits, *nearest) if isinstance(hit.record, Message)}
+    messages = tuple(message for message in context.messages if message.message_id not in message_ids)
     had_any = bool(context.hits or context.nearest or context.messages)
     text = context.text or (NOTHING_ELSE if had_any and not (hits or nearest or messages) else "")
     return replace(context, text=text, hits=hits, nearest=nearest, messages=messages)
@@ -140,8 +142,8 @@ class _Lines:
         shown = [photo_id for photo_id in message.photos if captions.get(photo_id)]
         for photo_id in shown:
             self._captioned.setdefault(photo_id, f"message {message.message_id}")
-        known = [f"“{one_line(captions[photo_id])}”" for photo_id in shown]
-        return f"{photos} ({', '.join(known)})" if known else photos
+        quoted = [f"“{one_line(captions[photo_id])}”" for photo_id in shown]
+        return f"{photos} ({', '.join(quoted)})" if quoted else photos
 
 
 def _corrections_in(source: Searched | Opened | MemoryContext) -> Mapping[int, Sequence[MemoryEntry]]:
@@ -157,5 +159,5 @@ def _sentences_saying(entries: Sequence[MemoryEntry], text: str) -> str:
     if len(text) <= EVIDENCE_CHARACTERS:
         return text
     spans = sorted({span for entry in entries for span in spans_saying(entry.text, text)})
-    said = " … ".join(text[first:last] for first, last in spans)
-    return f"{said} … (shortened)" if 0 < len(said) < len(text) else shorten(text, EVIDENCE_CHARACTERS)
+    saying = " … ".join(text[first:last] for first, last in spans)
+    return f"{saying} … (shortened)" if 0 < len(saying) < len(text) else shorten(text, EVIDENCE_CHARACTERS)

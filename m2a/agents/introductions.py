@@ -24,7 +24,7 @@ def introduction(name: str, messages: Iterable[Message]) -> str:
     for message in messages:
         text = own_words(message.text).text
         for first, last in sentence_spans(text):
-            found = named.search(text[first:last])
-            if found and len(words := " ".join(found[0].split())) <= LONGEST:
+            match = named.search(text[first:last])
+            if match and len(words := " ".join(match[0].split())) <= LONGEST:
                 return words
     return ""

@@ -54,9 +54,9 @@ class LanguagePolicy:
         return Decision(read_action(state.stage, self._scope, call), call.usage, tuple(self._further(state, call)))
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
-        system, *rest = reply_messages(state, await self._abilities(state), self._scope)
+        system, *turns = reply_messages(state, await self._abilities(state), self._scope)
         style = (f"\n\n{self._style}",) if self._style else ()
-        messages = [ChatMessage("system", (*system.parts, *style)), *rest]
+        messages = [ChatMessage("system", (*system.parts, *style)), *turns]
         tools = stage_tools("generate", self._scope) if state.may_search else ()
         async with aclosing(self.chat_model.stream(messages, tools)) as pieces:
             async for piece in pieces:
@@ -70,10 +70,10 @@ class LanguagePolicy:
         return await self.chat_model.abilities(("photos",) if state.photos or state.earlier or state.recalled else ())
 
     def _further(self, state: TurnState, call: ToolCall) -> Iterator[Action | Rejected]:
-        for other in call.further:
+        for further in call.further:
             try:
-                if isinstance(other, MalformedReplyError):
-                    raise other
-                yield read_action(state.stage, self._scope, other)
+                if isinstance(further, MalformedReplyError):
+                    raise further
+                yield read_action(state.stage, self._scope, further)
             except MalformedReplyError as error:
                 yield Rejected(str(error))

@@ -71,11 +71,11 @@ def history_of(entry: MemoryEntry) -> str:
 
 
 def photos_text(photo_ids: Sequence[str], numbers: PhotoNumbers) -> str:
-    """Returns "photos 2, 3 and 1 photo": the photos with a number by it, and how many have none; "" without any photos."""
-    known = [str(numbers[photo_id]) for photo_id in photo_ids if photo_id in numbers]
-    unknown = len(photo_ids) - len(known)
-    by_number = f"photo{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else ""
-    return " and ".join(filter(None, (by_number, plural(unknown, "photo") if unknown else "")))
+    """Returns "photos 2, 3 and 1 photo": the numbered photos, and the count of those without a number; "" without photos."""
+    numbered = [str(numbers[photo_id]) for photo_id in photo_ids if photo_id in numbers]
+    others = len(photo_ids) - len(numbered)
+    by_number = f"photo{'s' if len(numbered) > 1 else ''} {', '.join(numbered)}" if numbered else ""
+    return " and ".join(filter(None, (by_number, plural(others, "photo") if others else "")))
 
 
 def one_line(text: str) -> str:

@@ -107,11 +107,11 @@ class MemoryManager:
         consent = await self._consented(check, state, proposed.proposals, meter)
         changes, refusals, unasked = consent.changes, consent.refusals, consent.unasked
         if consent.refused:
-            again, state = await self._proposer.propose(with_reasons(state, consent.refused), meter)
-            if again.proposals:
-                consent = await self._consented(check, state, again.proposals, meter)
+            second, state = await self._proposer.propose(with_reasons(state, consent.refused), meter)
+            if second.proposals:
+                consent = await self._consented(check, state, second.proposals, meter)
                 changes, unasked = (*changes, *consent.changes), unasked + consent.unasked
-                refusals = (*without_repeated(refusals, again.proposals), *consent.refusals)
+                refusals = (*without_repeated(refusals, second.proposals), *consent.refusals)
         update = await in_thread(self._proposer.writable, Update(changes, refusals, unasked))
         return replace(update, refusals=(*update.refusals, *proposed.refusals))
 

@@ -67,7 +67,7 @@ class MemorySearch:
 
     def recall(self, state: TurnState, *, nearest: int) -> tuple[list[MemorySearched], MemoryContext]:
         """Returns the hits for the new message, with the searches that found them; see `MemoryManager.recall`."""
-        before = _told_before(state.recent)
+        before = _statement_before(state.recent)
         photo_ids = tuple(photo.photo_id for photo in state.photos)
         text = state.message.text.strip()[:RECALL_CHARACTERS]
         queries = [Query(text, photo_ids)] if text or photo_ids else []
@@ -135,9 +135,9 @@ class MemorySearch:
         introductions = {}
         for concept in concepts:
             messages = self._bank.find_messages(concept.name, MESSAGES_FOLLOWED)
-            own = [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
-            own.sort(key=lambda message: message.message_id)
-            introductions[concept.concept_id] = introduction(concept.name, own)
+            earlier = [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
+            earlier.sort(key=lambda message: message.message_id)
+            introductions[concept.concept_id] = introduction(concept.name, earlier)
         return introductions
 
     def context(
@@ -207,11 +207,11 @@ class MemorySearch:
         """
         floor = self._policy.relevance_floor if relevance_floor is None else relevance_floor
         if state.stage in self._policy.searches_messages_in:
-            before, own = state.message.message_id, self._policy.quotes_user_alone
-            found = self._bank.search_all(
-                queries, BOTH_LAYERS, k=2 * k if own else k, relevance_floor=floor, before=before
+            before, user_alone = state.message.message_id, self._policy.quotes_user_alone
+            results = self._bank.search_all(
+                queries, BOTH_LAYERS, k=2 * k if user_alone else k, relevance_floor=floor, before=before
             )
-            return [[hit for hit in hits if not (own and _is_the_assistants(hit))][:k] for hits in found]
+            return [[hit for hit in hits if not (user_alone and _is_the_assistants(hit))][:k] for hits in results]
         return self._bank.search_all(queries, k=k, relevance_floor=floor)
 
     def _captions(self, messages: Sequence[Message]) -> dict[str, str]:
@@ -233,7 +233,7 @@ class MemorySearch:
         return tuple(self._bank.messages_in_ranges(ranges)[:MESSAGES_OPENED])
 
 
-def _told_before(recent: Sequence[Message]) -> str:
+def _statement_before(recent: Sequence[Message]) -> str:
     """Returns the text of the user's latest message before the new one, without those that only say thanks."""
     for at in reversed(range(len(recent))):
         if recent[at].role == "user" and not only_thanks(recent[at], recent[:at]):
@@ -275,9 +275,9 @@ def _worth_recalling(hits: Sequence[Hit]) -> list[Hit]:
 
     If all near hits are the assistant's, as in a search for "thanks!", returns only these.
     """
-    kept = [hit for hit in hits if hit.is_near or not _is_the_assistants(hit)]
-    near = [hit for hit in kept if hit.is_near]
-    return near if near and all(map(_is_the_assistants, near)) else kept
+    recalled = [hit for hit in hits if hit.is_near or not _is_the_assistants(hit)]
+    near = [hit for hit in recalled if hit.is_near]
+    return near if near and all(map(_is_the_assistants, near)) else recalled
 
 
 def _is_the_assistants(hit: Hit) -> bool:
@@ -286,7 +286,7 @@ def _is_the_assistants(hit: Hit) -> bool:
 
 def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:
     """Returns the hits, each entry followed by those of its evidence messages that match better than its own words."""
-    return tuple(each for hit in hits for each in (hit, *(Hit(message, hit.score, {}) for message in hit.evidence)))
+    return tuple(one for hit in hits for one in (hit, *(Hit(message, hit.score, {}) for message in hit.evidence)))
 
 
 def _ranges(messages: Sequence[Message]) -> tuple[EvidenceRange, ...]:

@@ -69,13 +69,13 @@ class PhotoViews:
         return tuple(view for view in views if view is not None)
 
     def recalled(
-        self, records: Sequence[MemoryEntry | Message], state: TurnState, known: Container[str] = ()
+        self, records: Sequence[MemoryEntry | Message], state: TurnState, in_prompt: Container[str] = ()
     ) -> tuple[PhotoView, ...]:
-        """Returns up to RECALLED_PHOTOS photos of the records, without the `known` ones, as pictures.
+        """Returns up to RECALLED_PHOTOS photos of the records as pictures, without those already `in_prompt`.
 
         They are numbered after those of the state.
         """
-        return self._recalled(records, state, known, RECALLED_PHOTOS, is_picture=True)
+        return self._recalled(records, state, in_prompt, RECALLED_PHOTOS, is_picture=True)
 
     def named(self, records: Sequence[MemoryEntry | Message], state: TurnState) -> tuple[PhotoView, ...]:
         """Returns up to NAMED_PHOTOS photos of the records that have no number yet, so that actions can refer to them.
@@ -88,12 +88,12 @@ class PhotoViews:
         self,
         records: Sequence[MemoryEntry | Message],
         state: TurnState,
-        known: Container[str],
+        left_out: Container[str],
         at_most: int,
         *,
         is_picture: bool,
     ) -> tuple[PhotoView, ...]:
-        """The best record's photos come first, and each record's first photo before any record's second."""
+        """Returns the photos in turn: first those of each record's first place, best record first, then the second places."""
         chosen: dict[str, MemoryEntry | Message] = {}
         for position in range(at_most):
             for record in records:
@@ -101,7 +101,7 @@ class PhotoViews:
                 if position < len(photo_ids):
                     chosen.setdefault(photo_ids[position], record)
         numbers = itertools.count(max((view.number for view in state.views), default=0) + 1)
-        new = ((photo_id, record) for photo_id, record in chosen.items() if photo_id not in known)
+        new = ((photo_id, record) for photo_id, record in chosen.items() if photo_id not in left_out)
         views = (self._view(next(numbers), photo_id, record, is_picture=is_picture) for photo_id, record in new)
         return tuple(itertools.islice((view for view in views if view is not None), at_most))
 

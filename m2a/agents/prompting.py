@@ -68,10 +68,9 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     ]
     needs = step_needs(state.steps, numbers)
     contexts = [beside(context, state.recent) for context in state.context]
-    found = sum(context_tokens(context, numbers)[0] for context in contexts)
     needs = replace(
         needs,
-        memories=needs.memories + found,
+        memories=needs.memories + sum(context_tokens(context, numbers)[0] for context in contexts),
         history=sum(map(tokens_of, recent)),
         photos=photos_to_see(state, abilities),
     )
@@ -124,11 +123,11 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     contexts = [beside(context, state.recent, entries) for context in state.context]
     numbers = state.photo_numbers
     step_budget = step_needs(state.steps, numbers)
-    found = [context_tokens(context, numbers) for context in contexts]
+    tokens = [context_tokens(context, numbers) for context in contexts]
     needs = Budget(
         history=sum(map(tokens_of, turns)),
-        memories=sum(memories for memories, _originals in found) + step_budget.memories,
-        fetched=sum(originals for _memories, originals in found) + step_budget.fetched,
+        memories=sum(memories for memories, _originals in tokens) + step_budget.memories,
+        fetched=sum(originals for _memories, originals in tokens) + step_budget.fetched,
         photos=photos_to_see(state, abilities),
     )
     fixed = [
@@ -151,9 +150,9 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     if preferences:
         parts.append(boundary.enclose("Standing preferences of the user", preferences))
     contexts = [beside(context, state.recent[left_out:], entries) for context in state.context]
-    found = [context_tokens(context, numbers) for context in contexts]
-    memory_rooms = spread(budget.memories, [memories for memories, _originals in found])
-    fetched_rooms = spread(budget.fetched, [originals for _memories, originals in found])
+    tokens = [context_tokens(context, numbers) for context in contexts]
+    memory_rooms = spread(budget.memories, [memories for memories, _originals in tokens])
+    fetched_rooms = spread(budget.fetched, [originals for _memories, originals in tokens])
     for context, memories, fetched in zip(contexts, memory_rooms, fetched_rooms, strict=True):
         parts.append(boundary.enclose("Found in memory", context_lines(context, memories, fetched, numbers)))
     parts += photo_parts(state, budget.photos, abilities, boundary)

@@ -143,22 +143,20 @@ class Proposer:
         if entry is None or self._policy.consent is None:
             return ()
         observations = (*state.context, *(step.observation for step in state.steps))
-        seen = {
-            record.memory_id for one in observations for record in records_of(one) if isinstance(record, MemoryEntry)
-        }
+        records = (record for observation in observations for record in records_of(observation))
+        seen = {entry.memory_id, *(record.memory_id for record in records if isinstance(record, MemoryEntry))}
         seen |= {step.action.memory_id for step in state.steps if isinstance(step.action, DeleteMemory)}
         messages = self._bank.messages_in_ranges(entry.evidence_ids)
-        resting = (one for message in messages for one in self._bank.resting_on(message.message_id))
-        found = {one.memory_id: one for one in resting if one.memory_id not in seen | {entry.memory_id}}
-        return tuple(found.values())
+        resting = (memory for message in messages for memory in self._bank.resting_on(message.message_id))
+        return tuple({memory.memory_id: memory for memory in resting if memory.memory_id not in seen}.values())
 
     def _proposal(self, action: Write, change: Change) -> Proposal:
         """Returns the change with what the consent check sees of it."""
         memory_id = action.corrects if type(action) is AddMemory else getattr(action, "memory_id", None)
         memory = None
         if memory_id is not None:
-            known = (self._bank.entry(memory_id), self._bank.asked().get(memory_id))
-            memory = next(filter(None, known), None) or self._bank.replaced_entries([memory_id])[memory_id]
+            memory = self._bank.entry(memory_id) or self._bank.asked().get(memory_id)
+            memory = memory or self._bank.replaced_entries([memory_id])[memory_id]
         words = getattr(action, "words", "")
         sentences: tuple[str, ...] = ()
         if isinstance(action, DeleteMemory) and not words and memory is not None and self._policy.consent is not None:
@@ -183,16 +181,15 @@ def _untouched(state: TurnState, proposals: Sequence[Proposal]) -> tuple[str, ..
     writes = [step.action for step in state.steps if isinstance(step.action, Write)]
     written = [getattr(write, name, "") for write in writes for name in _WORDED]
     written += [proposal.memory.text for proposal in proposals if proposal.memory is not None]
-    words = {word for each in written for word in finished_words(each)}
-    own = "\n".join(own_words(part).text for part in state.parts or (state.message.text,))
-    sentences = [own[first:last].strip() for first, last in sentence_spans(own)]
-    telling = {one: set(finished_words(one)) for one in sentences if not one.endswith(_ASKS_OR_ANNOUNCES)}
-    if all(map(words.isdisjoint, telling.values())):
+    words = {word for text in written for word in finished_words(text)}
+    text = "\n".join(own_words(part).text for part in state.parts or (state.message.text,))
+    sentences = [text[first:last].strip() for first, last in sentence_spans(text)]
+    asserting = (sentence for sentence in sentences if not sentence.endswith(_ASKS_OR_ANNOUNCES))
+    statements = {sentence: set(finished_words(sentence)) for sentence in asserting}
+    if all(map(words.isdisjoint, statements.values())):
         return ()
     return tuple(
-        sentence
-        for sentence, of_sentence in telling.items()
-        if len(of_sentence) >= _TELLING_WORDS and words.isdisjoint(of_sentence)
+        sentence for sentence, own in statements.items() if len(own) >= _TELLING_WORDS and words.isdisjoint(own)
     )
 
 
@@ -214,14 +211,14 @@ def _feedback(proposal: Proposal, reason: str) -> str:
     """Returns why a proposal was refused and what the writer may propose instead."""
     if not isinstance(proposal.change, Forgetting) or proposal.memory is None:
         return f"{reason} {PUT_IT_DIFFERENTLY}"
-    said = "".join(f" The user said: “{one_line(sentence)}”." for sentence in proposal.sentences)
-    return f"{reason}{said} {FORGET_A_PART}"
+    quoted = "".join(f" The user said: “{one_line(sentence)}”." for sentence in proposal.sentences)
+    return f"{reason}{quoted} {FORGET_A_PART}"
 
 
-def without_repeated(refusals: Sequence[Refusal], again: Sequence[Proposal]) -> list[Refusal]:
-    """Returns the refusals without those proposed again: for each of `again`, the one that shares most words with it."""
+def without_repeated(refusals: Sequence[Refusal], repeated: Sequence[Proposal]) -> list[Refusal]:
+    """Returns the refusals without those proposed again: for each of `repeated`, the one that shares most words with it."""
     remaining = list(refusals)
-    for proposal in again:
+    for proposal in repeated:
         words = set(refusal_of(proposal, "").text.casefold().split())
         if remaining:
             remaining.remove(max(remaining, key=lambda refusal: len(words & set(refusal.text.casefold().split()))))

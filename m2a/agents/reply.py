@@ -89,8 +89,8 @@ def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[S
             for hit in hits:
                 sources.setdefault(hit.key, Source(hit, _words_of(hit.record, context)))
     keys = [RecordKey("entry", memory_id) for memory_id in cited]
-    known = {**nearest, **found}
-    return tuple([known[key] for key in keys if key in known] or found.values())
+    citable = {**nearest, **found}
+    return tuple([citable[key] for key in keys if key in citable] or found.values())
 
 
 def _words_of(record: MemoryEntry | Message, context: MemoryContext) -> tuple[Message, ...]:

@@ -198,7 +198,7 @@ class TurnState:
     - `request` is the ChatAgent's request to the MemoryManager, and `context` the results of queries.
     - `steps` are those of the current stage, and `planned` actions count only in their own stage.
     - `changes` are, in the update stages, those that the previous turn made to the memory.
-    - `asked` are the memories of which the user has yet to say whether to forget them; no prompt may hold them.
+    - `asked` are the memories that the user may have asked to forget and has yet to decide on; no prompt may contain them.
     - `untouched` are sentences of `message` that an update asks of once more, since what it would write says nothing of them.
     - `people` are the names of several speakers who all count as the user, and `parts` their texts in `message`.
     - `is_temporary` is whether the turn belongs to a temporary chat, of which nothing is kept.
@@ -231,12 +231,12 @@ class TurnState:
 
     @property
     def views(self) -> tuple[PhotoView, ...]:
-        """All photos with a number."""
+        """All numbered photos."""
         return (*self.photos, *self.earlier, *self.recalled)
 
     @property
     def photo_numbers(self) -> dict[str, int]:
-        """By photo id, the numbers of all photos that have one; of a recalled photo of the conversation, its number there."""
+        """The numbers of all numbered photos, by photo id. A recalled photo of the conversation keeps its number there."""
         return {view.photo_id: view.number for view in reversed(self.views)}
 
     @property

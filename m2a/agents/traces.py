@@ -115,7 +115,7 @@ class _Records:
         self._live = bank.entries_by_id(memory_ids)
         self._entries = bank.replaced_entries(memory_ids) | self._live
         if to_owner and memory_ids:
-            self._entries |= {number: kept.entry for number, kept in bank.kept_back_by_id(memory_ids).items()}
+            self._entries |= {number: held.entry for number, held in bank.kept_back_by_id(memory_ids).items()}
 
     def hit(self, stored: Mapping[str, Any]) -> Hit | None:
         record: Message | MemoryEntry | None = (

@@ -82,9 +82,9 @@ def words_going(bank: MemoryBank, action: DeleteMemory) -> list[str]:
     for message in bank.messages_in_ranges(entry.evidence_ids):
         if message.role == "user":
             beside = [other.text for other in others if other.rests_on_message(message.message_id)]
-            own = own_words(message.text).text
-            spans = spans_of_statement(entry.text, own, [*beside, *([action.rest] if action.rest else [])])
-            words += [own[first:last] for first, last in spans]
+            text = own_words(message.text).text
+            spans = spans_of_statement(entry.text, text, [*beside, *([action.rest] if action.rest else [])])
+            words += [text[first:last] for first, last in spans]
     return words
 
 
@@ -181,16 +181,17 @@ def _draft(
 ) -> EntryDraft:
     of_concepts = (number for concept in action.concepts for number in concept.photos or ())
     photo_ids = _photo_ids(state, tuple(dict.fromkeys((*action.photos, *of_concepts))))
-    known = _mentions(bank, previous) if previous is not None and not photo_ids else ()
+    earlier_mentions: tuple[ConceptMention, ...] = ()
     if previous is not None and not photo_ids:
-        photo_ids = previous.photo_ids
+        earlier_mentions, photo_ids = _mentions(bank, previous), previous.photo_ids
     return EntryDraft(
         text=action.text,
         evidence_ids=evidence,
         kind=action.kind,
         caption=together(bank.photos.caption(photo_id) for photo_id in photo_ids),
         photo_ids=photo_ids,
-        concepts=tuple(_mention(state, named, known, action.concepts) for named in action.concepts) or known,
+        concepts=tuple(_mention(state, named, earlier_mentions, action.concepts) for named in action.concepts)
+        or earlier_mentions,
         happened=_happened(action),
         rests_on=action.rests_on,
         corrects=action.corrects,
@@ -208,19 +209,19 @@ def _photo_ids(state: TurnState, numbers: Sequence[int]) -> tuple[str, ...]:
 
 
 def _mention(
-    state: TurnState, named: NamedConcept, known: Sequence[ConceptMention], others: Sequence[NamedConcept]
+    state: TurnState, named: NamedConcept, earlier: Sequence[ConceptMention], concepts: Sequence[NamedConcept]
 ) -> ConceptMention:
     """Returns the mention of a concept, with its photos.
 
-    `known` are the mentions in a replaced memory whose photos are kept, and `others` all concepts that the new memory names. If
-    one known name is missing and this one is new, it is taken as the new name of the same concept.
+    `earlier` are the mentions in a replaced memory whose photos are kept, and `concepts` all that the new memory names. If one
+    earlier name is missing and this one is new, it is taken as the new name of the same concept.
     """
     photo_ids = None if named.photos is None else _photo_ids(state, named.photos)
-    if photo_ids is None and known:
-        shown = {mention.name: mention.photo_ids for mention in known if not mention.denied}
-        gone = [name for name in shown if name not in {other.name for other in others}]
-        before = named.name if named.name in shown or len(gone) != 1 else gone[0]
-        photo_ids = shown.get(before, ())
+    if photo_ids is None and earlier:
+        shown = {mention.name: mention.photo_ids for mention in earlier if not mention.denied}
+        missing = [name for name in shown if name not in {concept.name for concept in concepts}]
+        earlier_name = named.name if named.name in shown or len(missing) != 1 else missing[0]
+        photo_ids = shown.get(earlier_name, ())
     return ConceptMention(named.name, named.kind, named.aliases, named.denied, photo_ids)
 
 

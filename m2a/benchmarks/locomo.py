@@ -112,6 +112,12 @@ def session_numbers(conversation: Mapping[str, Any]) -> list[int]:
     return sorted(int(match[1]) for match in matches if match and conversation[match[0]])
 
 
+def turns_of(conversation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields all turns, in the order of the sessions."""
+    for number in session_numbers(conversation):
+        yield from conversation[f"session_{number}"]
+
+
 def evidence_references(evidence: Sequence[str], known: Mapping[str, object] | set[str]) -> tuple[list[str], list[str]]:
     """Returns the known turns that the evidence strings name, each once, and everything in them that names no known turn.
 

@@ -17,22 +17,22 @@ _NAMES: dict[Category, str] = {
 def admitted(update: Update, rule: MemoryRule, known: Container[str] = ()) -> Update:
     """Returns the update with the changes that the owner's rule holds back as refusals.
 
-    Only new memories are held back; forgetting and restoring happen at once, and so does adding a text that is `known`, which
-    only notes that it was told again.
+    Only new memories are held back; forgetting and restoring happen at once, and so does adding one of the `known` texts, which
+    only renews a memory.
     """
     changes: list[Change] = []
-    held: list[Refusal] = []
+    refusals: list[Refusal] = []
     for change in update.changes:
         is_known = isinstance(change, Addition) and change.draft.text in known
-        refusal = None if is_known else _held(change, rule)
+        refusal = None if is_known else _refused(change, rule)
         if refusal is None:
             changes.append(change)
         else:
-            held.append(refusal)
-    return replace(update, changes=tuple(changes), refusals=(*held, *update.refusals))
+            refusals.append(refusal)
+    return replace(update, changes=tuple(changes), refusals=(*refusals, *update.refusals))
 
 
-def _held(change: Change, rule: MemoryRule) -> Refusal | None:
+def _refused(change: Change, rule: MemoryRule) -> Refusal | None:
     if not isinstance(change, Addition | Replacement):
         return None
     if category := category_of(_words_of(change.draft), rule.never):

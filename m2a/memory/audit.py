@@ -61,30 +61,30 @@ def repair(stores: Stores) -> list[str]:
     """
     if any(_database_faults(stores.database)):
         return []
-    done = []
+    repairs = []
     if not owners_of_strays(stores) - set(all_owners(stores.database)) and (
         removed := stores.photos.remove_unreferenced()
     ):
-        done.append(f"Removed {plural(removed, 'photo file')} that no message shows.")
+        repairs.append(f"Removed {plural(removed, 'photo file')} that no message shows.")
     if thumbnails := stores.photos.remove_damaged_thumbnails():
-        done.append(f"Removed {plural(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
+        repairs.append(f"Removed {plural(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
     for owner in all_owners(stores.database):
-        done += restore_wrongly_replaced(stores.database, owner, datetime.now(UTC))
+        repairs += restore_wrongly_replaced(stores.database, owner, datetime.now(UTC))
         with stores.database.write(owner) as unit:
             retried = updates.retry(unit)
         if retried:
-            done.append(f"{plural(retried, 'failed update')} will be tried again at the next turn.")
+            repairs.append(f"{plural(retried, 'failed update')} will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
         indexer.mend()
-        done.append("The index was broken, so it is rebuilt from the database.")
+        repairs.append("The index was broken, so it is rebuilt from the database.")
     for owner in all_owners(stores.database):
         wrong = indexer.differences(owner)  # before the drain, which refills a lost collection by itself
         indexer.drain(owner)
         indexer.repair(indexer.differences(owner))
         if mended := len(wrong) - len(indexer.differences(owner)):
-            done.append(f"Corrected {plural(mended, 'record')} in the index.")
-    return done
+            repairs.append(f"Corrected {plural(mended, 'record')} in the index.")
+    return repairs
 
 
 def owners_of_strays(stores: Stores) -> set[str]:
@@ -105,9 +105,9 @@ def _database_faults(database: Database) -> Iterator[str]:
 
 def _photo_faults(stores: Stores) -> Iterator[str]:
     audit = stores.photos.orphans()
-    known = set(all_owners(stores.database))
+    owners = set(all_owners(stores.database))
     for path in audit.files_without_row:
-        if path.parent.name in known:
+        if path.parent.name in owners:
             yield f"No message shows the photo file {path.name}."
         else:
             yield f"The photo file {path} belongs to an owner unknown to this database; check that it is the right database."
@@ -161,7 +161,7 @@ def _entry_faults(unit: UnitOfWork, known_messages: set[int], known_photos: set[
         for memory_id in unit.scalars(select(table.c.memory_id).where(unit.owns(table))):
             if memory_id not in entries:
                 yield f"{table.name} names memory {memory_id}, which does not exist."
-    held = select(entry_photo.c.memory_id, entry_photo.c.photo_id).where(unit.owns(entry_photo))
-    for memory_id, photo_id in unit.execute(held):
+    photos = select(entry_photo.c.memory_id, entry_photo.c.photo_id).where(unit.owns(entry_photo))
+    for memory_id, photo_id in unit.execute(photos):
         if photo_id not in known_photos:
             yield f"Memory {memory_id} holds photo {photo_id}, which is not stored."

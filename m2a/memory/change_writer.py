@@ -67,7 +67,7 @@ class ChangeWriter:
         """Like `apply`, for changes whose spans refer to messages as logged."""
         by = Attribution(who, "", now)
         written: list[WrittenChange] = []
-        asked = [change.memory_id for change in changes if isinstance(change, KeepingBack) and change.asks]
+        asked_about = [change.memory_id for change in changes if isinstance(change, KeepingBack) and change.asks]
         for change in changes:
             match change:
                 case Addition():
@@ -81,9 +81,10 @@ class ChangeWriter:
                 case Restoration():
                     written += self._restore(unit, change, by)
                 case KeepingBack(asks=True) if change.memory_id in kept_back.asked_with(unit, [change.memory_id]):
-                    pass  # it corrects another that is asked about, and went with it
+                    pass  # already kept back, together with another memory that it corrects
                 case _:
-                    written.append(_written(*self.keeper.apply(unit, change, who=who, now=now, leaving=asked)))
+                    changed = self.keeper.apply(unit, change, who=who, now=now, leaving=asked_about)
+                    written.append(_written(*changed))
         return written
 
     def undo(self, unit: UnitOfWork, stored: Mapping[str, Any], *, who: str, now: datetime) -> None:
@@ -163,15 +164,15 @@ class ChangeWriter:
         """Forgets each named entry as a change of its own, which can be undone by itself; all of them withhold the spans.
 
         The rest that stays is added first, because words and photos that a live entry rests on are not withheld. If the user
-        was asked about an entry, this is the answer: what was asked about with it is used again.
+        was asked about an entry, this is the answer: the other entries of that question are used again.
         """
         spans = set(change.spans)
-        asked = kept_back.asked_with(unit, change.memory_ids)
-        for asked_id in asked.keys() & set(change.memory_ids):
-            spans |= self._forgetter.request_of(unit, asked[asked_id])
-        for question_id in set(asked.values()):
-            self._forgetter.undo(unit, question_id, by.because("taken back"))
-        settle_asked(unit, asked.values())
+        questions = kept_back.asked_with(unit, change.memory_ids)
+        for asked_id in questions.keys() & set(change.memory_ids):
+            spans |= self._forgetter.request_of(unit, questions[asked_id])
+        for forgetting_id in set(questions.values()):
+            self._forgetter.undo(unit, forgetting_id, by.because("taken back"))
+        settle_asked(unit, questions.values())
         named = self._semantic.get(unit, change.memory_ids)
         if unknown := set(change.memory_ids) - named.keys():
             raise RejectedWriteError(f"There is no memory {min(unknown)}.")
@@ -186,7 +187,7 @@ class ChangeWriter:
         memory_ids: list[int | None] = [*dict.fromkeys(change.memory_ids)]
         for memory_id in memory_ids or [None]:
             if memory_id is not None and memory_id not in self._semantic.get(unit, [memory_id]):
-                # It was forgotten together with an earlier one.
+                # It was already forgotten together with one before it.
                 undo = {"forgetting_id": written[-1].stored["forgetting_id"]}
             else:
                 forgetting_id = self._forgetter.forget(unit, memory_id, spans, by.because(change.why))

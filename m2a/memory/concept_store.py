@@ -127,8 +127,8 @@ def delete_unsaid(unit: UnitOfWork, concept_ids: Collection[int], unsaid: Collec
         aliases = unit.scalars(select(concept_alias.c.alias).where(this[concept_alias])).all()
         for alias in aliases:
             if not is_said(alias):
-                gone = concept_alias.c.folded_alias == fold_name(alias)
-                unit.execute(delete(concept_alias).where(this[concept_alias], gone))
+                is_alias = concept_alias.c.folded_alias == fold_name(alias)
+                unit.execute(delete(concept_alias).where(this[concept_alias], is_alias))
         is_about = unit.execute(select(entry_concept.c.memory_id).where(this[entry_concept])).first() is not None
         if name is None or (is_about and is_said(name)):
             continue

@@ -41,10 +41,10 @@ class EmbeddingCache:
         compute: Callable[[list[int]], np.ndarray],
     ) -> np.ndarray:
         """Returns one row per hash. Calls `compute` at most once, with the positions of the hashes that are not cached."""
-        known = self._read(encoder_id, hashes)
+        cached = self._read(encoder_id, hashes)
         first_position: dict[str, int] = {}
         for position, key in enumerate(hashes):
-            if key not in known:
+            if key not in cached:
                 first_position.setdefault(key, position)
         if first_position:
             computed = np.asarray(compute(list(first_position.values())), dtype=np.float32)
@@ -55,10 +55,10 @@ class EmbeddingCache:
                 )
             new = dict(zip(first_position, computed, strict=True))
             self._write(encoder_id, new)
-            known |= new
+            cached |= new
         vectors = np.empty((len(hashes), dimensions), dtype=np.float32)
         for position, key in enumerate(hashes):
-            vectors[position] = known[key]
+            vectors[position] = cached[key]
         return vectors
 
     def missing(self, encoder_id: str, hashes: Sequence[str]) -> set[str]:

@@ -93,14 +93,14 @@ class EntryReader:
         ids = {"owner": unit.owner, "first": min(message_ids), "last": max(message_ids)}
         ranges = unit.execute(_CORRECTED_BETWEEN, ids).all()
         corrections = self.get(unit, {row.memory_id for row in ranges})
-        found = {
+        pairs = {
             (message_id, row.memory_id)
             for row in ranges
             if row.memory_id in corrections
             for message_id in set(message_ids)
             if row.first_id <= message_id <= row.last_id and not corrections[row.memory_id].rests_on_message(message_id)
         }
-        return grouped((message_id, corrections[memory_id]) for message_id, memory_id in sorted(found))
+        return grouped((message_id, corrections[memory_id]) for message_id, memory_id in sorted(pairs))
 
     def gone(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
         """Returns the entries among the ids that are not live, including forgotten ones. Use it only to undo changes."""

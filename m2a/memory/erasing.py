@@ -55,11 +55,11 @@ class _Work(ErasureRemoval):
         unit = self._unit
         names_before = self._names()
         self._note_what_is_named(erasure)
-        kept = self._note_entries(keep_memories=erasure.keep_memories)
+        supported = self._note_entries(keep_memories=erasure.keep_memories)
         retained = self._keep()
         withheld = self._withheld_texts()
         self._note_photos()
-        kept = self._without_photos([*kept, *retained])
+        kept = self._without_photos([*supported, *retained])
         captions = self._captions()
         losing = self._concepts_losing()
         records, places = self._number_of_records(), self._places()

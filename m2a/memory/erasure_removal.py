@@ -131,8 +131,8 @@ class ErasureRemoval(ErasureScope):
                     original, tuple(_with_whole_quotations(original.text[slice(*span)]) for span in removed)
                 )
             )
-        gone = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
-        self._unit.execute(delete(withheld_photo).where(gone))
+        is_erased = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
+        self._unit.execute(delete(withheld_photo).where(is_erased))
         renew(self._unit, logged)
         self._ranked.forget(self._unit, [RecordKey("message", number) for number in logged])
         return changed

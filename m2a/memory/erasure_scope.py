@@ -137,9 +137,9 @@ class ErasureScope:
         if self._unit.scalar(select(photo.c.photo_id).where(this)) is None:
             raise NothingToEraseError(f"There is no photo {photo_id!r}.")
         self._photos = {photo_id}
-        held = (entry_photo.c.owner == entry.c.owner) & (entry_photo.c.memory_id == entry.c.memory_id)
+        has_photo = (entry_photo.c.owner == entry.c.owner) & (entry_photo.c.memory_id == entry.c.memory_id)
         these = self._unit.owns(entry) & (entry_photo.c.photo_id == photo_id) & (entry.c.rests_on == "shown")
-        self._entries = self._recorded(select(entry.c.memory_id).join(entry_photo, held).where(these))
+        self._entries = self._recorded(select(entry.c.memory_id).join(entry_photo, has_photo).where(these))
 
     def _note_entries(self, *, keep_memories: bool) -> list[MemoryEntry]:
         """Notes the entries that are erased with the messages, or that the user keeps.
@@ -152,11 +152,11 @@ class ErasureScope:
         to_retain = set[int]()
         if keep_memories:
             to_retain = {*self._semantic.get(unit, resting), *forgettings_of(unit, resting)}
-        kept = []
+        supported = []
         for memory_id, memory in self._semantic.as_recorded(unit, resting).items():
             remaining = without(memory.evidence_ids, self._messages)
             if is_said_in(memory, self._raw.in_ranges(unit, remaining), concepts):
-                kept.append(replace(memory, evidence_ids=tuple(remaining)))
+                supported.append(replace(memory, evidence_ids=tuple(remaining)))
             elif memory_id in to_retain:
                 self._retained[memory_id] = replace(memory, evidence_ids=tuple(remaining))
             else:
@@ -164,7 +164,7 @@ class ErasureScope:
         live = self._semantic.get(unit, self._entries)
         older = {number for memory_id in live for number in self._semantic.predecessors(unit, memory_id)}
         self._entries |= self._semantic.as_recorded(unit, older - self._entries.keys())
-        return [memory for memory in kept if memory.memory_id not in self._entries]
+        return [memory for memory in supported if memory.memory_id not in self._entries]
 
     def _note_photos(self) -> None:
         """Notes the photos that no remaining message of the user shows."""
@@ -218,12 +218,12 @@ class ErasureScope:
         return {concept.concept_id: (concept.name, bool(concept.photo_ids)) for concept in concepts}
 
     def _without_named(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Returns the names that no remaining memory tells, whether it is used or kept back."""
-        held = (kept_back.c.owner == entry.c.owner) & (kept_back.c.memory_id == entry.c.memory_id)
-        stays = entry.c.alive | select(kept_back.c.memory_id).where(held).exists()
+        """Returns the names that are in no remaining memory, whether it is used or kept back."""
+        is_kept_back = (kept_back.c.owner == entry.c.owner) & (kept_back.c.memory_id == entry.c.memory_id)
+        stays = entry.c.alive | select(kept_back.c.memory_id).where(is_kept_back).exists()
         texts = self._unit.scalars(select(entry.c.text).where(self._unit.owns(entry), stays))
-        told = [set(finished_words(text)) for text in texts]
-        return tuple(name for name in names if not any(words.issuperset(finished_words(name)) for words in told))
+        remaining = [set(finished_words(text)) for text in texts]
+        return tuple(name for name in names if not any(words.issuperset(finished_words(name)) for words in remaining))
 
     def _concepts_losing(self) -> set[int]:
         """Returns the ids of the concepts that lose an entry or a photo."""

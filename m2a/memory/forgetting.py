@@ -98,9 +98,10 @@ class Forgetter:
                 unit.owns(forgotten_entry), forgotten_entry.c.forgetting_id == forgetting_id
             )
         ).all()
-        newest = max((n for gone in self._semantic.gone(unit, ids) for n in gone.evidence_message_ids()), default=0)
+        newest = max((n for memory in self._semantic.gone(unit, ids) for n in memory.evidence_message_ids()), default=0)
         spans = withheld_spans(unit, withheld_by(unit, forgetting_id))
-        return {MessageSpan(number, *span) for number, found in spans.items() if number > newest for span in found}
+        later = ((number, own) for number, own in spans.items() if number > newest)
+        return {MessageSpan(number, *span) for number, own in later for span in own}
 
     def undo(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Undoes a forgetting: revives its entries and gives back the words and photos. Raises `RejectedWriteError`."""
@@ -122,18 +123,20 @@ class Forgetter:
         leaving: Collection[int] = (),
     ) -> None:
         """Withholds the words of the forgotten entries and the spans (of messages as logged), wherever they are repeated."""
-        gone_ids = {*leaving, *(gone.memory_id for gone in entries)}
+        gone_ids = {*leaving, *(memory.memory_id for memory in entries)}
         evidence = self._evidence(unit, entries)
         others = self._staying_on(unit, evidence, gone_ids)
         withheld = set(spans)
         # If the spans name words in an entry's evidence, only these words go; the rest may be said and shown again.
         named = {span.message_id for span in spans}
-        whole = [gone for gone in entries if not named & set(gone.evidence_message_ids())]
-        for gone in whole:
-            withheld |= _spans_saying(gone, [evidence[i] for i in gone.evidence_message_ids() if i in evidence], others)
+        whole = [memory for memory in entries if not named & set(memory.evidence_message_ids())]
+        for memory in whole:
+            withheld |= _spans_saying(
+                memory, [evidence[i] for i in memory.evidence_message_ids() if i in evidence], others
+            )
         messages = evidence | self._raw.as_logged(unit, {span.message_id for span in withheld})
         texts = [messages[number].text[first:last] for number, first, last in withheld if number in messages]
-        texts += [gone.text for gone in whole]
+        texts += [memory.text for memory in whole]
         staying = _words_that_stay(whole, others)
         repeated = self._repetitions(unit, texts, staying, min(messages, default=0), gone_ids)
         withheld |= {span for span in repeated if span.message_id not in named}
@@ -162,7 +165,7 @@ class Forgetter:
         ids = unit.scalars(select(forgotten_entry.c.memory_id).where(unit.owns(forgotten_entry))).all()
         entries = self._semantic.gone(unit, ids)
         staying = _words_that_stay(entries, self._semantic.resting_with(unit, entries))
-        texts = [gone.text for gone in entries]
+        texts = [memory.text for memory in entries]
         columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
         spans = unit.execute(select(*columns).where(unit.owns(withheld_words))).all()
         logged = self._raw.as_logged(unit, {number for number, _, _ in spans})
@@ -199,7 +202,7 @@ class Forgetter:
         return list(entries.values())
 
     def _evidence(self, unit: UnitOfWork, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
-        return self._raw.as_logged(unit, {number for gone in entries for number in gone.evidence_message_ids()})
+        return self._raw.as_logged(unit, {number for memory in entries for number in memory.evidence_message_ids()})
 
     def _staying_on(
         self, unit: UnitOfWork, message_ids: Collection[int], gone_ids: Collection[int]
@@ -221,12 +224,12 @@ class Forgetter:
         if not words:
             return set()
         matches = holding(unit, words)
-        frequency = {word: sum(word in held for held in map(set, matches.values())) for word in words}
+        frequency = {word: sum(word in own for own in map(set, matches.values())) for word in words}
         repeated = statements(texts, frequency, unit.count(message), staying)
         candidates = [
             number
-            for number, held in matches.items()
-            if any(statement.is_repeated_by("assistant", set(held)) for statement in repeated)
+            for number, own in matches.items()
+            if any(statement.is_repeated_by("assistant", set(own)) for statement in repeated)
         ]
         repeating = dict[int, list[Span]]()
         logged = self._raw.as_logged(unit, candidates)
@@ -235,13 +238,13 @@ class Forgetter:
             if may_repeat and (spans := repeating_spans(repeated, candidate.role, candidate.text)):
                 repeating[number] = spans
         by_user = {number for number in repeating if logged[number].role == "user"}
-        kept = {
+        stated_elsewhere = {
             MessageSpan(number, *span)
             for other in self._staying_on(unit, by_user, gone_ids)
             for number in by_user.intersection(other.evidence_message_ids())
             for span in spans_saying(other.text, logged[number].text)
         }
-        return {MessageSpan(number, *span) for number, spans in repeating.items() for span in spans} - kept
+        return {MessageSpan(number, *span) for number, spans in repeating.items() for span in spans} - stated_elsewhere
 
     def _replies(
         self,
@@ -257,14 +260,16 @@ class Forgetter:
         reveals an entry if it contains one of its words that comes neither from the question nor from another memory that
         the reply rests on.
         """
-        revealing = {word for gone in entries for word in finished_words(gone.text) if word not in staying[gone.text]}
+        revealing = {
+            word for memory in entries for word in finished_words(memory.text) if word not in staying[memory.text]
+        }
         sentences = set[MessageSpan]()
-        for reply_id, cited, question in self._citing(unit, {gone.memory_id for gone in entries}):
+        for reply_id, cited, question in self._citing(unit, {memory.memory_id for memory in entries}):
             others = self._semantic.get(unit, cited.difference(gone_ids)).values()
             from_others = {word for other in others for word in finished_words(other.text)}
             sentences |= self._sentences(unit, reply_id, revealing - from_others - set(finished_words(question)))
         for source in from_user:
-            stating = [span for gone in entries for span in spans_telling(gone.text, source.text)]
+            stating = [span for memory in entries for span in spans_telling(memory.text, source.text)]
             rest = [source.text[slice(*span)] for span in sentence_spans(source.text) if span not in stating]
             reply_id = unit.scalar(
                 select(func.min(message.c.message_id)).where(
@@ -307,8 +312,8 @@ class Forgetter:
 
         A photo of another memory stays. A photo stays in other messages of the user that show it.
         """
-        sources = {number for gone in entries for number in gone.evidence_message_ids()}
-        photos = {photo_id for gone in entries for photo_id in gone.photo_ids}
+        sources = {number for memory in entries for number in memory.evidence_message_ids()}
+        photos = {photo_id for memory in entries for photo_id in memory.photo_ids}
         for number in {span.message_id for span in spans}:
             covered = [(first, last) for message_id, first, last in spans if message_id == number]
             if number in messages and messages[number].role == "user" and _covers(covered, messages[number].text):
@@ -334,19 +339,19 @@ class Forgetter:
         }
 
 
-def _words_that_stay(gone: Iterable[MemoryEntry], others: Sequence[MemoryEntry]) -> dict[str, frozenset[str]]:
+def _words_that_stay(forgotten: Iterable[MemoryEntry], others: Sequence[MemoryEntry]) -> dict[str, frozenset[str]]:
     """Returns, by the text of each forgotten entry, the words of other entries with the same evidence that state part of it."""
     staying: dict[str, frozenset[str]] = {}
-    for forgotten in gone:
-        words, ids = set(finished_words(forgotten.text)), set(forgotten.evidence_message_ids())
+    for memory in forgotten:
+        words, ids = set(finished_words(memory.text)), set(memory.evidence_message_ids())
         beside = [
             set(finished_words(other.text)) for other in others if not ids.isdisjoint(other.evidence_message_ids())
         ]
-        staying[forgotten.text] = frozenset().union(*(part for part in beside if part < words))
+        staying[memory.text] = frozenset().union(*(part for part in beside if part < words))
     return staying
 
 
-def _spans_saying(gone: MemoryEntry, evidence: Sequence[Message], others: Sequence[MemoryEntry]) -> set[MessageSpan]:
+def _spans_saying(memory: MemoryEntry, evidence: Sequence[Message], others: Sequence[MemoryEntry]) -> set[MessageSpan]:
     """Returns the spans of an entry's evidence that state it.
 
     If none do, for example because they are in another language, these are all sentences of the user in the evidence that no
@@ -356,7 +361,7 @@ def _spans_saying(gone: MemoryEntry, evidence: Sequence[Message], others: Sequen
     for source in evidence:
         is_from_user = source.role == "user"
         beside = [other.text for other in others if is_from_user and other.rests_on_message(source.message_id)]
-        stating = spans_of_statement(gone.text, source.text, beside)
+        stating = spans_of_statement(memory.text, source.text, beside)
         spans |= {MessageSpan(source.message_id, *span) for span in stating}
     if spans:
         return spans

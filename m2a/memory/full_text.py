@@ -34,7 +34,7 @@ def holding(unit: UnitOfWork, words: Collection[str]) -> dict[int, list[str]]:
         if readable_words is not None:
             matches[message_id] = readable_words.split()
     query_words = set(words)
-    return {message_id: held for message_id, held in matches.items() if not query_words.isdisjoint(held)}
+    return {message_id: words for message_id, words in matches.items() if not query_words.isdisjoint(words)}
 
 
 def by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], total: int) -> list[int]:

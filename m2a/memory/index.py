@@ -1,7 +1,7 @@
 """The vector index: Milvus Lite in a file, or a Milvus server, through one class.
 
-Each owner has collections of their own, made at the first write, because Milvus counts every row of a collection into
-BM25's document frequencies, filters notwithstanding: in a shared one other owners' words would shift rankings.
+Each owner has collections of their own, created at the first write, because Milvus includes every row of a collection in BM25's
+document frequencies, even those that a filter excludes: in a shared collection, other owners' words would shift rankings.
 
 | collection                        | a row is                  | searched by                    |
 | --------------------------------- | ------------------------- | ------------------------------ |
@@ -9,11 +9,11 @@ BM25's document frequencies, filters notwithstanding: in a shared one other owne
 | `photo_<owner>_<fingerprint>`     | a photo                   | cosine to a photo              |
 | `photo_text_<owner>_<fingerprint>`| a photo, for words        | cosine to words                |
 
-The fingerprint stands for the encoder and the word rules that made the rows. It is part of the name, so that what an
-index was built with cannot drift from the index; the collection's description says it in full.
+The fingerprint stands for the encoder and the word rules that made the rows. It is part of the name, so that rows of other
+encoders are never searched; the collection's description names them in full.
 
-Search is exact (FLAT). Milvus Lite 2.5.1 does not heed `nprobe`: at 100,000 random vectors IVF_FLAT took 1.5 ms where FLAT
-took 15, and found one in ten of the nearest.
+Search is exact (FLAT). Milvus Lite 2.5.1 ignores `nprobe`: at 100,000 random vectors, IVF_FLAT took 1.5 ms instead of 15, but
+found only one in ten of the nearest.
 """
 
 import json
@@ -34,11 +34,11 @@ from m2a.memory.index_rows import (
     TextRow,
     filter_for,
     hits_in,
+    photo_entity,
     photo_hits_in,
     photo_order,
     row_key,
-    stored_photo,
-    stored_text,
+    text_entity,
 )
 from m2a.memory.index_schema import IndexEncoders, Space, collection_schema, fields_of, index_params
 from m2a.memory.keys import checked_owner, is_photo_id
@@ -98,20 +98,16 @@ class MemoryIndex:
 
     def put(self, owner: str, rows: Sequence[TextRow]) -> None:
         """Inserts or replaces the rows."""
-        self._put(
-            "text",
-            owner,
-            [stored_text(row) for row in rows],
-        )
+        self._put("text", owner, [text_entity(row) for row in rows])
 
     def put_photos(self, owner: str, rows: Sequence[PhotoRow]) -> None:
         """Inserts or replaces the photos."""
-        self._put("photo", owner, [stored_photo(row.photo_id, row.vector) for row in rows])
+        self._put("photo", owner, [photo_entity(row.photo_id, row.vector) for row in rows])
         if self.encoders.word_dimensions is not None:
             self._put(
                 "photo_text",
                 owner,
-                [stored_photo(row.photo_id, row.word_vector) for row in rows if row.word_vector is not None],
+                [photo_entity(row.photo_id, row.word_vector) for row in rows if row.word_vector is not None],
             )
 
     def delete(self, owner: str, keys: Collection[RecordKey]) -> None:
@@ -130,12 +126,12 @@ class MemoryIndex:
         with self._lock, answering(self.uri):
             try:
                 for name in self._client.list_collections(timeout=TIMEOUT):
-                    found = _NAME.fullmatch(name)
-                    if found and owner in (None, found[2]):
+                    match = _NAME.fullmatch(name)
+                    if match and owner in (None, match[2]):
                         self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
-                        self._loaded.pop((found[1], found[2]), None)  # type: ignore[arg-type]
+                        self._loaded.pop((match[1], match[2]), None)  # type: ignore[arg-type]
             finally:
-                self._drops += 1  # last, so that a search which began before it tries again
+                self._drops += 1  # last, so that a search that began earlier tries again
 
     def purge(self) -> None:
         """Removes deleted rows from the file for good, and a file that was set aside. A server does so when it compacts."""
@@ -182,9 +178,9 @@ class MemoryIndex:
         broken: dict[str, str] = {}
         with answering(self.uri):
             for name in self._client.list_collections(timeout=TIMEOUT):
-                if found := _NAME.fullmatch(name):
+                if match := _NAME.fullmatch(name):
                     try:
-                        self._probe(found[1], found[2])  # type: ignore[arg-type]
+                        self._probe(match[1], match[2])  # type: ignore[arg-type]
                     except IndexUnavailableError as error:
                         broken[name] = str(error)
         return broken
@@ -199,11 +195,11 @@ class MemoryIndex:
             return
         vector = np.zeros(self.encoders.dimensions(space), dtype=np.float32)
         vector[0] = 1
-        found = [self._search_once(space, owner, "vector", [vector], 1, "", ["version"])]
+        answers = [self._search_once(space, owner, "vector", [vector], 1, "", ["version"])]
         if space == "text" and (words := self._some_words(owner)):
-            found.append(self._search_once(space, owner, "sparse", [words], 1, "", ["version", "words"]))
-        if not all(map(any, found)):
-            raise IndexUnavailableError("nothing is found in it.")
+            answers.append(self._search_once(space, owner, "sparse", [words], 1, "", ["version", "words"]))
+        if not all(map(any, answers)):
+            raise IndexUnavailableError("a search in it finds nothing.")
 
     # Searching
 
@@ -215,7 +211,7 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
-        """Searches by cosine, in entries `memory_ids` only if given."""
+        """Searches by cosine; with `memory_ids`, only in these entries."""
         [hits] = self.search_dense_all(owner, vector[None], kinds, limit, memory_ids)
         return hits
 
@@ -227,10 +223,10 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[list[IndexHit]]:
-        """Searches like `search_dense` for each of the vectors, faster than one after the other."""
+        """Returns the hits of `search_dense` for each of the vectors, faster than one after the other."""
         condition = filter_for(kinds, memory_ids)
-        found = self._search("text", owner, "vector", list(vectors), limit, condition, ["version"])
-        return [hits_in(rows) for rows in found] or [[] for _ in vectors]
+        answers = self._search("text", owner, "vector", list(vectors), limit, condition, ["version"])
+        return [hits_in(rows) for rows in answers] or [[] for _ in vectors]
 
     def search_bm25(
         self,
@@ -240,7 +236,7 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[IndexHit]:
-        """Searches by BM25, in entries `memory_ids` only if given. Repeated words of the query count once."""
+        """Searches by BM25; with `memory_ids`, only in these entries. Repeated words of the query count once."""
         [hits] = self.search_bm25_all(owner, [words], kinds, limit, memory_ids)
         return hits
 
@@ -252,20 +248,19 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[list[IndexHit]]:
-        """Searches like `search_bm25` for each of the queries, faster than one after the other."""
+        """Returns the hits of `search_bm25` for each of the queries, faster than one after the other."""
         condition = filter_for(kinds, memory_ids)
-        wanted = [dict.fromkeys(words) for words in queries]
-        texts = [" ".join(words) for words in wanted if words]
+        distinct = [dict.fromkeys(words) for words in queries]
+        texts = [" ".join(words) for words in distinct if words]
+        answers: list[HybridHits] = []
         try:
-            found = (
-                self._search("text", owner, "sparse", texts, limit, condition, ["version", "words"]) if texts else []
-            )
-        except IndexUnavailableError:
+            if texts:
+                answers = self._search("text", owner, "sparse", texts, limit, condition, ["version", "words"])
+        except IndexUnavailableError:  # Milvus Lite fails if the average length is 0, that is, without rows or words
             if self._some_words(owner):
                 raise
-            found = []  # Milvus Lite fails if the average length is 0, that is, without rows or words
-        rows = iter(found)
-        return [hits_in(next(rows), frozenset(words)) if found and words else [] for words in wanted]
+        rows = iter(answers)
+        return [hits_in(next(rows), frozenset(words)) if answers and words else [] for words in distinct]
 
     def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[PhotoHit]:
         """Searches photos by cosine to the nearest of the vectors of photos."""
@@ -277,19 +272,19 @@ class MemoryIndex:
         return sorted(nearest.values(), key=photo_order)[:limit]
 
     def search_photos_by_words(self, owner: str, vector: np.ndarray, limit: int) -> list[PhotoHit]:
-        """Searches photos by cosine to words, whose vector is in the space in which words find photos."""
+        """Searches photos by cosine to the vector of words, in the space where words find photos."""
         space: Space = "photo" if self.encoders.word_dimensions is None else "photo_text"
         return [hit for rows in self._search(space, owner, "vector", [vector], limit) for hit in photo_hits_in(rows)]
 
     # Maintenance
 
     def has(self, owner: str, space: Space) -> bool:
-        """Whether the owner ever wrote to that collection."""
+        """Returns whether the owner ever wrote to that collection."""
         with answering(self.uri):
             return self._collection(space, owner) is not None
 
     def has_photos(self, owner: str) -> bool:
-        """Whether words can find photos of the owner at all."""
+        """Returns whether the owner has photos that words can find."""
         return self.has(owner, "photo" if self.encoders.word_dimensions is None else "photo_text")
 
     def versions(self, owner: str, space: Space) -> dict[str, int]:
@@ -328,18 +323,18 @@ class MemoryIndex:
     def _refuse_mismatch(self, discard: bool) -> None:
         with answering(self.uri):
             for name in self._client.list_collections(timeout=TIMEOUT):
-                found = _NAME.fullmatch(name)
-                if not found or found[3] == self.encoders.fingerprint(found[1]):  # type: ignore[arg-type]
+                match = _NAME.fullmatch(name)
+                if not match or match[3] == self.encoders.fingerprint(match[1]):  # type: ignore[arg-type]
                     continue
                 if discard:
                     self._client.drop_collection(name, timeout=SLOW_TIMEOUT)
                     continue
                 built = json.loads(self._client.describe_collection(name, timeout=TIMEOUT)["description"])
-                now = self.encoders.description(found[1])  # type: ignore[arg-type]
+                now = self.encoders.description(match[1])  # type: ignore[arg-type]
                 different = next((key for key in now if built.get(key) != now[key]), "encoder")
                 self._client.close()
                 raise IndexMismatchError(
-                    f"The index was built with {different} {built.get(different)!r}, the settings say "
+                    f"The index was built with {different} {built.get(different)!r}, but the settings say "
                     f"{now.get(different)!r}; run `m2a reindex` to rebuild it, or restore the setting."
                 )
 
@@ -348,9 +343,9 @@ class MemoryIndex:
 
     def _collection(self, space: Space, owner: str) -> str | None:
         """Returns the name of the owner's collection, ready for searches, or None before the owner's first write."""
-        known = self._loaded.get((space, owner))
-        if known is not None or (space, owner) in self._absent:
-            return known
+        loaded = self._loaded.get((space, owner))
+        if loaded is not None or (space, owner) in self._absent:
+            return loaded
         name = self._name(space, owner)
         with self._lock:
             if not self._client.has_collection(name, timeout=TIMEOUT):
@@ -386,10 +381,10 @@ class MemoryIndex:
                 return
             # Milvus Lite's upsert reads the whole collection (45 ms at 100,000 rows); looking up the keys does not.
             keys = [row["key"] for row in rows]
-            known = {row["key"] for row in self._client.get(name, keys, output_fields=["key"], timeout=TIMEOUT)}
-            if new := [row for row in rows if row["key"] not in known]:
+            existing = {row["key"] for row in self._client.get(name, keys, output_fields=["key"], timeout=TIMEOUT)}
+            if new := [row for row in rows if row["key"] not in existing]:
                 self._client.insert(name, new, timeout=SLOW_TIMEOUT)
-            if old := [row for row in rows if row["key"] in known]:
+            if old := [row for row in rows if row["key"] in existing]:
                 self._client.upsert(name, old, timeout=SLOW_TIMEOUT)
 
     def _delete(self, space: Space, owner: str, keys: list[str]) -> None:
@@ -421,10 +416,10 @@ class MemoryIndex:
             return self._search_once(space, owner, field, queries, limit, condition, output)
         except IndexUnavailableError:
             with self._lock:
-                # Try once more while nothing is written: Milvus Lite sometimes fails a BM25 search during a write ("negative
-                # value"). Or meanwhile a purge replaced the client, or a rebuild dropped the collection.
-                unmoved = self._client is client and self._drops == drops
-                if unmoved and not (self.is_lite and field == "sparse"):
+                # Try once more without concurrent writes, if a purge replaced the client or a rebuild dropped the collection, or
+                # for BM25, which Milvus Lite sometimes fails during a write ("negative value").
+                unchanged = self._client is client and self._drops == drops
+                if unchanged and not (self.is_lite and field == "sparse"):
                     raise
                 return self._search_once(space, owner, field, queries, limit, condition, output)
 

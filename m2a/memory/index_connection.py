@@ -1,4 +1,4 @@
-"""The index's connection, and how it is reopened if Milvus Lite or its file has failed."""
+"""The index's connection, which is reopened if Milvus Lite or its file has failed."""
 
 import os
 import sqlite3
@@ -17,7 +17,7 @@ class IndexConnection:
     """A client of Milvus, and for Milvus Lite also its process and its file, which only this process may have open.
 
     A file that cannot be opened is set aside and replaced by an empty one, since the index can be rebuilt. `client` changes
-    whenever the connection is reopened; the caller must see to it that nobody writes meanwhile.
+    whenever the connection is reopened; the caller must prevent writes meanwhile.
     """
 
     client: "MilvusClient"

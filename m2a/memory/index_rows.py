@@ -1,4 +1,4 @@
-"""What the index holds and what it finds, and both as Milvus has them."""
+"""The rows and hits of the index, and their form in Milvus."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ _LONGEST_WORDS = 60_000  # bytes; Milvus takes 65,535
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """An entry or a message as the index holds it."""
+    """The row of an entry or a message."""
 
     key: RecordKey
     version: int
@@ -28,7 +28,7 @@ class TextRow:
 
 @dataclass(frozen=True, slots=True)
 class PhotoRow:
-    """`word_vector` is None where words are compared with `vector`."""
+    """The row of a photo. `word_vector` is None if words are compared with `vector`."""
 
     photo_id: str
     vector: np.ndarray
@@ -36,7 +36,8 @@ class PhotoRow:
 
 
 class IndexHit(NamedTuple):
-    """`score` is the cosine, or BM25's. `matched` is the share of the query's words that the record holds (BM25 alone)."""
+    """A record that was found. `score` is the cosine or BM25 score. `matched` is the share of the query's words that it contains,
+    for BM25 only."""
 
     key: RecordKey
     version: int
@@ -45,7 +46,7 @@ class IndexHit(NamedTuple):
 
 
 class PhotoHit(NamedTuple):
-    """`score` is the cosine."""
+    """A photo that was found. `score` is the cosine."""
 
     photo_id: str
     score: float
@@ -59,17 +60,17 @@ _FILTERS: Mapping[frozenset[str], str] = {
 
 
 def filter_for(kinds: Collection[RecordKind], memory_ids: Collection[int] | None = None) -> str:
-    """Returns Milvus' filter for records of these kinds, or for these entries. No text from outside gets into a filter."""
+    """Returns Milvus' filter for records of these kinds, or for these entries. A filter never contains text from outside."""
     if memory_ids is not None:
         return f"key in {json.dumps([row_key(RecordKey('entry', int(number))) for number in sorted(memory_ids)])}"
     try:
         return _FILTERS[frozenset(kinds)]
     except KeyError:
-        raise ValueError(f"{sorted(kinds)!r} are not kinds of records; ask for entry, message or both.") from None
+        raise ValueError(f"{sorted(kinds)!r} are not kinds of records; use entry, message or both.") from None
 
 
-def stored_text(row: TextRow) -> dict[str, Any]:
-    """Returns an entry or a message as Milvus stores it."""
+def text_entity(row: TextRow) -> dict[str, Any]:
+    """Returns an entry or a message in Milvus' form."""
     return {
         "key": row_key(row.key),
         "kind": row.key.kind,
@@ -86,8 +87,8 @@ def _shortened(words: Sequence[str]) -> str:
     return text.encode()[:_LONGEST_WORDS].decode(errors="ignore").rpartition(" ")[0]
 
 
-def stored_photo(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
-    """Returns a photo as Milvus stores it. Raises `ValueError` for what is no photo id."""
+def photo_entity(photo_id: str, vector: np.ndarray | None) -> dict[str, Any]:
+    """Returns a photo in Milvus' form. Raises `ValueError` if it is not a photo id."""
     if not is_photo_id(photo_id):
         raise ValueError(f"{photo_id!r} is not a photo id of 64 hexadecimal digits.")
     return {"key": photo_id, "version": 1, "vector": vector}
@@ -99,25 +100,25 @@ def row_key(key: RecordKey) -> str:
     return f"{kind}:{record_id}"
 
 
-def hits_in(rows: "HybridHits", wanted: frozenset[str] = frozenset()) -> list[IndexHit]:
-    """Returns Milvus' answer as hits, best first. `wanted` are the words of a query by words."""
+def hits_in(rows: "HybridHits", query_words: frozenset[str] = frozenset()) -> list[IndexHit]:
+    """Returns Milvus' answer as hits, best first. `query_words` are those of a BM25 query."""
     hits = []
     for key, distance, row in zip(rows.ids, rows.distances, rows, strict=True):
         kind, _, number = key.partition(":")
         entity = row["entity"]
-        matched = len(wanted.intersection(entity["words"].split())) / len(wanted) if wanted else 1.0
+        matched = len(query_words.intersection(entity["words"].split())) / len(query_words) if query_words else 1.0
         hits.append(IndexHit(RecordKey(kind, int(number)), entity["version"], _rounded(distance), matched))
     return sorted(hits, key=_order)
 
 
 def photo_hits_in(rows: "HybridHits") -> list[PhotoHit]:
     """Returns Milvus' answer as photos, best first."""
-    found = zip(rows.ids, rows.distances, strict=True)
-    return sorted((PhotoHit(photo_id, _rounded(distance)) for photo_id, distance in found), key=photo_order)
+    pairs = zip(rows.ids, rows.distances, strict=True)
+    return sorted((PhotoHit(photo_id, _rounded(distance)) for photo_id, distance in pairs), key=photo_order)
 
 
 def _rounded(score: float) -> float:
-    """Equal records differ in the last bits, and equal scores are put in order by id."""
+    """Returns the score without the last bits, in which equal records differ, so that they are ordered by id."""
     return round(score, 5)
 
 

@@ -118,7 +118,7 @@ class Indexer:
                 emptied = self._emptied
             self.drain(owner)
             try:
-                found = read()
+                result = read()
             except IndexUnavailableError:
                 if mended:
                     raise
@@ -126,7 +126,7 @@ class Indexer:
                 self.mend()
                 continue
             if self._emptied == emptied:
-                return found
+                return result
 
     def mend(self) -> None:
         """Reopens an index that fails, with an empty file if its file is damaged. The next `drain` fills it again.
@@ -160,9 +160,9 @@ class Indexer:
             unit = UnitOfWork(connection, owner)
             _texts, photos = self._living(unit)
             hashes |= photos.keys()
-            hashes |= {content_hash(entry_text(found)) for found in self._semantic.all(unit)}
-            for some in chunks(sorted(self._raw.versions(unit)), _BATCH):
-                read = list(self._raw.get(unit, some).values())
+            hashes |= {content_hash(entry_text(memory)) for memory in self._semantic.all(unit)}
+            for batch in chunks(sorted(self._raw.versions(unit)), _BATCH):
+                read = list(self._raw.get(unit, batch).values())
                 captioned = with_captions(unit, read)
                 hashes |= {content_hash(message_text(_searchable(m))) for m in captioned}
         return hashes
@@ -204,21 +204,21 @@ class Indexer:
                 }
                 texts, photos = self._living(unit)
                 ranked = {f"{key.kind}:{key.record_id}": v for key, v in self._ranked.versions(unit).items()}
-            found = [
+            differences = [
                 Difference(owner, *_record_of(key), problem)
                 for key, problem in _compare(texts, self._index.versions(owner, "text"))
             ]
-            found += [
+            differences += [
                 Difference(owner, *_record_of(key), problem)
                 for key, problem in _compare(texts, ranked)
                 if problem == "extra" or self._record_encoder is not None
             ]
             for space in self._photo_spaces:
-                found += [
+                differences += [
                     Difference(owner, "photo", photo_id, problem)
                     for photo_id, problem in _compare(photos, self._index.versions(owner, space))
                 ]
-        unique = {(difference.record, difference.record_id): difference for difference in found}
+        unique = {(difference.record, difference.record_id): difference for difference in differences}
         return [difference for key, difference in unique.items() if key not in waiting]
 
     def _living(self, unit: UnitOfWork) -> tuple[dict[str, int], dict[str, int]]:
@@ -257,16 +257,16 @@ class Indexer:
 
     @contextmanager
     def _no_drains(self) -> Iterator[None]:
-        """Keeps everybody from writing to the index."""
-        with self._lock, ExitStack() as held:  # `_lock` keeps others from making a new owner lock
+        """Prevents all writes to the index."""
+        with self._lock, ExitStack() as locks:  # `_lock` prevents new owner locks
             for lock in self._owner_locks.values():
-                held.enter_context(lock)
+                locks.enter_context(lock)
             yield
 
     def _drain(self, owner: str | None, is_cancelled: Callable[[], bool]) -> int:
         self._refill_what_was_lost()
         owners = [owner] if owner is not None else self._owners_with_changes()
-        return sum(self._drain_owner(each, is_cancelled) for each in owners if self.backlog(each))
+        return sum(self._drain_owner(key, is_cancelled) for key in owners if self.backlog(key))
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.snapshot() as connection:
@@ -308,11 +308,11 @@ class Indexer:
             read = list(self._raw.get(unit, versions).values())
             messages = [_searchable(m) for m in with_captions(unit, read)]
             photos = photos_left(unit, photo_ids)
-        gone = [RecordKey("entry", int(i)) for i in memory_ids if int(i) not in entries]
-        gone += [RecordKey("message", int(i)) for i in message_ids if int(i) not in versions]
-        self._keep_for_ranking(owner, list(entries.values()), messages, versions, gone)
+        deleted = [RecordKey("entry", int(i)) for i in memory_ids if int(i) not in entries]
+        deleted += [RecordKey("message", int(i)) for i in message_ids if int(i) not in versions]
+        self._keep_for_ranking(owner, list(entries.values()), messages, versions, deleted)
         self._index.put(owner, self._text_rows(list(entries.values()), messages, versions))
-        self._index.delete(owner, gone)
+        self._index.delete(owner, deleted)
         damaged = self._put_photos(owner, [photo_id for photo_id in photo_ids if photo_id in photos])
         self._index.delete_photos(owner, [photo_id for photo_id in photo_ids if photo_id not in photos])
         return [c.sequence for c in changes if not (c.record == "photo" and c.record_id in damaged)]
@@ -340,32 +340,32 @@ class Indexer:
         entries: Sequence[MemoryEntry],
         messages: Sequence[Message],
         versions: Mapping[int, int],
-        gone: Sequence[RecordKey],
+        deleted: Sequence[RecordKey],
     ) -> None:
-        """As `_text_rows`, for ranking. Nothing is encoded while the transaction holds the database."""
-        kept: dict[RecordKey, RankedRecord] = {}
+        """Stores the data that ranking needs of the records. Encodes before the transaction, which locks the database."""
+        ranked: dict[RecordKey, RankedRecord] = {}
         encoder = self._record_encoder
         if encoder is not None:
             of_entries = encoder.entries(entries, [entry_text(e) for e in entries])
             of_messages = encoder.messages(self._in_context(owner, messages))
-            kept |= {
+            ranked |= {
                 RecordKey("entry", e.memory_id): RankedRecord(e.version, record)
                 for e, record in zip(entries, of_entries, strict=True)
             }
-            kept |= {
+            ranked |= {
                 RecordKey("message", record.number): RankedRecord(versions[record.number], record)
                 for record in of_messages
             }
-        if kept or gone:
+        if ranked or deleted:
             with self._database.write(owner) as unit:
-                self._ranked.forget(unit, gone)
-                self._ranked.put(unit, kept)
+                self._ranked.forget(unit, deleted)
+                self._ranked.put(unit, ranked)
 
     def _in_context(self, owner: str, messages: Sequence[Message]) -> list[InContext]:
-        found = []
+        in_context = []
         with self._database.read(owner) as unit:
-            for conversation_id, some in grouped((m.conversation_id, m) for m in messages).items():
-                wanted = {m.message_id for m in some}
+            for conversation_id, own in grouped((m.conversation_id, m) for m in messages).items():
+                wanted = {m.message_id for m in own}
                 first, last = min(wanted), max(wanted)
                 position = self._raw.count(unit, conversation_id, up_to=first - 1)
                 before = self._raw.in_conversation(
@@ -376,17 +376,17 @@ class Indexer:
                 for at, item in enumerate(everything[len(before) :], start=len(before)):
                     if item.message_id in wanted:
                         context = everything[max(at - CONTEXT, 0) : at]
-                        found.append(InContext(item, context, position + at - len(before)))
-        return found
+                        in_context.append(InContext(item, context, position + at - len(before)))
+        return in_context
 
     def _put_photos(self, owner: str, photo_ids: Sequence[str]) -> set[str]:
-        """The damaged ones among the photos; the others are in the index."""
+        """Puts the photos into the index. Returns the damaged ones, which are left out."""
         damaged: set[str] = set()
-        for some in chunks(photo_ids, PHOTOS_AT_ONCE):
+        for batch in chunks(photo_ids, PHOTOS_AT_ONCE):
             try:
-                self._index.put_photos(owner, self._photo_rows(owner, some))
+                self._index.put_photos(owner, self._photo_rows(owner, batch))
             except (PhotoDamagedError, PhotoNotFoundError, OSError):
-                for photo_id in some:  # one bad photo keeps no other out
+                for photo_id in batch:  # one by one, so that a bad photo does not keep others out
                     try:
                         self._index.put_photos(owner, self._photo_rows(owner, [photo_id]))
                     except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
@@ -401,9 +401,9 @@ class Indexer:
         return [PhotoRow(*row) for row in zip(photo_ids, vectors, for_words, strict=True)]
 
     def _refill_what_was_lost(self) -> None:
-        """An index file that was deleted, damaged or dropped half-way must not look like an empty memory: fill it again.
+        """Fills the index again if its file was deleted, damaged or partly dropped, so that it never looks like an empty memory.
 
-        Before this process first writes to the index, and after it was opened anew.
+        Runs before this process first writes to the index, and after the index was reopened.
         """
         with self._looking_for_loss:
             if self._looked_for_loss:
@@ -412,7 +412,7 @@ class Indexer:
                 owners = connection.scalars(select(owner_table.c.owner)).all()
                 living = {owner: self._living(UnitOfWork(connection, owner)) for owner in owners}
             gaps = self._owners_with_gaps()
-            self._looked_for_loss = True  # before the look: who mends the index meanwhile wants another
+            self._looked_for_loss = True  # set before looking, because a repair meanwhile resets it
             try:
                 for owner, (texts, photos) in living.items():
                     if owner in gaps:
@@ -427,7 +427,7 @@ class Indexer:
                 raise
 
     def _owners_with_gaps(self) -> set[str]:
-        """Those of whom records are not kept for ranking: they were written without, or for another encoder."""
+        """Returns the owners with records that lack the data for ranking, or have it from another encoder."""
         if self._record_encoder is None:
             return set()
         with self._database.transaction() as connection:
@@ -437,7 +437,7 @@ class Indexer:
 
     @staticmethod
     def _enqueue_all(unit: UnitOfWork) -> int:
-        """Queue every live record of the owner that is not queued yet. Returns the number of live records."""
+        """Queues every live record of the owner that is not queued yet. Returns the number of live records."""
         records = 0
         sources: list[tuple[Table, ColumnElement[str], Record, list[ColumnElement[bool]]]] = [
             (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive.is_(True)]),
@@ -454,7 +454,7 @@ class Indexer:
 
 
 def _searchable(message: Message) -> Message:
-    """The message as it is found: without the marks of what was forgotten."""
+    """Returns the message as it is searched, without the marks of forgotten words."""
     return replace(message, text=without_marks(message.text)) if FORGOTTEN in message.text else message
 
 
@@ -463,14 +463,14 @@ def _of(owner: str | None) -> ColumnElement[bool]:
 
 
 def _compare(
-    wanted: dict[str, int], found: dict[str, int]
+    expected: dict[str, int], actual: dict[str, int]
 ) -> Iterable[tuple[str, Literal["missing", "stale", "extra"]]]:
-    for key, version in wanted.items():
-        if key not in found:
+    for key, version in expected.items():
+        if key not in actual:
             yield key, "missing"
-        elif found[key] != version:
+        elif actual[key] != version:
             yield key, "stale"
-    for key in found.keys() - wanted.keys():
+    for key in actual.keys() - expected.keys():
         yield key, "extra"
 
 

@@ -94,8 +94,8 @@ class Keeper:
                 )
         what: EntryChange = "pinned" if change.is_pinned else "unpinned"
         since = (memory.pinned_at or by.now) if change.is_pinned else None
-        kept = self._semantic.keep(unit, memory.memory_id, what, by, pinned_at=since, used_until=memory.used_until)
-        return MemoryChanged("pinned" if change.is_pinned else "unpinned", kept, memory), {}
+        new = self._semantic.keep(unit, memory.memory_id, what, by, pinned_at=since, used_until=memory.used_until)
+        return MemoryChanged("pinned" if change.is_pinned else "unpinned", new, memory), {}
 
     def _date(self, unit: UnitOfWork, change: Dating, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         memory = self._live_entry(unit, change.memory_id)
@@ -103,11 +103,11 @@ class Keeper:
             raise RejectedWriteError(
                 f"The last day, {change.used_until}, is in the past; choose today or a later day, or use Don’t mention."
             )
-        kept = self._semantic.keep(
+        new = self._semantic.keep(
             unit, memory.memory_id, "dated", by, pinned_at=memory.pinned_at, used_until=change.used_until
         )
         before = memory.used_until.isoformat() if memory.used_until else None
-        return MemoryChanged("dated", kept, memory), {"used_until": before}
+        return MemoryChanged("dated", new, memory), {"used_until": before}
 
     def _return(self, unit: UnitOfWork, change: Return, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         current = kept_back.forgetting_of(unit, change.memory_id)

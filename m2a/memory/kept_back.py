@@ -1,5 +1,5 @@
-"""Memories that are kept but used in no answer: those that the owner asked not to mention, those that have expired, and those of
-which the owner has yet to say whether to forget them.
+"""Memories that are kept but used in no answer: those that the owner asked not to mention, those that have expired, and those
+that the owner may have asked to forget and has yet to decide on.
 
 Only the owner's own page may show them.
 """
@@ -60,8 +60,8 @@ def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]
 def has_photo(unit: UnitOfWork, photo_id: str) -> bool:
     """Returns whether a kept-back entry has the photo."""
     its = (entry_photo.c.owner == kept_back.c.owner) & (entry_photo.c.memory_id == kept_back.c.memory_id)
-    held = select(kept_back.c.memory_id).join(entry_photo, its)
-    return unit.scalar(held.where(unit.owns(kept_back), entry_photo.c.photo_id == photo_id).limit(1)) is not None
+    holding = select(kept_back.c.memory_id).join(entry_photo, its)
+    return unit.scalar(holding.where(unit.owns(kept_back), entry_photo.c.photo_id == photo_id).limit(1)) is not None
 
 
 def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason] | None:

@@ -186,7 +186,7 @@ class MemoryReader:
         with self._database.read(self.owner) as unit:
             return owner_settings.memory_rule(unit)
 
-    # What answers do not use: for the owner's own eyes
+    # For the owner only: content that answers do not use
 
     def kept_back(
         self, count: int, *, reason: KeptBackReason | None = None, words: str = "", start: int = 0
@@ -201,7 +201,7 @@ class MemoryReader:
             return kept_back.among_ids(unit, self._semantic, memory_ids)
 
     def asked(self) -> dict[int, MemoryEntry]:
-        """Returns, by id, the memories of which the user has yet to say whether to forget them."""
+        """Returns, by id, the memories that the user may have asked to forget and has yet to decide on."""
         with self._database.read(self.owner) as unit:
             asked = kept_back.listed(unit, self._semantic, reason="asked", count=ASKED_AT_MOST)
             return {kept.entry.memory_id: kept.entry for kept in asked}

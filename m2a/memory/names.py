@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator, Mapping
 
 from m2a.memory.words import finished_words
 
-# In fewer records, a name may just be a common word: "Little Women" does not ask for records that contain "little". What two or
-# five records would find and let through stands in evaluation/RETRIEVAL.md.
+# In fewer records, a name may just be a common word: "Little Women" does not ask for records that contain "little".
+# evaluation/RETRIEVAL.md has the effect of two or five records.
 _HELD = 3
 
 _RUN = re.compile(r"[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
-# Those of a question, right before the one whom it is about.
+# The auxiliary verb of a question, right before its subject.
 _AUXILIARY = re.compile(
     r"\b(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|shall|should|may|might|must)\s+\Z", re.I
 )
@@ -32,11 +32,11 @@ def names_in(text: str) -> list[frozenset[str]]:
     return [name for name, _first, _last in _named(text)]
 
 
-def asked_of(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
-    """Returns the names of those whom the question is about and of whom the memory holds nothing: "when did John get Max?"
+def unknown_names(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
+    """Returns the names of the question's subjects that the memory does not contain: John in "when did John get Max?"
 
-    They follow an auxiliary verb or have something ("John's"). A word of each is in no record, and is no speaker's; the
-    arguments are those of `known_names`.
+    A subject follows an auxiliary verb or has something ("John's"). A word of its name is in no record and not in a speaker's
+    name. The arguments are those of `known_names`.
     """
     known = {word for word, records in holding.items() if records}.union(speakers)
     return [

@@ -1,4 +1,4 @@
-"""The acts of forgetting that can still be undone or erased. Of their words nothing is told."""
+"""The acts of forgetting that can still be undone or erased, without their words."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -27,8 +27,8 @@ def listed(unit: UnitOfWork, raw: RawMessageStore, *, start: int, count: int) ->
     memories = [number for number, was_alive in rows if was_alive]
     places = _places(unit, ids)
     replies = raw.get(unit, {reply_id for reply_id, _ in places.values()})
-    told = {number: (replies[reply_id], change) for number, (reply_id, change) in places.items() if reply_id in replies}
-    return [PastForgetting(number, memories.count(number), *told.get(number, (None, 0))) for number in ids]
+    found = {number: (replies[reply], change) for number, (reply, change) in places.items() if reply in replies}
+    return [PastForgetting(number, memories.count(number), *found.get(number, (None, 0))) for number in ids]
 
 
 def _ids(unit: UnitOfWork) -> set[int]:
@@ -40,9 +40,9 @@ def _ids(unit: UnitOfWork) -> set[int]:
 
 
 def _places(unit: UnitOfWork, ids: Collection[int]) -> Mapping[int, tuple[int, int]]:
-    """Returns, by the id of each forgetting, the reply that tells of it, and the number of its change there.
+    """Returns, by the id of each forgetting, the reply that reports it, and the number of its change there.
 
-    The newest are asked for first, so the newest traces are read first, and only as many as that takes.
+    Reads the newest traces first, and no more than needed, because the newest forgettings are usually wanted.
     """
     places: dict[int, tuple[int, int]] = {}
     before: int | None = None

@@ -15,11 +15,11 @@ Fetched = Sequence[IndexHit] | Sequence[PhotoHit]
 
 PATH_DEPTH = 10  # as published: the best ten of each path are fused
 
-# Hits beyond the depth, because some may be stale, and ties at the end must all be known to be ordered. BM25 needs more, because
-# its scores have long ties.
+# Hits to fetch beyond the depth, because some may be stale, and all ties at the end are needed to order them. BM25 needs more,
+# because its scores have long ties.
 _SPARE = 6
 _SPARE_OF_TIES = 0.5
-_MORE = 8  # how many times more to fetch if that was not enough
+_MORE = 8  # the factor by which more is fetched if that was not enough
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class PathSearch:
 
     @property
     def first(self) -> Iterable[RecordKey]:
-        """The records of the ranking that count, up to the depth of the path."""
+        """The first records of the ranking, up to the depth of the path."""
         return islice(self.ranking, self.depth)
 
     @property
@@ -58,8 +58,8 @@ class PathSearch:
 class Confirmation:
     """Confirms hits in SQL: the record must be this owner's, live, and of the version that was found.
 
-    If given, messages must come before the message `before`, and entries must be `within` these ids. Messages that the user
-    edited are not confirmed, because others took their place.
+    With `before`, messages must come before that message; with `within`, entries must be among these ids. Messages that the user
+    edited are not confirmed, because newer versions replace them.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Confirmation:
         self._edited: frozenset[int] | None = None
 
     def confirm(self, unit: UnitOfWork, searches: Sequence[PathSearch], fetched: Sequence[Fetched]) -> None:
-        """Stores what the index returned in each of the searches, and the confirmed hits in its ranking."""
+        """Stores the fetched hits in each of the searches, and the confirmed ones in its ranking."""
         holders = self._holders(unit, {hit.photo_id for hits in fetched for hit in hits if isinstance(hit, PhotoHit)})
         keys = {hit.key for hits in fetched for hit in hits if isinstance(hit, IndexHit)}
         self._look_up(unit, keys.union(*holders.values()))
@@ -98,7 +98,7 @@ class Confirmation:
                         search.ranking.setdefault(key, IndexHit(key, versions[key], hit.score))
 
     def _holders(self, unit: UnitOfWork, photo_ids: Collection[str]) -> Mapping[str, list[RecordKey]]:
-        """Returns, by photo, all records that hold it, oldest first."""
+        """Returns, by photo, all records that contain it, oldest first."""
         holders: dict[str, list[RecordKey]] = {}
         if photo_ids and "entry" in self._kinds:
             for photo_id, memory_ids in self._semantic.with_photos(unit, photo_ids).items():
@@ -109,7 +109,7 @@ class Confirmation:
         return holders
 
     def within_reach(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
-        """Returns the keys that this search may find, whether or not they exist."""
+        """Returns the keys that this search may return, whether or not the records exist."""
         if self._edited is None:
             self._edited = frozenset(self._raw.edited(unit)) if "message" in self._kinds else frozenset()
         before, within, edited = self._before, self._within, self._edited
@@ -124,7 +124,7 @@ class Confirmation:
         ]
 
     def _look_up(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> None:
-        """Reads the versions of those keys that are live records of this owner."""
+        """Reads the versions of the live records among the keys."""
         new = set(keys) - self._looked_up
         self._looked_up |= new
         if reachable := self.within_reach(unit, new):

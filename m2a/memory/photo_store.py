@@ -252,7 +252,7 @@ def _changed(photo_id: str) -> PhotoDamagedError:
 
 
 def _is_good_thumbnail(path: Path, photo_id: str) -> bool:
-    """As it was stored, or of an M2A that did not seal them, which is made again before it is shown; or none yet."""
+    """Returns whether the thumbnail is unchanged, was written by an M2A that added no hash, or does not exist yet."""
     try:
         stored = photo_files.read(path)
         return photo_files.unsealed(stored, photo_id) is not None or bare_jpeg_size(stored) is not None

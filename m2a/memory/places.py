@@ -1,11 +1,11 @@
-"""What takes a place among the hits where entries and messages are searched together. Pure functions.
+"""Decides which records take a place among the hits if entries and messages are searched together. Pure functions.
 
-An entry and its own evidence take one place: the entry's, at the better rank of the two. A message that rests in several
-entries goes with the best of them. The words of an evidence message that stands above its entry come with it: the entry may not
-say what they matched.
+An entry and its own evidence share one place, at the better rank of the two. A message that is evidence of several entries goes
+with the best of them. An evidence message that ranks above its entry is returned with it, because the entry may lack the words
+that matched.
 
-Of the messages that no found entry rests on, those take no place that only ask and show nothing, and those in which the
-assistant repeats what was found elsewhere. They are still read by id, range, time and full text.
+Two kinds of messages without a found entry take no place: those that only ask and show no photo, and those in which the
+assistant repeats other records. They can still be read by id, range, time and full text.
 """
 
 import re
@@ -19,9 +19,9 @@ from m2a.types import EvidenceRange, MemoryEntry, Message, RecordKey
 
 Record = MemoryEntry | Message
 
-# So much of an assistant's message must be said elsewhere for it to be an echo, sentence by sentence.
+# The share of an assistant's message, sentence by sentence, that other records must say for it to be an echo.
 _ECHOED = 0.85
-# What the assistant frames a repetition with, and the day on which it was said.
+# Words that introduce or date a repetition.
 _FRAME = frozenset(
     finished_words(
         "said say told mentioned noted remember remembered "
@@ -29,14 +29,14 @@ _FRAME = frozenset(
     )
 )
 _QUESTION_END = re.compile(r"[?？؟;][\"'”’)\]\s\W]*$")
-# Asked without a question mark. "What I did" and "When I was six" are no questions.
+# Questions without a question mark. "What I did" and "When I was six" are not questions.
 _ASKS = re.compile(
     r"(?:what|who|where|when|why|how)(?:['’]?s\b| (?:is|are|was|were|do|does|did|can|could|should|would|will)\b)"
     r"|how (?:many|much|often|old|long|far) \w+ (?:is|are|was|were|do|does|did|have|has)\b",
     re.IGNORECASE,
 )
-# A question that tells or proposes: "Did I tell you that Anna moved?" "Do you remember my sister Olga?" "I'm vegan, what can I
-# eat?" "You are good at chess, why did you stop?" "How about a walk?"
+# Questions that state or propose something: "Did I tell you that Anna moved?" "Do you remember my sister Olga?" "I'm vegan, what
+# can I eat?" "You are good at chess, why did you stop?" "How about a walk?"
 _TELLS = re.compile(
     r"\b(?:did|have|haven['’]?t|didn['’]?t) I (?:\w+ )?(?:tell|told|mention|mentioned|say|said|show|shown)\b"
     r"|\b(?:did|do|don['’]?t|didn['’]?t) you (?:know|remember|recall)\b|\bguess (?:what|who)\b|\byou know (?:what|that)\b"
@@ -47,7 +47,7 @@ _TELLS = re.compile(
 
 
 class Place(NamedTuple):
-    """A record among the hits, and the messages among its evidence that were found above it, best first."""
+    """A record among the hits, and the messages of its evidence that ranked above it, best first."""
 
     key: RecordKey
     score: float
@@ -57,34 +57,34 @@ class Place(NamedTuple):
 def places(
     ranked: Sequence[tuple[RecordKey, float]], evidence: Mapping[int, Sequence[EvidenceRange]]
 ) -> Iterator[Place]:
-    """The ranking with one place for each entry and its own evidence. `evidence` is that of the entries in the ranking."""
-    resting: dict[int, list[int]] = {}
+    """Yields the ranking with one place for each entry and its evidence. `evidence` is that of the entries in the ranking."""
+    entries_by_message: dict[int, list[int]] = {}
     order = {key: position for position, (key, _) in enumerate(ranked)}
     messages = sorted(key.record_id for key in order if key.kind == "message")
     for memory_id in (key.record_id for key in order if key.kind == "entry"):
         for first, last in evidence.get(memory_id, ()):
             for message_id in messages[bisect_left(messages, first) : bisect_right(messages, last)]:
-                resting.setdefault(message_id, []).append(memory_id)
-    found: dict[RecordKey, float] = {}
+                entries_by_message.setdefault(message_id, []).append(memory_id)
+    scores: dict[RecordKey, float] = {}
     above: dict[int, list[int]] = {}
     for position, (key, score) in enumerate(ranked):
         if key.kind == "entry":
-            found.setdefault(key, score)
+            scores.setdefault(key, score)
             continue
-        entries = resting.get(key.record_id)
-        if not entries:
-            found[key] = score
+        memory_ids = entries_by_message.get(key.record_id)
+        if not memory_ids:
+            scores[key] = score
             continue
-        taken = next((entry for entry in entries if RecordKey("entry", entry) in found), entries[0])
-        found.setdefault(RecordKey("entry", taken), score)
-        if order[RecordKey("entry", taken)] > position:
-            above.setdefault(taken, []).append(key.record_id)
-    for key, score in found.items():
+        best = next((number for number in memory_ids if RecordKey("entry", number) in scores), memory_ids[0])
+        scores.setdefault(RecordKey("entry", best), score)
+        if order[RecordKey("entry", best)] > position:
+            above.setdefault(best, []).append(key.record_id)
+    for key, score in scores.items():
         yield Place(key, score, tuple(above.get(key.record_id, ())) if key.kind == "entry" else ())
 
 
 def only_asks(message: Message) -> bool:
-    """Whether nothing but questions stands in the message, and no photo. A question that tells something is no such."""
+    """Returns whether the message consists only of questions that state nothing, and shows no photo."""
     if message.photos or _TELLS.search(message.text):
         return False
     sentences = [message.text[first:last] for first, last in sentence_spans(message.text)]
@@ -94,22 +94,22 @@ def only_asks(message: Message) -> bool:
 
 
 def different_words(text: str) -> frozenset[str]:
-    """The finished words of a text, each once."""
+    """Returns the finished words of a text, each once."""
     return frozenset(finished_words(text))
 
 
 def is_echo(
-    message: Message, others: Collection[Record], words_of: Callable[[str], frozenset[str]] = different_words
+    message: Message, records: Collection[Record], words_of: Callable[[str], frozenset[str]] = different_words
 ) -> bool:
-    """Whether the assistant says in the message what the user said before it, or an entry says that does not rest on it.
+    """Returns whether the assistant's message repeats earlier messages of the user, or entries that do not rest on it.
 
-    `words_of` is `different_words`, which a caller may remember.
+    `words_of` may be a cached `different_words`.
     """
     if message.role != "assistant" or message.photos:
         return False
     sentences = [_telling_words(message.text[first:last]) for first, last in sentence_spans(message.text)]
     telling = sum(map(len, sentences))
-    sources = [words_of(record.text) for record in others if _is_source(record, message)]
+    sources = [words_of(record.text) for record in records if _is_source(record, message)]
     if not telling or not sources:
         return False
     echoed = sum(max(len(sentence & source) for source in sources) for sentence in sentences)

@@ -14,7 +14,7 @@ from m2a.types import MemoryEntry, Message
 Span = tuple[int, int]
 
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？]+|\n+")
-# What a full stop belongs to without ending a sentence; in many languages to an ordinal number too: "am 19. Mai", "den 3. maj".
+# A full stop after these does not end a sentence: abbreviations, and in many languages ordinals ("am 19. Mai", "den 3. maj").
 ABBREVIATION = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|St|Mt|Ft|Prof|Rev|Capt|Sgt|Lt|Gen|Gov|Sen|Jr|Sr|No|vs|e\.g|i\.e|approx|ca|a\.m|p\.m|[A-Z]"
     r"|(?:(?<![Ii] )am|vom|zum|bis|der|die|das|dem|den|des|ab|seit) \d{1,2})\.$"
@@ -81,8 +81,8 @@ def spans_telling(statement: str, message: str) -> list[Span]:
     wanted, names = set(finished_words(statement)), set(finished_words(" ".join(_NAME.findall(statement))))
     telling = []
     for span in spans:
-        held = set(finished_words(message[slice(*span)]))
-        if not held & wanted <= names or 2 * len(held & wanted) >= len(held):
+        words = set(finished_words(message[slice(*span)]))
+        if not words & wanted <= names or 2 * len(words & wanted) >= len(words):
             telling.append(span)
     return telling or spans
 

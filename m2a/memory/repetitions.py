@@ -41,10 +41,10 @@ class Statement:
         of it and little else, because what else the user says in a sentence is not forgotten.
         """
         shared = self.weights.keys() & words
-        own = shared - self.kept
-        if not own:
+        revealing = shared - self.kept
+        if not revealing:
             return False
-        if any(is_code(word) for word in own):
+        if any(is_code(word) for word in revealing):
             return True
         if role == "user":
             other_words = len(set(words) - self.weights.keys())

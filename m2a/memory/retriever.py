@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Retriever:
-    """Tri-path retrieval (M2A, section 3.3). Safe to call from threads. `Retrieval.open` puts one together.
+    """Tri-path retrieval (M2A, section 3.3). Safe to call from threads. `Retrieval.open` creates one.
 
-    Dense: cosine of the query's words to text and caption. BM25: their finished words. Photo: with query photos the
-    nearest photos, without the photos that the words describe; photos stand for the records that hold them, the best
-    photo first. `photo_vectors(owner, photo_ids)` gives the vectors of query photos.
+    Dense: the cosine of the query's words to text and caption. BM25: their finished words. Photo: with query photos, the
+    nearest photos; without, the photos that the words describe. A photo stands for the records that contain it, the best
+    photo first. `photo_vectors(owner, photo_ids)` returns the vectors of query photos.
 
-    As published (`fusion = "paper"`) the best ten of each path that SQL confirms (this owner's, this version, alive) are
-    fused by reciprocal rank, k = 60. With a `ranking` (`fusion = "best"`) it orders what the two text paths find further
-    down, and photos are merged with that.
+    As published (`fusion = "paper"`), the best ten of each path that SQL confirms (this owner's, this version, alive) are
+    fused by reciprocal rank, k = 60. With a `ranking` (`fusion = "best"`), more hits of the two text paths are ordered by it
+    and then merged with the photos.
 
-    The relevance floor is asked of each record as published. With a ranking it is asked of the question: where no record is
-    near on any path, and none of the names of the question is known, nothing is found, else the ranking has them all to choose
-    from. Of the photos beside a shown photo one has to be near itself, and the others nearly: the nearest of a stranger's would
-    name somebody. With an encoder whose floor was not measured (`floor_of`) every photo has to be near itself.
+    Without a ranking, the relevance floor applies to each record. With one, it applies to the question: if no record is near
+    on any path, and no name of the question is known, nothing is found; otherwise the ranking chooses from all hits. For a
+    query photo, one photo has to be near and the others nearly so, because even a stranger's photo has nearest ones. With an
+    encoder whose floor was not measured (`floor_of`), every photo has to be near.
     """
 
     def __init__(
@@ -122,14 +122,14 @@ class Retriever:
         parts = self._parts
 
         def vectors(owner: str, photo_ids: Sequence[str]) -> np.ndarray:
-            unstored = {one: parts.image_encoder.encode([photos[one]])[0] for one in photo_ids if one in photos}
-            stored = [one for one in photo_ids if one not in unstored]
-            found = dict(zip(stored, parts.photo_vectors(owner, stored), strict=True)) if stored else {}
-            return np.stack([(unstored | found)[one] for one in photo_ids])
+            encoded = {key: parts.image_encoder.encode([photos[key]])[0] for key in photo_ids if key in photos}
+            if stored := [photo_id for photo_id in photo_ids if photo_id not in encoded]:
+                encoded |= dict(zip(stored, parts.photo_vectors(owner, stored), strict=True))
+            return np.stack([encoded[photo_id] for photo_id in photo_ids])
 
-        other = copy(self)
-        other._parts = replace(parts, photo_vectors=vectors)
-        return other
+        retriever = copy(self)
+        retriever._parts = replace(parts, photo_vectors=vectors)
+        return retriever
 
     def close(self) -> None:
         self._is_closed = True

@@ -146,10 +146,11 @@ class Searches:
                 self._running.pop(future)(future.result())
         ranked = [self._rank(search) for search in self._searches]
         filled = self._fill(ranked, k)
-        self._load([RecordKey("message", number) for each in filled for place, _ in each for number in place.evidence])
+        evidence = (number for ranking in filled for place, _ in ranking for number in place.evidence)
+        self._load([RecordKey("message", number) for number in evidence])
         return [
-            [self._hit(search, place, record) for place, record in each]
-            for search, each in zip(self._searches, filled, strict=True)
+            [self._hit(search, place, record) for place, record in ranking]
+            for search, ranking in zip(self._searches, filled, strict=True)
         ]
 
     def _submit(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
@@ -164,8 +165,8 @@ class Searches:
         self._fetch(
             "bm25",
             in_words,
-            lambda some, limit: index.search_bm25_all(
-                owner, [finished_words(search.text) for search in some], kinds, limit, named
+            lambda searches, limit: index.search_bm25_all(
+                owner, [finished_words(search.text) for search in searches], kinds, limit, named
             ),
         )
         self._fetch("photo", [search for search in in_words if not search.by_photo], self._photos_by_words)
@@ -177,7 +178,7 @@ class Searches:
             questions = self._parts.ranking.ask(self._unit, kinds, [search.text for search in in_words])
             for search, question in zip(in_words, questions, strict=True):
                 search.question = question
-                search.is_near = question.names_what_is_held
+                search.is_near = question.names_known_subject
 
     def _encode(self, text: str) -> np.ndarray | TokenStates:
         """Returns the question's vector, or its token states if there is a ranking."""
@@ -186,43 +187,44 @@ class Searches:
             return vector
         return self._parts.ranking.encoder.states(text)
 
-    def _encoded(self, search: Search, brought: np.ndarray | TokenStates) -> None:
-        if isinstance(brought, TokenStates):
+    def _encoded(self, search: Search, encoding: np.ndarray | TokenStates) -> None:
+        """Stores the encoding of a question, and fetches the dense path once all questions have theirs."""
+        if isinstance(encoding, TokenStates):
             assert search.question is not None
-            search.question.encoded(brought)
-            search.vector = brought.vector
+            search.question.encoded(encoding)
+            search.vector = encoding.vector
         else:
-            search.vector = brought
+            search.vector = encoding
         in_words = [search for search in self._searches if search.text]
         if all(search.vector is not None for search in in_words):
             index, owner, kinds, named = self._parts.index, self._unit.owner, self._scope.kinds, self._scope.named
             self._fetch(
                 "dense",
                 in_words,
-                lambda some, limit: index.search_dense_all(
-                    owner, np.array([search.vector for search in some]), kinds, limit, named
+                lambda searches, limit: index.search_dense_all(
+                    owner, np.array([search.vector for search in searches]), kinds, limit, named
                 ),
             )
 
-    def _photos_by_words(self, some: Sequence[Search], limit: int) -> list[Fetched]:
+    def _photos_by_words(self, searches: Sequence[Search], limit: int) -> list[Fetched]:
         index, owner = self._parts.index, self._unit.owner
         if not index.has_photos(owner):
-            return [[] for _ in some]
-        vectors = [self._parts.image_encoder.encode_words([search.text])[0] for search in some]
+            return [[] for _ in searches]
+        vectors = [self._parts.image_encoder.encode_words([search.text])[0] for search in searches]
         return [index.search_photos_by_words(owner, vector, limit) for vector in vectors]
 
-    def _photos_by_photo(self, vectors: np.ndarray, _some: Sequence[Search], limit: int) -> list[Fetched]:
+    def _photos_by_photo(self, vectors: np.ndarray, _searches: Sequence[Search], limit: int) -> list[Fetched]:
         return [self._parts.index.search_photos(self._unit.owner, vectors, limit)]
 
     def _photo_vectors(self, query: Query) -> np.ndarray:
         """Returns the vectors of the query's photos, one row each."""
         from PIL import Image
 
-        known = self._parts.photo_vectors(self._unit.owner, query.photo_ids)
+        vectors = self._parts.photo_vectors(self._unit.owner, query.photo_ids)
         if not query.pictures:
-            return known
+            return vectors
         images = [Image.open(BytesIO(picture), formats=["JPEG"]).convert("RGB") for picture in query.pictures]
-        return np.vstack([known, self._parts.image_encoder.encode(images)])
+        return np.vstack([vectors, self._parts.image_encoder.encode(images)])
 
     def _fetch(
         self, path: Path, searches: Sequence[Search], fetch: Callable[[Sequence[Search], int], Sequence[Fetched]]
@@ -275,42 +277,42 @@ class Searches:
     def _fill(self, ranked: Sequence[Sequence[tuple[RecordKey, float]]], k: int) -> list[list[tuple[Place, Record]]]:
         """Returns the first k places of each ranking, with their records."""
         if len(self._scope.kinds) == 1:
-            first = [[Place(key, score) for key, score in of_search[:k]] for of_search in ranked]
-            records = self._load([place.key for of_search in first for place in of_search])
-            return [[(place, records[place.key]) for place in of_search if place.key in records] for of_search in first]
-        memory_ids = {key.record_id for of_search in ranked for key, _ in of_search if key.kind == "entry"}
+            first = [[Place(key, score) for key, score in ranking[:k]] for ranking in ranked]
+            records = self._load([place.key for ranking in first for place in ranking])
+            return [[(place, records[place.key]) for place in ranking if place.key in records] for ranking in first]
+        memory_ids = {key.record_id for ranking in ranked for key, _ in ranking if key.kind == "entry"}
         evidence = self._parts.semantic.evidence(self._unit, memory_ids)
-        found = [places(of_search, evidence) for of_search in ranked]
-        first = [list(islice(of_search, k)) for of_search in found]
-        self._load([place.key for of_search in first for place in of_search])
+        remaining = [places(ranking, evidence) for ranking in ranked]
+        first = [list(islice(ranking, k)) for ranking in remaining]
+        self._load([place.key for ranking in first for place in ranking])
         words_of = cache(different_words)
         filled = []
-        for of_search, some, rest in zip(ranked, first, found, strict=True):
-            may_be_echoed = [key for key, _ in of_search[: _ECHOED * k]]
-            of_places: list[tuple[Place, Record]] = []
-            while some and len(of_places) < k:
-                of_places += self._taken(some, may_be_echoed, words_of)
-                some = list(islice(rest, k))
-            filled.append(of_places[:k])
+        for ranking, batch, rest in zip(ranked, first, remaining, strict=True):
+            may_be_echoed = [key for key, _ in ranking[: _ECHOED * k]]
+            taken: list[tuple[Place, Record]] = []
+            while batch and len(taken) < k:
+                taken += self._taking_places(batch, may_be_echoed, words_of)
+                batch = list(islice(rest, k))
+            filled.append(taken[:k])
         return filled
 
-    def _taken(
-        self, some: Sequence[Place], may_be_echoed: Sequence[RecordKey], words_of: Callable[[str], frozenset[str]]
+    def _taking_places(
+        self, batch: Sequence[Place], may_be_echoed: Sequence[RecordKey], words_of: Callable[[str], frozenset[str]]
     ) -> Iterator[tuple[Place, Record]]:
         """Yields the places with their records, without messages that do not take a place."""
-        records = self._load([place.key for place in some])
-        for place in some:
+        records = self._load([place.key for place in batch])
+        for place in batch:
             record = records.get(place.key)
             if record is None or (isinstance(record, Message) and only_asks(record)):
                 continue
             if isinstance(record, Message) and record.role == "assistant":
-                others = self._load(may_be_echoed)
-                if is_echo(record, [others[key] for key in may_be_echoed if key in others], words_of):
+                loaded = self._load(may_be_echoed)
+                if is_echo(record, [loaded[key] for key in may_be_echoed if key in loaded], words_of):
                     continue
             yield place, record
 
     def _load(self, keys: Collection[RecordKey]) -> Mapping[RecordKey, Record]:
-        """Returns all records that were asked for so far, if they are live and this owner's."""
+        """Returns all records that were requested so far, if they are live and this owner's."""
         if unread := set(keys) - self._looked_for:
             self._looked_for |= unread
             memory_ids = [key.record_id for key in unread if key.kind == "entry"]
@@ -324,8 +326,8 @@ class Searches:
     def _hit(self, search: Search, place: Place, record: Record) -> Hit:
         key = place.key
         on = [path for path in _PATHS if key in search.near.get(path, ())]
-        # What words make of a photo is too loose to vouch for a record alone.
-        vouching = [path for path in on if path != "photo" or search.by_photo]
+        # That a photo matches words is too weak a sign to call its record near.
+        telling = [path for path in on if path != "photo" or search.by_photo]
         evidence = [self._records.get(RecordKey("message", number)) for number in place.evidence]
         return Hit(
             record,
@@ -333,5 +335,5 @@ class Searches:
             ranks={path: search.rank(path, key) for path in on},
             similarity={path: search.near[path][key] for path in on if path != "bm25"},
             evidence=tuple(message for message in evidence if isinstance(message, Message)),
-            is_near=any(search.is_over(self._measured, path, key) for path in vouching),
+            is_near=any(search.is_over(self._measured, path, key) for path in telling),
         )

@@ -63,8 +63,8 @@ class TemporaryAlbum(PhotoAlbum):
 
     def take_attached(self) -> list[str]:
         """Returns the attached photos, which now belong to a message."""
-        taken, self._attached = self._attached, []
-        return taken
+        attached, self._attached = self._attached, []
+        return attached
 
     def hold(self, data: bytes) -> str:
         """Holds a photo while the chat is open. Returns its id. Raises `PhotoRefusedError`."""
@@ -81,16 +81,15 @@ class TemporaryAlbum(PhotoAlbum):
         return {photo_id: self._captions[photo_id] for photo_id in photo_ids if photo_id in self._captions}
 
     def get(self, photo_id: str) -> Photo:
-        held = self._photos.get(photo_id)
-        if held is None:
+        photo = self._photos.get(photo_id)
+        if photo is None:
             return super().get(photo_id)
-        return Photo(
-            photo_id, self._chat_owner, "image/jpeg", held.width, held.height, len(held.data), added_at=self._clock()
-        )
+        size = (photo.width, photo.height, len(photo.data))
+        return Photo(photo_id, self._chat_owner, "image/jpeg", *size, added_at=self._clock())
 
     def data(self, photo_id: str) -> bytes:
-        held = self._photos.get(photo_id)
-        return super().data(photo_id) if held is None else held.data
+        photo = self._photos.get(photo_id)
+        return super().data(photo_id) if photo is None else photo.data
 
     def path(self, photo_id: str) -> Path:
         if photo_id in self._photos:
@@ -98,12 +97,12 @@ class TemporaryAlbum(PhotoAlbum):
         return super().path(photo_id)
 
     def thumbnail(self, photo_id: str) -> bytes:
-        held = self._photos.get(photo_id)
-        return super().thumbnail(photo_id) if held is None else held.thumbnail
+        photo = self._photos.get(photo_id)
+        return super().thumbnail(photo_id) if photo is None else photo.thumbnail
 
     def captions(self, photo_ids: Sequence[str]) -> dict[str, str]:
-        held = self.held_captions(photo_ids)
-        return super().captions([photo_id for photo_id in photo_ids if photo_id not in held]) | held
+        own = self.held_captions(photo_ids)
+        return super().captions([photo_id for photo_id in photo_ids if photo_id not in own]) | own
 
     def set_caption(self, photo_id: str, caption: str, *, captioner_id: str = "unknown") -> None:
         """Holds a caption while the chat is open, also for a stored photo."""

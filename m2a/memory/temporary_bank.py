@@ -67,8 +67,8 @@ class TemporaryBank(MemoryBank):
             raise MessageRefusedError(
                 f"Message {replaces} cannot be replaced, because it is not a {role} message in this conversation."
             )
-        held = [*map(self.photos.hold, photos)]
-        shown = list(dict.fromkeys([*stored_photos, *self.photos.take_attached(), *held]))
+        photo_ids = [*map(self.photos.hold, photos)]
+        shown = list(dict.fromkeys([*stored_photos, *self.photos.take_attached(), *photo_ids]))
         return self._append(role, speaker, text, shown, said_at, replaces=replaces, reference=reference)
 
     def record_reply(

@@ -88,10 +88,10 @@ class OpenedMemory:
 
 @dataclass(frozen=True, slots=True)
 class PastForgetting:
-    """An act of forgetting that can still be undone or erased. Its words are not told.
+    """An act of forgetting that can still be undone or erased, without its words.
 
-    `memories` is the number of memories that it took out; none where it withholds only words of messages. Change `number` of
-    `reply` tells of it, and undoes it; there is no reply where that was erased.
+    `memories` is the number of memories that it removed, 0 if it only withholds words of messages. Change `number` of `reply`
+    reports it and can undo it; `reply` is None if it was erased.
     """
 
     forgetting_id: int

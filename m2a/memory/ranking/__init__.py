@@ -1,1 +1,1 @@
-"""`fusion = "best"`: what the paths found is put in order by a small learned ranker, which needs numpy alone."""
+"""`fusion = "best"`: a small learned ranker, which only needs numpy, orders the records that the paths found."""

@@ -1,4 +1,4 @@
-"""Records and questions as the ranker's features want them."""
+"""Encodes records and questions for the ranker's features."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -8,22 +8,22 @@ from datetime import UTC, datetime, time
 import numpy as np
 
 from m2a.memory import words as word_rules
-from m2a.memory.ranking.features import Asked, Record, Words, traits_of
+from m2a.memory.ranking.features import EncodedQuestion, Record, Words, traits_of
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message
 from models.text_encoder import TokenEncoder, TokenStates
 
-CONTEXT = 2  # messages before one that are encoded with it
+CONTEXT = 2  # preceding messages that are encoded with a message
 
-_VERSION = 1  # raise it whenever the same record would become another
-_CONTEXT_CHARACTERS = 200  # of each, its last
+_VERSION = 1  # increase it whenever the same record would be encoded differently
+_CONTEXT_CHARACTERS = 200  # at the end of each preceding message
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class InContext:
-    """A message, those before it in its conversation (at most CONTEXT, oldest first), and how many there are before it."""
+    """A message, the last CONTEXT messages before it in its conversation, and the number of all before it."""
 
     message: Message
     before: Sequence[Message]
@@ -31,7 +31,7 @@ class InContext:
 
 
 class RecordEncoder:
-    """Makes what is kept of a record for ranking, and what is asked. `made_by` changes with what it makes of a record."""
+    """Encodes records and questions for ranking. `made_by` changes whenever the encoded form of a record changes."""
 
     def __init__(self, encoder: TokenEncoder, head: TokenHead) -> None:
         self._encoder = encoder
@@ -39,14 +39,14 @@ class RecordEncoder:
         self.made_by = f"{encoder.encoder_id} {head.fingerprint} {_VERSION}.{word_rules.VERSION}"
 
     def entries(self, entries: Sequence[MemoryEntry], texts: Sequence[str]) -> list[Record]:
-        """`texts` are what the entries are found by. An entry stands alone: it has no context."""
+        """Encodes entries, without context. `texts` are the texts that represent them."""
         return [
             self.record("", entry.memory_id, "", _time_of(entry), finished_words(text), tokens, traits_of(text, 0, ""))
             for entry, text, tokens in zip(entries, texts, self._states(texts), strict=True)
         ]
 
     def messages(self, messages: Sequence[InContext]) -> list[Record]:
-        """Each encoded after the messages before it: they say what its "it" and "there" mean. Their tokens are not kept."""
+        """Encodes each message together with its context, which says what "it" and "there" mean; keeps its own tokens only."""
         texts, starts = [], []
         for item in messages:
             context = "".join(f"{m.speaker}: {m.text[-_CONTEXT_CHARACTERS:]}\n" for m in item.before)
@@ -66,17 +66,17 @@ class RecordEncoder:
         return records
 
     def states(self, text: str) -> TokenStates:
-        """A question's tokens: the first half of `asked`, and the slow one."""
+        """Returns a question's token states. This is the slow part of encoding it."""
         [states] = self._encoder.encode_tokens([text])
         return states
 
-    def asked(self, text: str, states: TokenStates, speakers: Collection[str]) -> Asked:
-        """A question to a memory in which these speakers speak."""
+    def question(self, text: str, states: TokenStates, speakers: Collection[str]) -> EncodedQuestion:
+        """Encodes a question, given its token states. `speakers` are those of the owner's messages."""
         words = finished_words(text)
         words_of = {speaker: frozenset(finished_words(speaker)) for speaker in speakers}
         names = frozenset().union(*words_of.values())
         tokens, token_weights = self._head.of_question(states.states)
-        return Asked(
+        return EncodedQuestion(
             text=text,
             vector=states.vector,
             content_vector=_content_vector(text, states, names),
@@ -103,21 +103,21 @@ class RecordEncoder:
         return Record(conversation, number, speaker, said_at, Words.of(words), vector, tokens, traits)
 
     def _states(self, texts: Sequence[str], starts: Sequence[int] | None = None) -> Iterator[np.ndarray]:
-        """The token states of each text, from the character on at which its own words begin."""
-        for found, start in zip(self._encoder.encode_tokens(texts), starts or [0] * len(texts), strict=True):
-            yield found.states[found.spans[:, 0] >= start]
+        """Yields the token states of each text, without those before the character `start`."""
+        for encoded, start in zip(self._encoder.encode_tokens(texts), starts or [0] * len(texts), strict=True):
+            yield encoded.states[encoded.spans[:, 0] >= start]
 
 
 def _content_vector(text: str, states: TokenStates, names: frozenset[str]) -> np.ndarray:
-    """The mean of the question's tokens without those of names: whom it asks about says little of what it asks."""
+    """Returns the mean of the question's tokens without those of names, which say little about what is asked."""
     tokens = unit(states.states)
     of_name = np.zeros(len(tokens), dtype=bool)
     for word in _WORD.finditer(text):
         stems = finished_words(word[0])
         if stems and names.issuperset(stems):
             of_name |= (states.spans[:, 0] >= word.start()) & (states.spans[:, 1] <= word.end())
-    kept = tokens if of_name.all() else tokens[~of_name]
-    return unit(kept.mean(axis=0)) if len(kept) else states.vector
+    content = tokens if of_name.all() else tokens[~of_name]
+    return unit(content.mean(axis=0)) if len(content) else states.vector
 
 
 def _time_of(entry: MemoryEntry) -> datetime:

@@ -63,7 +63,7 @@ _WEEK = 7
 
 
 class _Numbers(dict[str, int]):
-    """A number for each word seen so far."""
+    """Numbers words in the order in which they are first used."""
 
     def __missing__(self, word: str) -> int:
         with _numbering:
@@ -88,11 +88,11 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is kept of a record for ranking.
+    """The data of a record that ranking needs.
 
     `conversation` and `number` (a message id) are its position; neighbours are one number apart. An entry has neither
-    conversation nor speaker. `vector` is the mean of its token states, of unit length, `tokens` their
-    projections as int8, at least one, `traits` is `traits_of` its text.
+    conversation nor speaker. `vector` is the mean of its token states, of unit length. `tokens` are their projections as
+    int8, at least one. `traits` are the `traits_of` its text.
     """
 
     conversation: str
@@ -106,10 +106,10 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question.
+class EncodedQuestion:
+    """A question, encoded for ranking.
 
-    `vector` is of the whole, `content_vector` of its tokens without names; `tokens` are projections with their weights.
+    `vector` is that of all tokens, `content_vector` that of the tokens without names; `tokens` are projections with weights.
     `names` are the finished words of all speakers' names, `people` the speakers whom the question names.
     """
 
@@ -125,7 +125,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class WordStatistics:
-    """What BM25 needs of the corpus: the number of records, the number of their words, and how many records hold each word."""
+    """The corpus statistics for BM25: the number of records, the number of their words, and of records with each word."""
 
     records: int
     words: int
@@ -141,7 +141,8 @@ class WordStatistics:
 
 
 def traits_of(text: str, position: int, text_before: str) -> np.ndarray:
-    """The record's own features, TRAITS. `position` counts from 0 in its conversation, `text_before` is the message before."""
+    """Returns the record's own features, TRAITS. `position` counts from 0 in its conversation, `text_before` is the preceding
+    message."""
     return np.array(
         [
             math.log1p(len(text.split())),
@@ -157,12 +158,16 @@ def traits_of(text: str, position: int, text_before: str) -> np.ndarray:
 
 
 def asks_for_picture(question: str) -> bool:
-    """Whether the question is about a picture, so that a record with a picture, or next to one, answers it."""
+    """Returns whether the question is about a picture, so that a record with a picture, or next to one, answers it."""
     return bool(_ASKS_PICTURE.search(question))
 
 
 def features(
-    asked: Asked, records: Sequence[Record], beside: Sequence[Words], near: np.ndarray, statistics: WordStatistics
+    question: EncodedQuestion,
+    records: Sequence[Record],
+    beside: Sequence[Words],
+    near: np.ndarray,
+    statistics: WordStatistics,
 ) -> np.ndarray:
     """Returns a row for each candidate, at least one, and a column for each of FEATURES.
 
@@ -173,23 +178,23 @@ def features(
     codes: dict[str, int] = {}
     sessions = np.array([codes.setdefault(record.conversation, len(codes)) for record in records])
     vectors = np.concatenate([record.vector for record in records]).reshape(len(records), -1)
-    idf = {word: statistics.idf(word) for word in set(asked.words) - asked.names}
+    idf = {word: statistics.idf(word) for word in set(question.words) - question.names}
     counts = _word_counts(list(idf), [record.words for record in records])
-    of_none = Words.of([])  # the place -1
+    of_none = Words.of([])  # for position -1
     near_counts = counts + _word_counts(list(idf), [*beside, of_none])[near].sum(axis=1)
     bm25, coverage, matched = _lexical(idf, counts, statistics.average_length)
     bm25_near, coverage_near, _ = _lexical(idf, near_counts, statistics.average_length * _NEAR_LENGTHS)
-    best = _best_matches(asked.tokens, records)
-    weights = asked.token_weights / asked.token_weights.sum()
+    best = _best_matches(question.tokens, records)
+    weights = question.token_weights / question.token_weights.sum()
     maxsim = weights @ best
     best_near = np.maximum(best, np.maximum(_of_neighbour(best, before), _of_neighbour(best, after)))
     lowest = float(maxsim.min())
     heavy = weights >= 0.999 * weights.mean()
     traits = np.concatenate([record.traits for record in records]).reshape(len(records), -1)
-    when = float(bool(_ASKS_WHEN.match(asked.text)))
+    when = float(bool(_ASKS_WHEN.match(question.text)))
     columns = [
-        vectors @ asked.vector,
-        vectors @ asked.content_vector,
+        vectors @ question.vector,
+        vectors @ question.content_vector,
         bm25,
         bm25_near,
         coverage,
@@ -202,11 +207,11 @@ def features(
         _session_level(maxsim, sessions),
         _session_level(bm25, sessions),
         matched,
-        *_people(asked, records),
-        *_dates(asked.text, [record.said_at for record in records]),
+        *_people(question, records),
+        *_dates(question.text, [record.said_at for record in records]),
         when * traits[:, TRAITS.index("has_time")],
         when * (1 - traits[:, TRAITS.index("has_time")]),
-        float(bool(_ASKS_NUMBER.search(asked.text))) * traits[:, TRAITS.index("has_number")],
+        float(bool(_ASKS_NUMBER.search(question.text))) * traits[:, TRAITS.index("has_number")],
     ]
     table = np.concatenate([np.stack(columns, axis=1), traits], axis=1)
     compared = table[:, :_STANDARDISED]
@@ -226,7 +231,7 @@ def _word_counts(words: Sequence[str], documents: Sequence[Words]) -> np.ndarray
     """Counts each of the words (columns) in each document (rows); the last column is the length of the document."""
     lengths = np.array([len(document.numbers) for document in documents])
     numbers = np.concatenate([document.numbers for document in documents])
-    column = np.full(numbers.max(initial=0) + 1, len(words))  # the last, for all that the question does not hold
+    column = np.full(numbers.max(initial=0) + 1, len(words))  # the last column, for words that are not in the question
     for at, word in enumerate(words):
         if (number := _NUMBERS.get(word, len(column))) < len(column):
             column[number] = at
@@ -276,18 +281,18 @@ def _session_level(scores: np.ndarray, sessions: np.ndarray) -> np.ndarray:
     return np.asarray(level[sessions])
 
 
-def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns whether each record is about the one person asked about, or about somebody else; neither if the question names
-    none or several.
+def _people(question: EncodedQuestion, records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns whether each record is about the one person in the question, or about somebody else; neither if the question
+    names none or several.
 
     A message counts as about its speaker, an entry as about the people whom it names.
     """
-    if len(asked.people) != 1:
+    if len(question.people) != 1:
         return np.zeros(len(records)), np.zeros(len(records))
-    named = asked.names.intersection(asked.words)
+    named = question.names.intersection(question.words)
     of_them = np.array(
         [
-            record.speaker in asked.people if record.conversation else not named.isdisjoint(record.words.words)
+            record.speaker in question.people if record.conversation else not named.isdisjoint(record.words.words)
             for record in records
         ],
         dtype=float,
@@ -296,11 +301,11 @@ def _people(asked: Asked, records: Sequence[Record]) -> tuple[np.ndarray, np.nda
 
 
 def _dates(question: str, said_at: Sequence[datetime]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scores dates: in the month asked about, or in the year without a month; shortly after the day, or half of that in the
-    month."""
+    """Returns three scores for each date: in the month asked about; in the year, if no month is named; shortly after the day,
+    or half a point in the month if no day is named."""
     text = question.casefold()
     months = {_MONTHS.index(name) + 1 for name in _MONTH.findall(text) if name not in ("may", "march")}
-    months |= {3 if "march" in found else 5 for found in _SURE_MONTH.findall(text)}
+    months |= {3 if "march" in phrase else 5 for phrase in _SURE_MONTH.findall(text)}
     years = {int(year) for year in _YEAR.findall(text)}
     zero = np.zeros(len(said_at))
     if not months:
@@ -316,8 +321,8 @@ def _dates(question: str, said_at: Sequence[datetime]) -> tuple[np.ndarray, np.n
 def _shortly_after(moment: datetime, years: Collection[int], months: Collection[int], day: int) -> float:
     """Returns 1 on the day and the next, falling by a factor e per week, and 0 before the day."""
     try:
-        asked = moment.replace(year=min(years, default=moment.year), month=min(months), day=day, hour=0, minute=0)
+        start = moment.replace(year=min(years, default=moment.year), month=min(months), day=day, hour=0, minute=0)
     except ValueError:  # 31 June
         return 0.0
-    days = (moment - asked).total_seconds() / 86_400
+    days = (moment - start).total_seconds() / 86_400
     return math.exp(-max(days - 1, 0) / _WEEK) if days >= -1 else 0.0

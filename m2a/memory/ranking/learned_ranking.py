@@ -1,4 +1,4 @@
-"""Candidates of a question in the order of the learned ranker."""
+"""Ranks the candidates of a question with the learned ranker."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,9 +7,9 @@ from importlib.resources import as_file, files
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from m2a.memory.names import asked_of, known_names
+from m2a.memory.names import known_names, unknown_names
 from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import Asked, Record, Words, WordStatistics, asks_for_picture, features
+from m2a.memory.ranking.features import EncodedQuestion, Record, Words, WordStatistics, asks_for_picture, features
 from m2a.memory.ranking.ranker import Ranker
 from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
 from m2a.memory.ranking.token_head import TokenHead
@@ -19,14 +19,14 @@ from m2a.types import RecordKey, RecordKind
 from m2a.types.errors import UserError
 from models.text_encoder import TextEncoder, TokenEncoder, TokenStates
 
-DEPTH = 60  # so many of each text path are candidates
-_SEEDS = 30  # so many messages that words found bring in their neighbours
-_REACH = 2  # neighbours to each side
+DEPTH = 60  # candidates from each text path
+_SEEDS = 30  # messages found by words that bring in their neighbours
+_REACH = 2  # neighbours on each side
 _NOWHERE = -1_000  # far from every message
-# What a record with a photo is worth more, in the ranker's scores, where the question is about a picture. The dialogues that the
-# weights are learned from ship no photos: it was chosen on a visual set (RETRIEVAL.md).
+# Added to the ranker's score of a record with a photo if the question is about a picture. The dialogues that the weights are
+# learned from have no photos, so it was chosen on a visual set (RETRIEVAL.md).
 _SHOWS_PICTURE = 2.0
-# And what a record is worth more that holds a name of the question. In those dialogues nearly every name is a speaker's.
+# Added to the score of a record that contains a name of the question. In those dialogues nearly every name is a speaker's.
 _NAMED = 1.0
 
 
@@ -61,12 +61,12 @@ class LearnedRanking:
             return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
 
     def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "list[RankedQuestion]":
-        """Returns questions to an owner's records of these kinds, with what is known before anything is found."""
+        """Returns the questions to an owner's records of these kinds, before anything was found."""
         memory = self.memory(unit, kinds, texts)
         return [RankedQuestion(self, memory, text) for text in texts]
 
     def memory(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "RankedMemory":
-        """Returns the memory that these questions are asked of."""
+        """Returns the memory for these questions."""
         words = {word for text in texts for word in finished_words(text)}
         return RankedMemory(self.store, self.store.speakers(unit), self.store.statistics(unit, kinds, words))
 
@@ -75,7 +75,7 @@ class LearnedRanking:
 
 
 class RankedMemory:
-    """The owner's records that were read so far, for questions that are asked side by side."""
+    """The owner's records that were read so far, for questions that run side by side."""
 
     def __init__(self, store: RankedRecordStore, speakers: Sequence[str], statistics: WordStatistics) -> None:
         self.speakers = speakers
@@ -124,22 +124,22 @@ class RankedMemory:
             codes: dict[str, int] = {}
             homes = np.array([codes.setdefault(place.conversation, len(codes)) for place in places])
             self._in_order = np.array(numbers), homes, [place.words for place in places]
-        known, homes, words = self._in_order
+        read, homes, words = self._in_order
         wanted = np.array([key.record_id if key.kind == "message" else _NOWHERE for key in keys])
-        own, is_there = _found_in(known, wanted)
-        others, are_there = _found_in(known, wanted[:, None] + steps)
-        are_there &= is_there[:, None] & (homes[others] == homes[own][:, None])
-        used, near[are_there] = np.unique(others[are_there], return_inverse=True)
+        positions, is_there = _positions_in(read, wanted)
+        neighbours, are_there = _positions_in(read, wanted[:, None] + steps)
+        are_there &= is_there[:, None] & (homes[neighbours] == homes[positions][:, None])
+        used, near[are_there] = np.unique(neighbours[are_there], return_inverse=True)
         return [words[at] for at in used.tolist()], near
 
 
 class RankedQuestion:
-    """What the ranker needs for one question. It is read as early as possible, since a search waits for its slowest path.
+    """The data that the ranker needs for one question. Read it as early as possible: a search waits for its slowest path.
 
     Before `order`, it must be `encoded`, and the hits of each path must be `read`.
     """
 
-    _asked: Asked
+    _encoded_question: EncodedQuestion
 
     def __init__(self, ranking: LearnedRanking, memory: RankedMemory, text: str) -> None:
         self.ranking = ranking
@@ -147,59 +147,59 @@ class RankedQuestion:
         self._text = text
         speakers = frozenset(word for speaker in memory.speakers for word in finished_words(speaker))
         self._names = known_names(text, memory.statistics.holding, speakers)
-        self._names_a_stranger = bool(asked_of(text, memory.statistics.holding, speakers))
+        self._names_unknown_subject = bool(unknown_names(text, memory.statistics.holding, speakers))
         self._beside_words: set[RecordKey] = set()
 
     @property
-    def names_what_is_held(self) -> bool:
-        """Whether it names something or somebody, none of the speakers, that several of the records name, and is not asked of
-        somebody of whom there is nothing: a dog Max in the memory says nothing of the dog Max of a John who is unknown."""
-        return bool(self._names) and not self._names_a_stranger
+    def names_known_subject(self) -> bool:
+        """Whether it contains a name that several records contain and that is not a speaker's, without being about somebody whom
+        no record names: a dog Max in the memory says nothing about the dog Max of an unknown John."""
+        return bool(self._names) and not self._names_unknown_subject
 
     def encoded(self, states: TokenStates) -> None:
         """Stores the question's token states."""
-        self._asked = self.ranking.encoder.asked(self._text, states, self._memory.speakers)
+        self._encoded_question = self.ranking.encoder.question(self._text, states, self._memory.speakers)
 
-    def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+    def read(self, unit: UnitOfWork, keys: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         """Reads what `order` needs of these records. `by_words` are those that were found by words, best first."""
-        messages = [key.record_id for key in found if key.kind == "message"]
+        messages = [key.record_id for key in keys if key.kind == "message"]
         seeds = _seeds(by_words)
         around = {number + step for step in _steps(_REACH) for number in messages}
         around |= {number + step for step in _steps(2 * _REACH) for number in seeds}
         self._memory.read_places(unit, around)
         beside = {RecordKey("message", there) for number in seeds for there in self._memory.beside(number)}
         self._beside_words |= beside
-        self._memory.read(unit, beside.union(found))
+        self._memory.read(unit, beside.union(keys))
 
-    def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
-        """Returns the records that the paths found, given with their versions, and neighbours, best first."""
-        keys, table = self.table(found)
+    def order(self, unit: UnitOfWork, versions: Mapping[RecordKey, int]) -> list[RecordKey]:
+        """Returns the records that the paths found (given with their versions) and their neighbours, best first."""
+        keys, table = self.table(versions)
         if not keys:
             return []
-        scores = self.ranking.scores(table) + self._worth(unit, keys)
+        scores = self.ranking.scores(table) + self._bonus(unit, keys)
         return [keys[at] for at in np.argsort(-scores.round(9), kind="stable").tolist()]
 
-    def _worth(self, unit: UnitOfWork, keys: Sequence[RecordKey]) -> np.ndarray:
-        """Returns what is added to each record's score if it shows the picture, or names the thing, that is asked about."""
-        worth = np.zeros(len(keys))
+    def _bonus(self, unit: UnitOfWork, keys: Sequence[RecordKey]) -> np.ndarray:
+        """Returns the addition to each record's score if it shows the picture, or names the thing, that is asked about."""
+        bonus = np.zeros(len(keys))
         if asks_for_picture(self._text):
             showing = self._memory.showing(unit, keys)
-            worth += _SHOWS_PICTURE * np.array([key in showing for key in keys])
+            bonus += _SHOWS_PICTURE * np.array([key in showing for key in keys])
         if self._names:
-            held = [self._memory.records[key].record.words.words.__contains__ for key in keys]
-            worth += _NAMED * np.array([any(all(map(holds, name)) for name in self._names) for holds in held])
-        return worth
+            contains = [self._memory.records[key].record.words.words.__contains__ for key in keys]
+            bonus += _NAMED * np.array([any(all(map(holds, name)) for name in self._names) for holds in contains])
+        return bonus
 
-    def table(self, found: Mapping[RecordKey, int]) -> tuple[list[RecordKey], np.ndarray]:
-        """Returns the candidates, and the ranker's features of each."""
-        kept = self._memory.records
-        wanted = (found.keys() | self._beside_words) & kept.keys() if found else ()
-        keys = [key for key in sorted(wanted) if key not in found or kept[key].version == found[key]]
+    def table(self, versions: Mapping[RecordKey, int]) -> tuple[list[RecordKey], np.ndarray]:
+        """Returns the candidates, and the ranker's features of each. `versions` are those of the records that were found."""
+        ranked = self._memory.records
+        candidates = (versions.keys() | self._beside_words) & ranked.keys() if versions else ()
+        keys = [key for key in sorted(candidates) if key not in versions or ranked[key].version == versions[key]]
         if not keys:
             return [], np.empty((0, 0))
-        records = [kept[key].record for key in keys]
+        records = [ranked[key].record for key in keys]
         beside, near = self._memory.near(keys)
-        return keys, features(self._asked, records, beside, near, self._memory.statistics)
+        return keys, features(self._encoded_question, records, beside, near, self._memory.statistics)
 
 
 _TRAINED_ON = "all-MiniLM-L6-v2@"
@@ -209,13 +209,13 @@ _BLAS = ThreadpoolController()
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Limits BLAS to one thread: for so few rows a second one gains nothing, and then keeps busy the core that Milvus needs."""
+    """Limits BLAS to one thread: for so few rows a second one gains nothing and keeps the core busy that Milvus needs."""
     with _BLAS.limit(limits=1, user_api="blas"):
         yield
 
 
-def _found_in(ascending: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the position of each wanted number, and whether it is there."""
+def _positions_in(ascending: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the position of each wanted number in the ascending ones, and whether it is there."""
     at = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
     return at, ascending[at] == wanted
 

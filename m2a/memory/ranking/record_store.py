@@ -127,7 +127,7 @@ class RankedRecordStore:
 
     def _encoded_with(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
         """Returns the messages that were encoded together with any of these."""
-        found: set[RecordKey] = set()
+        later: set[RecordKey] = set()
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id)
         of_messages = [key for key in keys if key.kind == "message"]
         for condition in _among(unit, of_messages):
@@ -142,26 +142,26 @@ class RankedRecordStore:
                     .order_by(message.c.message_id)
                     .limit(CONTEXT)
                 )
-                found |= {RecordKey("message", number) for number in unit.scalars(following)}
-        return found
+                later |= {RecordKey("message", number) for number in unit.scalars(following)}
+        return later
 
     # Reading
 
     def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
-        """Returns the records that are kept."""
-        found: dict[RecordKey, RankedRecord] = {}
+        """Returns the stored records among the keys."""
+        decoded: dict[RecordKey, RankedRecord] = {}
         with self._lock:
             changes = self._changes
             for key in keys:
                 if (ranked := self._decoded.get(place := (unit.owner, *key))) is not None:
                     self._decoded.move_to_end(place)
-                    found[key] = ranked
-        missing = set(keys) - found.keys()
+                    decoded[key] = ranked
+        missing = set(keys) - decoded.keys()
         if not missing:
-            return found
+            return decoded
         conditions = list(_among(unit, missing))
-        if len(missing) > len(found) and self._fits(unit):
-            conditions = [unit.owns(ranked_record)]  # so few that it takes less to read them once
+        if len(missing) > len(decoded) and self._fits(unit):
+            conditions = [unit.owns(ranked_record)]  # so few that reading all of them at once is faster
         read: dict[RecordKey, RankedRecord] = {}
         for condition in conditions:
             for row in unit.execute(select(*_COLUMNS).where(condition)).all():
@@ -172,7 +172,7 @@ class RankedRecordStore:
                 self._decoded.update({(unit.owner, *key): ranked for key, ranked in read.items()})
                 while len(self._decoded) > _CACHED:
                     self._decoded.popitem(last=False)
-        return found | {key: read[key] for key in missing & read.keys()}
+        return decoded | {key: read[key] for key in missing & read.keys()}
 
     def _fits(self, unit: UnitOfWork) -> bool:
         """Whether all of the owner's records fit in memory."""
@@ -181,8 +181,8 @@ class RankedRecordStore:
         return (unit.scalar(records) or 0) <= _CACHED
 
     def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place | Record]:
-        """Returns the conversation and the words of the messages that are kept."""
-        found: dict[int, Place | Record] = {}
+        """Returns the conversation and the words of the stored messages among the ids."""
+        places: dict[int, Place | Record] = {}
         missing = []
         with self._lock:
             for message_id in message_ids:
@@ -190,23 +190,23 @@ class RankedRecordStore:
                 if ranked is None:
                     missing.append(message_id)
                 else:
-                    found[message_id] = ranked.record
+                    places[message_id] = ranked.record
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
         for condition in _among(unit, [RecordKey("message", message_id) for message_id in missing]):
             for message_id, conversation, words in unit.execute(select(*columns).where(condition)).all():
-                found[message_id] = Place(conversation, Words.of(words.split()))
-        return found
+                places[message_id] = Place(conversation, Words.of(words.split()))
+        return places
 
     def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
         """Returns the records that show a photo which is not forgotten."""
         entries = {key.record_id for key in keys if key.kind == "entry"}
         messages = {key.record_id for key in keys if key.kind == "message"}
         columns = (entry_photo.c.memory_id, entry_photo.c.photo_id)
-        found = {RecordKey("entry", number) for number, _ in unit.rows_among(columns, entries)}
+        showing = {RecordKey("entry", number) for number, _ in unit.rows_among(columns, entries)}
         shown = set(unit.rows_among((message_photo.c.message_id, message_photo.c.photo_id), messages))
         if shown:
             shown -= withheld_photos(unit, {number for number, _ in shown})
-        return found | {RecordKey("message", number) for number, _ in shown}
+        return showing | {RecordKey("message", number) for number, _ in shown}
 
     def statistics(self, unit: UnitOfWork, kinds: Collection[RecordKind], words: Collection[str]) -> WordStatistics:
         """Returns how many of the owner's records of these kinds contain each of the words."""
@@ -223,29 +223,29 @@ class RankedRecordStore:
     def speakers(self, unit: UnitOfWork) -> list[str]:
         """Returns the speakers of all messages."""
         with self._lock:
-            changes, known = self._changes, self._speakers.get(unit.owner)
-        if known is None:
+            changes, speakers = self._changes, self._speakers.get(unit.owner)
+        if speakers is None:
             of_speakers = (unit.owns(ranked_count), ranked_count.c.counted == "speaker")
-            known = list(unit.scalars(select(ranked_count.c.item).where(*of_speakers)))
+            speakers = list(unit.scalars(select(ranked_count.c.item).where(*of_speakers)))
             with self._lock:
                 if self._changes == changes:
-                    self._speakers[unit.owner] = known
-        return known
+                    self._speakers[unit.owner] = speakers
+        return speakers
 
     def versions(self, unit: UnitOfWork) -> dict[RecordKey, int]:
-        """Returns the version of every record that is kept."""
+        """Returns the version of every stored record."""
         columns = (ranked_record.c.kind, ranked_record.c.record_id, ranked_record.c.version)
         rows = unit.execute(select(*columns).where(unit.owns(ranked_record)))
         return {RecordKey(kind, record_id): version for kind, record_id, version in rows}
 
     def owners_with_gaps(self, connection: Connection) -> set[str]:
-        """Returns the owners with a live record that is neither kept nor waiting in the outbox."""
-        found: set[str] = set()
+        """Returns the owners with a live record that is neither stored here nor waiting in the outbox."""
+        owners: set[str] = set()
         for table, kind, record_id, alive in (
             (entry, "entry", entry.c.memory_id, entry.c.alive),
             (message, "message", message.c.message_id, is_readable()),
         ):
-            kept = (
+            is_stored = (
                 select(ranked_record.c.record_id)
                 .where(
                     ranked_record.c.owner == table.c.owner,
@@ -254,12 +254,12 @@ class RankedRecordStore:
                 )
                 .exists()
             )
-            missing = connection.execute(select(table.c.owner, record_id).where(alive, ~kept)).all()
+            missing = connection.execute(select(table.c.owner, record_id).where(alive, ~is_stored)).all()
             if missing:
                 rows = connection.execute(select(outbox.c.owner, outbox.c.record_id).where(outbox.c.record == kind))
                 waiting = {(owner, int(waits)) for owner, waits in rows}
-                found |= {owner for owner, number in missing if (owner, number) not in waiting}
-        return found
+                owners |= {owner for owner, number in missing if (owner, number) not in waiting}
+        return owners
 
     def _forget_decoded(self, keys: Iterable[tuple[str, RecordKey]] | None = None) -> None:
         """Forgets the decoded form of these records, or of all."""

@@ -1,7 +1,7 @@
-"""Token states made small, for late interaction (Khattab and Zaharia, 2020): 64 bytes a token instead of 1,536.
+"""Compresses token states for late interaction (Khattab and Zaharia, 2020), to 64 bytes a token instead of 1,536.
 
-A learned projection keeps of each token what matters for matching a question, and a learned weight says how much each token
-of the question matters.
+A learned projection keeps the part of each token that matters for matching a question, and a learned weight says how much each
+token of the question matters.
 """
 
 import hashlib
@@ -14,17 +14,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TokenHead:
-    """`projection` has a column for each kept dimension, `token_weight` an item for each dimension of the encoder."""
+    """The learned weights. `projection` has a column for each kept dimension, `token_weight` an item for each of the encoder."""
 
     projection: np.ndarray
     token_weight: np.ndarray
 
     def of_record(self, states: np.ndarray) -> np.ndarray:
-        """The projections, each of unit length, as int8; a record without tokens has one that is like nothing."""
+        """Returns the projections, each of unit length, as int8; for a record without tokens, one of only zeros."""
         return np.round(self.of_question(states)[0] * 127).astype(np.int8)
 
     def of_question(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The projections, each of unit length, and how much each of them matters."""
+        """Returns the projections, each of unit length, and their weights."""
         if not len(states):
             return np.zeros((1, self.projection.shape[1]), dtype=np.float32), np.ones(1, dtype=np.float32)
         tokens = unit(states)
@@ -32,7 +32,7 @@ class TokenHead:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with what `of_record` gives."""
+        """Changes whenever the results of `of_record` do."""
         return hashlib.sha256(self.projection.astype("<f4").tobytes()).hexdigest()[:8]
 
     def save(self, path: Path) -> None:
@@ -45,5 +45,5 @@ class TokenHead:
 
 
 def unit(rows: np.ndarray) -> np.ndarray:
-    """The rows at unit length, float32; zeros stay."""
+    """Returns the rows scaled to unit length, as float32; rows of zeros stay zero."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9), dtype=np.float32)

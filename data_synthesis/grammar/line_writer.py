@@ -1,4 +1,4 @@
-"""Fills templates with words: who speaks, whom they talk about, and sentences that are new to the group."""
+"""Turns templates into lines: chooses who speaks and which people are mentioned, and avoids repeated sentences."""
 
 from collections.abc import Collection, Mapping
 from datetime import date
@@ -6,24 +6,24 @@ from typing import Any
 
 from data_synthesis.classes import class_words
 from data_synthesis.grammar.cast import Person, things, with_article
-from data_synthesis.grammar.dates_said import expression_for
+from data_synthesis.grammar.concept_looks import THINGS, suits_hour
 from data_synthesis.grammar.facts import Facts, Line
-from data_synthesis.grammar.known import THINGS, suits_hour
 from data_synthesis.grammar.plan import Member, Passage, Plan
 from data_synthesis.grammar.speech import Template, lowered
-from data_synthesis.grammar.words import Said, data, written_out
+from data_synthesis.grammar.spoken_dates import expression_for
+from data_synthesis.grammar.words import UsedSentences, data, written_out
 from data_synthesis.wording import whole_words
 
 TRIES = 40
 Slots = Mapping[str, str]
 
 
-class Telling:
-    """The words of one group so far: which sentences were said, who was introduced, and who has the word."""
+class LineWriter:
+    """Writes the lines of one group, and remembers the sentences used, the people introduced and who speaks next."""
 
     def __init__(self, plan: Plan, elsewhere: Collection[str] = ()):
         self.plan = plan
-        self.said = Said(elsewhere)
+        self.used = UsedSentences(elsewhere)
         self.facts = Facts()
         self.hidden = frozenset(word for one in plan.members if one.hidden for word in class_words(one.concept))
         self._introduced: set[str] = set()
@@ -32,7 +32,7 @@ class Telling:
         self._repeated = False
 
     def invitation(self, member: Member, *, show: bool, again: bool) -> Line | None:
-        """A short question that hands the word to the owner of a concept, or None if all were used up.
+        """A short question that invites the owner of a concept to speak, or None if all are used up.
 
         `show` asks for a photo, `again` for one more photo.
         """
@@ -44,8 +44,8 @@ class Telling:
         texts = data("text/talk.json")[deck]
         for _ in texts:
             line = self._line(1 - member.owner, self.plan.decks.draw(deck, texts), {"other": member.name})
-            if not self.said.repeats(line.text):
-                self.said.add(line.text)
+            if not self.used.repeats(line.text):
+                self.used.add(line.text)
                 return line
         return None
 
@@ -61,7 +61,7 @@ class Telling:
         helper: Person | None = None,
         own_name: bool = False,
     ) -> tuple[Slots, list[Line]]:
-        """A passage from a deck of templates whose sentences are new to the group, and the slots it was filled with."""
+        """A passage from a deck of templates with new sentences, and the slots that it was filled with."""
         plan = self.plan
         for attempt in range(attempts):
             template = templates[0]
@@ -74,18 +74,21 @@ class Telling:
             lines, before = [], set(self._introduced)
             for text in template:
                 mine_speaks = text[0] == "O"
-                people = self._people(mine, friend, mine_speaks)
+                people: dict[str, str] = {}
+                for key, person, by_owner in (("1", mine, mine_speaks), ("f1", friend, not mine_speaks)):
+                    people |= person.slots(key, by_owner=by_owner, introduced=person.name in self._introduced)
                 lines.append(self._line(owner if mine_speaks else 1 - owner, text[2:], {**slots, **people}))
-                self._introduce((mine, friend), lines[-1].text)
-            self._repeated = self.said.repeats(*(line.text for line in lines))
+                named = whole_words(lines[-1].text)
+                self._introduced.update(one.name for one in (mine, friend) if one.name.lower() in named)
+            self._repeated = self.used.repeats(*(line.text for line in lines))
             leaks = self.hidden & {word for line in lines for word in whole_words(line.text)}
             if not self._repeated and (not leaks or attempt > attempts // 2):
                 break
             if attempt < attempts - 1:
                 self._introduced = before
         if attempts > 1:
-            self.said.add(*(line.text for line in lines))
-        return {**slots, **mine.slots("1", told_by_owner=True, known=False), "p1": mine.name}, lines
+            self.used.add(*(line.text for line in lines))
+        return {**slots, **mine.slots("1", by_owner=True, introduced=False), "p1": mine.name}, lines
 
     def _line(self, speaker: int, template: str, slots: Slots) -> Line:
         parts = Template.of(template, self.plan.drawn)
@@ -93,48 +96,38 @@ class Telling:
         return Line(speaker, written_out(parts.core, slots), opening=parts.opening, extras=extras)
 
     def _fits(self, template: list[str], owner: int | None) -> bool:
-        """Whether a template suits the hour and is begun by whoever has the word."""
+        """Whether a template suits the hour and begins with the speaker whose turn it is."""
         if not suits_hour(template, self._hour):
             return False
         return owner is None or (template[0][0] == "O") == (owner == self._first)
 
-    def _people(self, helper: Person, friend: Person, mine_speaks: bool) -> dict[str, str]:
-        """Their slots for a line."""
-        slots: dict[str, str] = {}
-        for key, person, told in (("1", helper, mine_speaks), ("f1", friend, not mine_speaks)):
-            slots |= person.slots(key, told_by_owner=told, known=person.name in self._introduced)
-        return slots
-
-    def _introduce(self, people: Collection[Person], text: str) -> None:
-        """Whoever is named in a text is known from then on."""
-        self._introduced.update(person.name for person in people if person.name.lower() in whole_words(text))
-
     def _called(self, member: Member, *, own_name: bool = False) -> str:
-        if not own_name and member.name in self.facts.nicknamed and self.plan.drawn.random() < 0.3:
+        if not own_name and member.name in self.facts.nicknames and self.plan.drawn.random() < 0.3:
             return member.nickname
         return member.name
 
     def _givers(self, passage: Passage, *, wrong: bool = False) -> dict[str, str]:
         member = member_of(passage)
         giver, other = member.giver, member.not_giver
-        told = other if wrong else giver
-        he, his, him = ("she", "her", "her") if told.woman else ("he", "his", "him")
-        return {
-            **{"giver": told.name, "giver_kin": told.told, "giver_he": he, "giver_his": his, "giver_him": him},
-            **{"wrong": other.name, "job": giver.job, "a_job": with_article(giver.job)},
+        named = other if wrong else giver
+        he, his, him = named.pronouns
+        slots = {
+            "giver": named.name,
+            "giver_kin": named.introduction,
+            "giver_he": he,
+            "giver_his": his,
+            "giver_him": him,
         }
+        return slots | {"wrong": other.name, "job": giver.job, "a_job": with_article(giver.job)}
 
-    def _distracting_place(self) -> str:
-        place: str = self.plan.decks.chance("places", data("text/talk.json")["places"])
-        return place
-
-    def _previous(self, passage: Passage) -> date | None:
+    def _date_before(self, passage: Passage) -> date | None:
+        """The date of the session before that of the passage."""
         return self.plan.dates[passage.session - 1] if passage.session else None
 
     def _expression(self, passage: Passage, day: date, *, exact: bool = False) -> str:
         today, british = self.plan.dates[passage.session], self.plan.speech[passage.owner].british
         by_night = self.plan.request.placement.times[passage.session].hour < 5
-        ambiguous = by_night and (today - day).days <= 2  # "yesterday"
+        ambiguous = by_night and (today - day).days <= 2  # "yesterday" after midnight
         return expression_for(day, today, self.plan.drawn, british=british, exact=exact or ambiguous)
 
     def within(self, lead: str, sentence: str) -> str:

@@ -1,16 +1,16 @@
-"""What is known of concepts and photos before anything is written: their class, their settings, their attributes."""
+"""How the grammar uses what is known about concepts and photos: settings, seasons, attributes and looks."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from data_synthesis.attributes import ATTRIBUTE_QUESTIONS
-from data_synthesis.dates import said_at_odds
+from data_synthesis.dates import NUMBERS, words_at_odds
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
-from data_synthesis.seen import POSES, short_setting
+from data_synthesis.photo_facts import POSES, short_setting, without_remarks
 from data_synthesis.wording import content_of, whole_words
 
-THINGS = ("worn", "keepsake", "household")  # kinds of which nobody speaks as of somebody
+THINGS = ("worn", "keepsake", "household")  # kinds that are spoken of as things, not as somebody
 _PLACED = re.compile(
     r"((on|in|by|under|at|among|beside|window sill|forest floor)\b"
     r"|(hanging|held|lying|sitting|standing|walking|worn)( \w+)* (on|in|by|among|at|against|from|under) \w)",
@@ -20,7 +20,7 @@ _ATTACHED = re.compile(r"(on|in|by|under|at|among|beside|hanging|held|lying|sitt
 _SEASON = re.compile(r"\b(frozen|ice|snow|blossom\w*|cherry|autumn|yellow leaves|dry leaves|magnolia)\b", re.I)
 _LONGEST_LOOK = 8  # words
 _FINITE = re.compile(r"\b(?:is|are|has|have|hangs?|shows?|reads?|says?|runs?|covers?|looks?|sits?|stands?|lies)\b")
-_NUMBERS = ("one", "two", "three", "four", "five", "six")
+
 _SAYS_NOTHING = frozenset(
     "look looks type kind detail details description feature features style visible has is are wears shows".split()
 )
@@ -31,7 +31,7 @@ _COMMON = frozenset(
 
 
 def secret_words(concept: PersonalConcept) -> set[str]:
-    """What only the photos may tell: the words of the settings and of the attributes."""
+    """The words of the settings and attributes, which only the photos may tell."""
     texts = [photo.setting for photo in concept.photos]
     texts += [text for attribute in concept.attributes for text in (attribute.value, *attribute.accepted)]
     return {word for text in texts for word in whole_words(text)} - _COMMON - set(whole_words(concept.name))
@@ -42,41 +42,41 @@ def is_place(photo: ConceptPhoto) -> bool:
 
 
 def seasonal(photo: ConceptPhoto) -> bool:
-    """Whether the photo tells a season, which the date of a session might contradict."""
+    """Whether the photo shows a season, which the date of a session may contradict."""
     return bool(_SEASON.search(f"{photo.setting} {photo.description}"))
 
 
 def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
-    """The setting without what follows its main part, as a further right answer."""
+    """The main part of the setting as a further right answer, if it is shorter than the setting."""
     head = short_setting(photo.setting)
     return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
 def odd_hour(hour: int) -> str:
-    """ "night" or "early" where whoever writes would say a word about the hour, else ""."""
+    """Returns "night" or "early" for an hour that people would mention in a chat, else ""."""
     return "night" if hour < 5 else "early" if hour < 7 else ""
 
 
 def suits_hour(texts: Iterable[str], hour: int) -> bool:
-    """Whether lines can be said at this hour, apart from what they may leave out."""
-    return said_at_odds(" ".join(text.split(" ~")[0] for text in texts), hour) is None
+    """Whether lines can be said at this hour, without their optional parts."""
+    return words_at_odds(" ".join(text.split(" ~")[0] for text in texts), hour) is None
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
-    """Whether the words by which it is pictured, poses apart, fit this photo alone among those of its concept."""
+    """Whether the main clause of its setting, without poses, fits only this photo among those of its concept."""
     own = content_of(photo.setting.partition(",")[0]) - POSES
     others = (content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path)
     return bool(photo.setting and own) and not any(own <= other for other in others)
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
-    """A concept in a photo, named by the main clause of its setting: "Rosso on a rock"."""
+    """A concept in a photo, described by the main clause of the setting: "Rosso on a rock"."""
     setting = photo.setting.partition(",")[0]
     return f"{name} {setting}" if _ATTACHED.match(setting) else f"{name} ({setting})"
 
 
 def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
-    """A place that two settings have in common, in words; empty where none is known."""
+    """A phrase for the place that two settings have in common; "" if there is none."""
     for word, phrase in data("text/surroundings.json").items():
         if all(re.search(rf"\b{word}\b", photo.setting, re.I) for photo in (one, other)):
             return str(phrase)
@@ -84,24 +84,20 @@ def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
 
 
 def easily_seen(attribute: Attribute) -> bool:
-    """Whether it is there, and can be asked without knowing from which side a photo was taken."""
+    """Whether an attribute is present (not "no collar") and recognisable from any side."""
     is_there = attribute.value.split(" ")[0].lower() not in ("no", "none", "not", "without")
     return is_there and attribute.key not in data("text/hard_to_see.json")
 
 
-def visible_in(attribute: Attribute, photo: ConceptPhoto) -> bool:
-    return not attribute.photos or photo.path in attribute.photos
-
-
-def asked_of(template: str, called: str) -> str:
-    """A question with what a concept is called in it; a name of several words is not put into the genitive."""
+def question_about(template: str, called: str) -> str:
+    """The question with the name of a concept filled in; a name of several words is not put into the genitive."""
     if " " in called:
         template = re.sub(r"\{N\}'s (front pocket|\w+)", r"the \1 of {N}", template)
     return template.replace("{N}", called)
 
 
 def attribute_question(attribute: Attribute) -> str:
-    """A question with {N}; attributes of other sources are asked by their key, in words that fit one and many."""
+    """The question for an attribute, with {N} for the concept. Unknown keys get a wording for singular and plural."""
     known = ATTRIBUTE_QUESTIONS.get(attribute.key)
     words = [word for word in re.split(r"[_\W]+", attribute.key.lower()) if word]
     while len(words) > 1 and words[0] in _SAYS_NOTHING:
@@ -115,14 +111,13 @@ def attribute_question(attribute: Attribute) -> str:
 
 
 def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterator[str]:
-    """What comes after "the" to name the concept by its looks on these photos: "red-orange chow chow", "one with white paws"."""
-    look = re.sub(r"\s*\([^()]*\)", "", concept.short_description).strip()
-    if look:
+    """Descriptions of the concept by its look on these photos, to follow "the": "red-orange chow chow", "one with white paws"."""
+    if look := without_remarks(concept.short_description).strip():
         yield look
     for attribute in concept.attributes:
-        value = re.sub(r"\s*\([^()]*\)", "", attribute.value).replace("/", " or ")
+        value = without_remarks(attribute.value).replace("/", " or ")
         short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:") and not _FINITE.search(value)
-        if not short or not easily_seen(attribute) or not any(visible_in(attribute, photo) for photo in shown):
+        if not short or not easily_seen(attribute) or not any(attribute.visible_on(photo) for photo in shown):
             continue
         if attribute.key == "main_colour":
             yield f"one whose main colour is {value}"
@@ -130,5 +125,5 @@ def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterato
         plural = content_of(attribute.key.split("_")[-1]) <= content_of(value) and re.fullmatch(
             r"[\w-]+( [\w-]+)? \w+s", value
         )
-        if value.split(" ")[0] in ("a", "an", *_NUMBERS) or plural:
+        if value.split(" ")[0] in ("a", "an", *NUMBERS[:6]) or plural:
             yield f"one with {value}"
