@@ -70,6 +70,40 @@ def test_what_names_nothing_corrects_what_was_said_just_before(sense: Sense, bef
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "text", "statement"),
+    [
+        (
+            "Mona's choir sings in Ulm.",
+            "Mona rang, I had the town wrong. The choir sings in Trier.",
+            "Mona rang, I had the town wrong. The choir sings in Trier.",
+        ),
+        (
+            "Dad bought himself Canon binoculars.",
+            "Saw Dad's binoculars today, they're Leica. Ignore the make I gave you.",
+            "they're Leica. Ignore the make I gave you.",
+        ),
+        ("The shed code is 5512.", "I was wrong about the shed. The code is 5521.", "The code is 5521."),
+    ],
+)
+def test_what_only_says_that_something_was_wrong_is_one_statement_with_what_is_right(
+    sense: Sense, before: str, text: str, statement: str
+) -> None:
+    (observation,) = read(message(2, text), [message(1, before)], (), sense).observations
+    assert observation.text.endswith(statement)
+    assert corrected_by(text, ["My aunt Rosi lives in Linz.", before], sense) == before
+
+
+def test_words_that_open_a_message_are_one_statement_with_its_first_sentence(sense: Sense) -> None:
+    (observation,) = read(message(1, "News from Gran. The eye clinic has moved to Selby."), [], (), sense).observations
+    assert observation.text == "News from Gran. The eye clinic has moved to Selby."
+
+
+def test_somebody_who_only_did_it_need_not_be_named_anew(sense: Sense) -> None:
+    before = ["Doctor Weiss has started me on ramipril, 5 mg a day.", "My aunt Rosi lives in Linz."]
+    assert corrected_by("The clinic has put the ramipril up to 10 mg.", before, sense) == before[0]
+
+
 def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Sense) -> None:
     before = ["Vera's allotment lease runs out on 3 May.", "My gym card is due on 3 May."]
     text = "I had it wrong. Vera's allotment lease runs out on 27 May, not on 3 May."

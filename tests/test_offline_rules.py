@@ -596,6 +596,12 @@ async def test_what_takes_the_place_of_something_forgotten_is_named(talk: Talk) 
     assert talk.known() == ["The passport's in the bedside cabinet."]
 
 
+async def test_what_is_told_as_changed_beside_a_request_to_forget_is_kept(talk: Talk) -> None:
+    await talk.say("We have a piano in the hall.")
+    await talk.say("Scrub what I said about the piano, it's gone. Swapped it at the market, we have a harmonium now.")
+    assert any("harmonium" in text for text in talk.known())
+
+
 async def test_he_is_the_one_named_behind_the_hour(talk: Talk) -> None:
     await talk.say("Gym's Tuesdays and Thursdays at 6:30am with a trainer called Marek. He's a bit of a sadist.")
     assert any("Marek is a bit of a sadist" in text or "Marek. He's a bit" in text for text in talk.known())

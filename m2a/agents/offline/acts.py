@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from m2a.agents.offline.change_words import TAKES_BACK, refuted
+from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, find_subject, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
@@ -323,7 +323,9 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         enough = _enough_to_forget(typed, sense) if tells else _FORGETS
         if likely >= (min(enough, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(typed) else enough):
             surely = _FORGETS if may_ask_to_forget(typed) else _SURELY_FORGETS
-            return [Utterance("forget", typed, tuple(found) if likely < surely else ())]
+            # "Scrub the Fabia. We drive a Jogger now.": what it tells as changed is kept, whatever is forgotten.
+            changes = [one for one in found if one.act == "tell" and _tells_a_change(one.text, sense)]
+            return [Utterance("forget", typed, tuple(found) if likely < surely else ()), *changes]
         found = [_forgetting(one, sense) for one in found]
     stated = len(found) == 1 and (found[0].act == "tell" or SHOWS.match(found[0].text))
     return _with_question(found) if whole == "ask" and not stated else found
@@ -337,6 +339,12 @@ def _is_a_reason(sentence: str, sense: Sense) -> bool:
     if re.search(r"\d", sentence) or find_names(sentence) or has_place(sentence):
         return False
     return subject is None or subject.text.lower() in ("he", "she", "they", "you", "it", "that", "this")
+
+
+def _tells_a_change(sentence: str, sense: Sense) -> bool:
+    """Whether it says that something is so now, and asks to forget nothing."""
+    changed = bool(MOVES.search(sentence) or LATELY.search(sentence))
+    return changed and forget_probability(sentence, sense) < _FORGETS_IN_ITS_WORDS
 
 
 def _with_what_is_true(one: Utterance) -> list[Utterance]:
