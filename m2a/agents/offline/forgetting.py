@@ -8,7 +8,7 @@ import numpy as np
 
 from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
-from m2a.agents.offline.corrections import leans
+from m2a.agents.offline.corrections import needs_context
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forgotten import Rated, people_in, rate
 from m2a.agents.offline.languages import is_english
@@ -129,7 +129,7 @@ def _standing_out(
         return of_these if len(of_these) == 1 else []
     # With what corrects it, it is one statement; what tells something else of the same, and stands alone, stays.
     of_it = all_words(what) | _told(best.text)
-    tied = [one for one in group if leans(one.text, one.text) or _told(one.text) & of_it]
+    tied = [one for one in group if needs_context(one.text, one.text) or _told(one.text) & of_it]
     going = {entry.memory_id: entry for entry in (best, *same, *tied)}
     return [going[memory_id] for memory_id in sorted(going)]
 
