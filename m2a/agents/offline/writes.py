@@ -100,7 +100,7 @@ class Writes:
 
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     results = _Results.of(state)
-    newest_ids = [message.message_id for message in reversed(state.recent) if message.role == "user"]
+    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
     gone_ids: set[int] = set()
     missing: list[str] = []
     writes: list[Action] = list(_restored(state)) if reading.restores else []
@@ -109,7 +109,7 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         if state.asked and forgets_none(what):
             writes += _not_to_forget(state)
             continue
-        forgotten = _forget(state, what, results, newest_ids, gone_ids, sense)
+        forgotten = _forget(state, what, results, newest, gone_ids, sense)
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
@@ -129,13 +129,13 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         [
             None  # it names these photos only: memories of other photos are no rivals
             if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
-            else find_corrected(observation, observation.said, hits, newest_ids, state.concepts, sense)
+            else find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
             for observation in observations
         ]
     )
     for observation, corrected in zip(observations, corrections, strict=True):
         complete = each_time(observation, corrected.entry.text) if corrected else observation
-        writes.append(_keep(state, reading, complete, corrected, hits, newest_ids, sense))
+        writes.append(_keep(state, reading, complete, corrected, hits, newest, sense))
     writes += [
         _delete(state, what, memory_id, asks=True) for memory_id, what in in_doubt.items() if memory_id not in gone_ids
     ]
@@ -183,7 +183,7 @@ class _Results:
     messages: tuple[Message, ...]
 
     @classmethod
-    def of(cls, state: TurnState) -> "_Found":
+    def of(cls, state: TurnState) -> "_Results":
         hits = tuple(
             hit for step in state.steps if isinstance(step.observation, Searched) for hit in step.observation.hits
         )
@@ -269,15 +269,13 @@ def _evidence(state: TurnState, observation: Observation) -> tuple[tuple[int, in
 
 
 def _forget(
-    state: TurnState, what: str, results: _Results, newest_ids: Sequence[int], gone_ids: set[int], sense: Sense
+    state: TurnState, what: str, results: _Results, newest: Sequence[int], gone_ids: set[int], sense: Sense
 ) -> list[Action]:
     """Returns the writes for "forget …": memories, and words that only messages have. Adds to `gone_ids`."""
     if asks_to_forget(what):
         return _forget_unread(state, what, results, gone_ids)
     offered = [Hit(entry, 0.0, {}) for entry in state.asked]
-    entries = [
-        e for e in find_forgotten(what, [*results.hits, *offered], newest_ids, sense) if e.memory_id not in gone_ids
-    ]
+    entries = [e for e in find_forgotten(what, [*results.hits, *offered], newest, sense) if e.memory_id not in gone_ids]
     if not entries and not what_is_meant(what):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
