@@ -339,7 +339,7 @@ def _days_meant(entry: MemoryEntry) -> list[str]:
 _DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
 
 
-_NOT_TOLD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)
+_ENDS_WITHHELD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)
 # Forgotten words, and the conjunctions that joined them to the rest.
 _FORGOTTEN_CLAUSE = re.compile(
     r"(?:[\s,;:–—-]+(?:and|but|or|so|because|since|although|though|while|und|aber|oder|et|mais|y|pero|e|ma)\b){0,2}"
@@ -354,7 +354,7 @@ def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
 
     Returns "" if the quotation begins otherwise.
     """
-    if not quotes or not (_LEANS.match(quotes[0].text) or _follows_what_is_not_told(quotes[0])):
+    if not quotes or not (_LEANS.match(quotes[0].text) or _follows_withheld_words(quotes[0])):
         return ""
     subject = find_subject(entry.text)
     if subject is None or subject.text.lower() in PRONOUNS or len(subject.text.split()) > _NAME_WORDS:
@@ -364,9 +364,9 @@ def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
     return said_to_user(re.sub(r"'s$", "", subject.text))
 
 
-def _follows_what_is_not_told(quotation: Quotation) -> bool:
+def _follows_withheld_words(quotation: Quotation) -> bool:
     before, separator, _ = quotation.message.text.partition(quotation.text)
-    return bool(separator) and quotation.text[:1].islower() and _NOT_TOLD.search(before) is not None
+    return bool(separator) and quotation.text[:1].islower() and _ENDS_WITHHELD.search(before) is not None
 
 
 def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:

@@ -92,7 +92,7 @@ _MIN_LEAD = 2.5
 # The lead needed if the other memories are about something or somebody else; a memory alone with such a value needs none.
 _MIN_LEAD_ALONE = 1.0
 _MAX_OFFERED = 2
-# Words shared with the memory from which the correction itself names it: "Scratch that about the boiler key, …".
+# From this number of shared words on, the correction itself names the memory: "Scratch that about the boiler key, …".
 _MIN_WORDS_NAMING = 2
 _MAX_LEAD = 4.0
 
@@ -225,9 +225,8 @@ def correcting_claim(text: str, sentence: str, concepts: Sequence[Concept] = ())
 
 
 def choose(new: Claim, text: str, sentence: str, memories: Sequence[Memory], sense: Sense) -> Choice | None:
-    """Returns the memory that stands out as the one meant, or None.
-
-    For a correction that needs its context, this may be one from the previous message, if the correction names no other."""
+    """Returns the memory that stands out as the one meant, or None. For a correction that needs its context, this may be one
+    from the previous message, if the correction names no other."""
     rated = rate(new, [memory.claim for memory in memories], sense)
     elliptic = needs_context(sentence, text)
     shared = [_words_naming(new, memory.claim) for memory in memories]

@@ -21,7 +21,7 @@ from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 _MINE = re.compile(r"\W*(?:(?:that |what i said )?about |that |of )?(?:my|our) (?![\w' -]*'s\b)", re.IGNORECASE)
-_MIN_MET = 0.75  # of the words wanted
+_MIN_MET = 0.75  # the least share of the wanted words that a text about them has
 # A memory is meant if that is more likely than not; the lower its log-odds, the larger its lead over the next one must be, so
 # that they add up to `_MIN_TOTAL`. In doubt the user chooses among those within `_NEAR` of the likeliest.
 # Of 75 requests whose memory does not exist, 8 delete another one outright (14 with 2.0 and 0.7); of those whose memory exists,

@@ -17,7 +17,7 @@ from m2a.agents.offline.text import content, meets, stem, stems, tokens
 from m2a.agents.offline.wishes import all_words, what_is_named
 from m2a.types import MemoryEntry
 
-_LONGEST_LEAD = 0.15  # among few memories one leads by a lot, whatever it is about
+_MAX_LEAD = 0.15  # among few memories one leads by a lot, whatever it is about
 _CLAUSES = re.compile(r"[,;:.!?]+\s+|\s-+\s")
 _OF_ONESELF = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _OWNED = re.compile(r"([\w-]+)'s (?=\w)")
@@ -57,7 +57,7 @@ def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]
         )
         for entry, features in zip(entries, features_of_texts, strict=True)
     ]
-    return sorted(rated, key=lambda rated: (rated.log_odds, rated.entry.memory_id), reverse=True)
+    return sorted(rated, key=lambda r: (r.log_odds, r.entry.memory_id), reverse=True)
 
 
 def forgotten_features(what: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
@@ -79,7 +79,7 @@ def forgotten_features(what: str, texts: Sequence[str], sense: Sense) -> list[di
     ]
     for name in _LEADING:
         for features, lead in zip(rows, leads([features[name] for features in rows]), strict=True):
-            features[f"{name}: lead"] = max(-1.0, min(lead, _LONGEST_LEAD)) if len(texts) > 1 else 0.0
+            features[f"{name}: lead"] = max(-1.0, min(lead, _MAX_LEAD)) if len(texts) > 1 else 0.0
     return rows
 
 

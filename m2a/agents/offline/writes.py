@@ -113,8 +113,8 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        asks_only = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
-        surely_asks = asks_only and not reading.otherwise  # a question states nothing to forget
+        is_question = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
+        surely_asks = is_question and not reading.otherwise  # a question states nothing to forget
         possible = may_be_forgotten(what, results.without(gone_ids), sense, surely_asks=surely_asks)
         in_doubt |= {entry.memory_id: what for entry in possible}
         if not (forgotten or possible or state.asked):
