@@ -241,8 +241,8 @@ def _with_its_message(chosen: Sequence[Match], matches: Sequence[Match]) -> list
     """Returns the best, others from its message, then the rest: the next sentence often has the other half of an answer."""
     best = chosen[0]
     beside = [match for match in matches if match is not best and share_evidence(match.entry, best.entry)]
-    together = [best, *beside[:_MAX_BESIDE]]
-    return [*together, *(match for match in chosen if match not in together)]
+    same_message = [best, *beside[:_MAX_BESIDE]]
+    return [*same_message, *(match for match in chosen if match not in same_message)]
 
 
 def _with_corrections(chosen: Sequence[Match]) -> list[MemoryEntry]:
@@ -273,9 +273,9 @@ def _in_order(
     The newest comes first, since it holds, unless it is about somebody other than the `names` in the question: "Bas is eight"
     says nothing about Noor in "Bas is seven and Noor is four".
     """
-    asked = content(" ".join(names)) & content(entry.text)
+    names_asked = content(" ".join(names)) & content(entry.text)
     subject = Claim.of(corrections[-1].text).subject_names if corrections else frozenset()
-    if asked and subject and not asked & subject:
+    if names_asked and subject and not names_asked & subject:
         return [(entry, ""), *((correction, "Since then") for correction in corrections)]
     return [(member, "Before that") for member in reversed((entry, *corrections))]
 

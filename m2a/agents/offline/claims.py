@@ -207,8 +207,8 @@ def share_a_frame(text: str, other: str) -> bool:
     if first == last or their_first == their_last:
         return False
     share = _FRAME_SHARE_FOR_NOW if _FOR_NOW.search(text) and _FOR_NOW.search(other) else _FRAME_SHARE
-    held = len(left) - (last - first) + len(set(left[first:last]) & set(right[their_first:their_last]))
-    return held >= max(1, share * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
+    shared = len(left) - (last - first) + len(set(left[first:last]) & set(right[their_first:their_last]))
+    return shared >= max(1, share * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
 
 
 def _differing_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int, int]]:

@@ -240,7 +240,7 @@ def choose(new: Claim, text: str, sentence: str, memories: Sequence[Memory], sen
     clear = best.lead >= _CLEAR_LEAD and shared[best.position] and different_kinds(new, memories[best.position].claim)
     if not elliptic or clear or shared[best.position] >= _MIN_WORDS_NAMING:
         needed = _lead_needed(new, best, candidates, memories)
-        other_counts = [count for place, count in enumerate(shared) if place != best.position]
+        other_counts = [count for position, count in enumerate(shared) if position != best.position]
         is_named_best = shared[best.position] > max(other_counts, default=-1) - (needed < _MIN_LEAD)
         stands_out = best.lead >= needed and is_named_best
         best_or_newer = best if stands_out else _newer_of_two(rated, memories)
@@ -294,7 +294,7 @@ def correction_features(new: Claim, sentence: str, old: Memory, lead: float, ell
     cue = takes_back or moves or lately or refutes
     opens = bool(_OPENS_SO.match(sentence))
     adds = bool(_ADDS.search(new.text))
-    named = bool(shared - value_words(new, different))
+    names_memory = bool(shared - value_words(new, different))
     another_name = bool(new.subject_names and not new.subject_names & (claim.words | claim.subject_names))
     missing = bool(claim.possessed) and not any(meets(word, own_words) for word in claim.possessed)
     short = length < 6
@@ -343,7 +343,7 @@ def correction_features(new: Claim, sentence: str, old: Memory, lead: float, ell
         "cue": cue,
         "cue and value": cue and bool(different),
         "cue and subject": cue * subject_said,
-        "cue and words": cue and named,
+        "cue and words": cue and names_memory,
         "cue after the last": cue and old.is_last,
         "cue and another name": cue and another_name,
         "cue and short": cue and short,

@@ -1,4 +1,4 @@
-"""What "forget …" means: the memories that go, and what of them stays."""
+"""What "forget …" means: the memories to delete, and the parts of them to keep."""
 
 import re
 from collections.abc import Sequence
@@ -35,60 +35,60 @@ _NONE = re.compile(r"\W*(?:about )?(?:none|neither|nothing|not (?:any|either|one
 _ASKS_ABOUT = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
-def forgets_none(what: str) -> bool:
+def forgets_none(target: str) -> bool:
     """Returns whether the user wants none of the offered memories forgotten: "forget none of them"."""
-    return bool(_NONE.match(what))
+    return bool(_NONE.match(target))
 
 
-def what_is_meant(what: str) -> bool:
+def what_is_meant(target: str) -> bool:
     """Returns whether "forget …" names anything; "forget that" means the previous message."""
-    return bool(wanted_words(what) or all_words(what) or _ASKS_ABOUT.search(what))
+    return bool(wanted_words(target) or all_words(target) or _ASKS_ABOUT.search(target))
 
 
-def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
+def find_forgotten(target: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
     """Returns the memories that "forget …" means; if it names nothing, those of the user's previous message.
 
     "Everything about …" means every memory that names the person or thing; otherwise it is the one memory that clearly stands
     out, with its corrections and those that give another value of the same.
     """
-    wanted, entries = wanted_words(what), _of_the_owner(what, entries_of(hits))
+    wanted, entries = wanted_words(target), _of_the_owner(target, entries_of(hits))
     just_said = [entry for entry in entries if previous and rests_on(entry, previous[:1])]
-    if not what_is_meant(what):
+    if not what_is_meant(target):
         return just_said
-    named = [entry for entry in entries if _is_about(wanted, entry.text)]
-    if named and _ALL.search(what):
-        return named
-    return _standing_out(what, entries, just_said, sense) or [entry for entry in named if not is_english(entry.text)]
+    about = [entry for entry in entries if _is_about(wanted, entry.text)]
+    if about and _ALL.search(target):
+        return about
+    return _standing_out(target, entries, just_said, sense) or [entry for entry in about if not is_english(entry.text)]
 
 
-def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool = True) -> list[MemoryEntry]:
+def may_be_forgotten(target: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool = True) -> list[MemoryEntry]:
     """Returns the memories, likeliest first, among which the user is to choose if "forget …" means none for sure.
 
     If it is uncertain that the user asks to forget (not `surely_asks`), a memory must be likely. In another language these are
     the memories that share a word with the request, or else the nearest in meaning.
     """
-    entries, is_foreign = entries_of(hits), asks_to_forget(what)
-    if not (names_anything(what) if is_foreign else what_is_meant(what)):
+    entries, is_foreign = entries_of(hits), asks_to_forget(target)
+    if not (names_anything(target) if is_foreign else what_is_meant(target)):
         return []
     if is_foreign:
-        shared = may_be_meant(what, entries)
-        near = sense.vectors(entry.text for entry in entries) @ sense.vector(what) if entries else []
+        shared = may_be_meant(target, entries)
+        near = sense.vectors(entry.text for entry in entries) @ sense.vector(target) if entries else []
         return (shared or [entries[place] for place in np.argsort(near)[::-1][:_MAX_UNREAD]])[:_MAX_ASKED]
-    rated = rate(what, _of_the_owner(what, entries) or entries, sense)
+    rated = rate(target, _of_the_owner(target, entries) or entries, sense)
     minimum = max((r.log_odds for r in rated), default=0.0) - _NEAR
     if not surely_asks and minimum + _NEAR < 0:
         return []
     near = [
-        r.entry for r in rated if r.log_odds >= max(minimum, _MIN_LOG_ODDS) and (r.log_odds >= 0 or _is_near(what, r))
+        r.entry for r in rated if r.log_odds >= max(minimum, _MIN_LOG_ODDS) and (r.log_odds >= 0 or _is_near(target, r))
     ]
     groups = together(entries)  # a memory and its corrections are one statement
     complete = (member for entry in near for group in groups if entry in group for member in (entry, *group))
     return list(dict.fromkeys(complete))[:_MAX_ASKED]
 
 
-def _is_near(what: str, rated: Rated) -> bool:
+def _is_near(target: str, rated: Rated) -> bool:
     words = frozenset(stems(rated.entry.text))
-    return rated.cosine >= _NEAR_IN_MEANING or any(meets(word, words) for word in all_words(what))
+    return rated.cosine >= _NEAR_IN_MEANING or any(meets(word, words) for word in all_words(target))
 
 
 def _in_english(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
@@ -96,18 +96,18 @@ def _in_english(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     return [entry for entry in entries if is_english(entry.text)]
 
 
-def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+def _of_the_owner(target: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     """Returns the entries without other people's things if the request is about the user's own: "my PIN", not "Ellie's PIN"."""
-    if not _MINE.match(what) or find_subject(re.sub(r"^\W*that\b", "", what)) is not None:
+    if not _MINE.match(target) or find_subject(re.sub(r"^\W*that\b", "", target)) is not None:
         return list(entries)
     return [entry for entry in entries if Claim.of(entry.text).owner in ("", "I")]
 
 
 def _standing_out(
-    what: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
+    target: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
 ) -> list[MemoryEntry]:
     """Returns the memory that is surely meant, with those tied to it; among close rivals, the one that was just told."""
-    rated = rate(what, _in_english(entries), sense)
+    rated = rate(target, _in_english(entries), sense)
     if not rated or rated[0].log_odds < 0:
         return []
     best, log_odds = rated[0].entry, rated[0].log_odds
@@ -117,18 +117,18 @@ def _standing_out(
     lead = log_odds - rivals[0].log_odds if rivals else _MIN_LEAD
     # A request that only names a person may mean any memory about them; one that also names something else may mean what was
     # never told: "Tom's salary" is not the memory that Tom has a canoe.
-    subject, people = find_subject(best.text), people_in(what)
+    subject, people = find_subject(best.text), people_in(target)
     subject_people = people & content(subject.text) if subject is not None else people
     may_be_any = rated[0].of_a_person_alone and any(r.of_a_person_alone for r in rivals)
-    names_more = rated[0].of_a_person_alone and bool(all_words(what) - people)
+    names_more = rated[0].of_a_person_alone and bool(all_words(target) - people)
     is_unnamed = names_more and (bool(subject_people) or log_odds < _IN_OTHER_WORDS)
     if may_be_any or is_unnamed or lead < _MIN_LEAD or log_odds + lead < _MIN_TOTAL:
         near = [best, *(r.entry for r in rivals if log_odds - r.log_odds < _MIN_LEAD)]
         # "That gossip about the Harrisons" names more than the Harrisons.
-        just_said_near = [entry for entry in near if entry in just_said and _is_about(all_words(what), entry.text)]
+        just_said_near = [entry for entry in near if entry in just_said and _is_about(all_words(target), entry.text)]
         return just_said_near if len(just_said_near) == 1 else []
     # Its corrections go too, except those that are complete in themselves and say something else about the subject.
-    topic = all_words(what) | _predicate(best.text)
+    topic = all_words(target) | _predicate(best.text)
     linked = [entry for entry in group if needs_context(entry.text, entry.text) or _predicate(entry.text) & topic]
     meant = {entry.memory_id: entry for entry in (best, *other_values, *linked)}
     return [meant[memory_id] for memory_id in sorted(meant)]
@@ -170,19 +170,19 @@ _ELLIPTIC = re.compile(
 )
 
 
-def what_stays(what: str, text: str) -> tuple[str, str]:
+def what_stays(target: str, text: str) -> tuple[str, str]:
     """Returns the clauses of the memory that "forget …" does not mean, and the words of the clause that it means.
 
     Both are empty if it means all of the memory.
     """
-    wanted = wanted_words(what)
+    wanted = wanted_words(target)
     if not _is_about(wanted, text):  # the request names it by some of its words
-        wanted = {word for word in all_words(what) if meets(word, frozenset(stems(text)))}
+        wanted = {word for word in all_words(target) if meets(word, frozenset(stems(text)))}
     subject = find_subject(text)
     subject_words = content(subject.text) if subject is not None else set()
     if (
         not wanted
-        or _ALL.search(what)
+        or _ALL.search(target)
         or (subject is not None and (wanted <= subject_words or _LEANS.match(subject.text)))
     ):
         return "", ""
@@ -193,26 +193,26 @@ def what_stays(what: str, text: str) -> tuple[str, str]:
         kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
         return "", ""  # the words are spread over several clauses
-    gone = [clause for clause in clauses if clause not in kept]
+    forgotten = [clause for clause in clauses if clause not in kept]
     kept = [clause.of(subject) for clause in kept if not _LEANS.match(clause.text)]
-    if not kept or len(gone) != 1 or not all(_reveals_nothing(clause, gone[0]) for clause in kept):
+    if not kept or len(forgotten) != 1 or not all(_reveals_nothing(clause, forgotten[0]) for clause in kept):
         return "", ""
-    return ". ".join(clause.text[:1].upper() + clause.text[1:] for clause in kept) + ".", gone[0].text
+    return ". ".join(clause.text[:1].upper() + clause.text[1:] for clause in kept) + ".", forgotten[0].text
 
 
-def _reveals_nothing(clause: "_Clause", gone: "_Clause") -> bool:
+def _reveals_nothing(clause: "_Clause", forgotten: "_Clause") -> bool:
     """Returns whether the clause reveals nothing about the one that is forgotten: it neither refers to it nor continues it.
 
     Two past events in one sentence are one story: "she failed the exam and cried in my office".
     """
     if _POINTS.search(clause.text) or _ANYBODY.match(clause.text) or _ELLIPTIC.match(clause.rest):
         return False
-    return not (is_past(clause.text) and is_past(gone.text))
+    return not (is_past(clause.text) and is_past(forgotten.text))
 
 
-def forgotten_words(what: str, message: str) -> list[str]:
+def forgotten_words(target: str, message: str) -> list[str]:
     """Returns the parts of a message that "forget …" means: a clause if the rest of its sentence can stay, or the sentence."""
-    wanted = wanted_words(what)
+    wanted = wanted_words(target)
     if not wanted:
         return []
     parts = []
@@ -220,7 +220,7 @@ def forgotten_words(what: str, message: str) -> list[str]:
         sentence = message[first:last]
         if not _is_about(wanted, sentence) or is_forget(sentence):
             continue
-        rest, words = what_stays(what, sentence)
+        rest, words = what_stays(target, sentence)
         parts.append(words if rest and words in sentence else sentence)
     return parts
 

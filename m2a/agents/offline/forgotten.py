@@ -44,10 +44,10 @@ class Rated:
     cosine: float
 
 
-def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
+def rate(target: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
     """Returns the memories, the likeliest first, and the newer first among equals."""
     model = sense.models["forgotten"]
-    features_of_texts = forgotten_features(what, [entry.text for entry in entries], sense)
+    features_of_texts = forgotten_features(target, [entry.text for entry in entries], sense)
     rated = [
         Rated(
             entry,
@@ -60,16 +60,16 @@ def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]
     return sorted(rated, key=lambda r: (r.log_odds, r.entry.memory_id), reverse=True)
 
 
-def forgotten_features(what: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
+def forgotten_features(target: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
     """Returns the features of how each text agrees with what is to be forgotten, compared with the others."""
     if not texts:
         return []
     holders = Counter(word for text in texts for word in content(text))
-    gist, core, clauses = _gist(what), _words_alone(what), _naming_clauses(what)
+    gist, core, clauses = _gist(target), _words_alone(target), _naming_clauses(target)
     gist_vector, core_vector, *vectors = sense.vectors([gist, core, *texts])
     clause_vectors = sense.vectors(clauses)
     rows = [
-        _agreement(what, clauses, text, holders)
+        _agreement(target, clauses, text, holders)
         | {
             "cosine": float(vector @ gist_vector),
             "cosine of a clause": float((clause_vectors @ vector).max()),
@@ -89,17 +89,17 @@ def people_in(text: str) -> frozenset[str]:
     return frozenset(content(" ".join(find_names(text)))) | (content(text) & PEOPLE) | owners
 
 
-def _agreement(what: str, clauses: Sequence[str], text: str, holders: Mapping[str, int]) -> dict[str, float]:
+def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[str, int]) -> dict[str, float]:
     """Returns the features of the words; `holders` counts the texts that have each word."""
-    people, their_people = people_in(what), people_in(text)
+    people, their_people = people_in(target), people_in(text)
     claim, stemmed, text_words = Claim.of(text), frozenset(stems(text)), content(text)
-    topic = all_words(what) - people
+    topic = all_words(target) - people
     literal = text_words & topic
     synonyms = {word for word in topic - literal if meets(word, stemmed)}
     people_met = {person for person in people if meets(person, stemmed)}
-    of_oneself = bool(_OF_ONESELF.search(what))
+    of_oneself = bool(_OF_ONESELF.search(target))
     is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
-    asks_number, has_number = bool(_NUMBERED.search(what)), bool(re.search(r"\d", text))
+    asks_number, has_number = bool(_NUMBERED.search(target)), bool(re.search(r"\d", text))
     shares = [
         sum(meets(word, stemmed) for word in words) / len(words)
         for words in (all_words(clause) - people for clause in clauses)
@@ -126,22 +126,22 @@ def _agreement(what: str, clauses: Sequence[str], text: str, holders: Mapping[st
     return {name: float(value) for name, value in features.items()}
 
 
-def _gist(what: str) -> str:
+def _gist(target: str) -> str:
     """Returns the topic of the request, or all of it if that only names people: "that gossip about the Harrisons"."""
-    gist = what_is_named(what)
-    return gist if all_words(gist) - people_in(what) else what
+    gist = what_is_named(target)
+    return gist if all_words(gist) - people_in(target) else target
 
 
-def _words_alone(what: str) -> str:
+def _words_alone(target: str) -> str:
     """Returns the words that name something, without those that only ask."""
-    naming_words = all_words(what)
-    return " ".join(token.text for token in tokens(what) if stem(token.text) in naming_words) or what
+    naming_words = all_words(target)
+    return " ".join(token.text for token in tokens(target) if stem(token.text) in naming_words) or target
 
 
-def _naming_clauses(what: str) -> list[str]:
+def _naming_clauses(target: str) -> list[str]:
     """Returns the clauses of a request that name anything, or the request if none does."""
-    clauses = [clause for clause in _CLAUSES.split(what_is_named(what)) if all_words(clause)]
-    return clauses or [what]
+    clauses = [clause for clause in _CLAUSES.split(what_is_named(target)) if all_words(clause)]
+    return clauses or [target]
 
 
 FEATURES = frozenset(

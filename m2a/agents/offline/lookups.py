@@ -74,10 +74,10 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
         return _finish(selected(question, [*best, *(match for match in matches if match not in from_found)]))
     if found:
         return Finish(context=" ".join(f'"{message.text}"' for message in found), message_ids=_ids(found))
-    near = selected(question, matches)
-    if not near and (spoken := find_spoken_of(question, _messages(state), state, sense)):
+    nearest = selected(question, matches)
+    if not nearest and (spoken := find_spoken_of(question, _messages(state), state, sense)):
         return Finish(context=NEAREST, message_ids=_ids(spoken))
-    return _finish(near, unsure=True)
+    return _finish(nearest, unsure=True)
 
 
 def _next_of_days(days: DateInterval, state: TurnState) -> FetchRawMessagesByTime | FetchRawMessages | None:
@@ -144,8 +144,8 @@ def _lookups(question: Question, state: TurnState) -> list[str]:
     lookups = [question.text, question.context]
     if question.kind.answer in ("counted", "with photos", "shown"):
         noun = stem(question.noun)
-        named = [concept.name for concept in mentioned(question.text, state.concepts)]
-        named += [c.name for c in state.concepts if noun and any(meets(noun, stems(alias)) for alias in c.aliases)]
-        lookups.append(" ".join(list(dict.fromkeys([*question.names, *named]))[:3]))
+        names = [concept.name for concept in mentioned(question.text, state.concepts)]
+        names += [c.name for c in state.concepts if noun and any(meets(noun, stems(alias)) for alias in c.aliases)]
+        lookups.append(" ".join(list(dict.fromkeys([*question.names, *names]))[:3]))
         lookups.append(" ".join(words_for(noun)[:12]) if noun else "")
     return list(dict.fromkeys(text for text in lookups if text.strip()))

@@ -166,8 +166,8 @@ _LIVES_OR_MOVED = (
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
     """Returns the ids of what other people told, if several tell of themselves and the question names any of them."""
     tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
-    named = {teller for teller in tellers.values() if teller in question.names}
-    return {memory_id for memory_id, teller in tellers.items() if named and teller not in named}
+    named_tellers = {teller for teller in tellers.values() if teller in question.names}
+    return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
 
 
 _TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
@@ -231,9 +231,9 @@ def tells_anothers(question: str, text: str) -> bool:
     """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type"."""
     match = _MINE.search(plain(question))
     wanted = content(match["what"]) if match is not None and not match["more"] else set()
-    mine = [content(m["what"]) for m in _MINE.finditer(plain(text)) if not m["more"]]
+    own = [content(m["what"]) for m in _MINE.finditer(plain(text)) if not m["more"]]
     others = [content(m["what"]) for m in _ANOTHERS.finditer(plain(text))]
-    return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)
+    return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in own)
 
 
 _THING = re.compile(
@@ -343,46 +343,46 @@ def _features(
     rarity: Mapping[str, float],
     sense: Sense,
 ) -> dict[str, float]:
-    beside = [
+    nearby_words = [
         word
         for other in entries
         if other is not entry and share_evidence(entry, other)
         for word in words[other.memory_id]
     ]
     of_memory = covered(question.words, words[entry.memory_id], sense)
-    of_message = covered(question.words, beside, sense)
+    of_message = covered(question.words, nearby_words, sense)
     scores = {
-        word: max(value, _NEARBY * near)
-        for word, value, near in zip(question.words, of_memory, of_message, strict=True)
+        word: max(value, _NEARBY * cosine)
+        for word, value, cosine in zip(question.words, of_memory, of_message, strict=True)
     }
-    named = [word for name in question.names for word in content_words(name) if word in scores]
-    attributes = [word for word in scores if word not in named]
+    name_words = [word for name in question.names for word in content_words(name) if word in scores]
+    attributes = [word for word in scores if word not in name_words]
     literal = [word for word in scores if scores[word] == 1.0]
     rest = [value for value in scores.values() if value < 1.0]
     total = sum(rarity[word] for word in attributes)
     coverage = sum(scores[word] * rarity[word] for word in attributes) / total if total else 0.5
-    entity = " ".join(dict.fromkeys([*literal, *named]))
+    entity = " ".join(dict.fromkeys([*literal, *name_words]))
     parts = [entry.text[start:end] for start, end in segments(entry.text)]
     wholes = [*parts, *(f"{left}, {right}" for left, right in pairwise(parts))]
-    near, near_entity = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
+    cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
     of_part = max(_coverage(question, content_words(part), rarity, sense) for part in wholes)
     kind = holds_kind(question, entry.text, dated=entry.happened is not None)
     return {
-        "cosine of a part": near,
+        "cosine of a part": cosine,
         "cosine of the message": sense.cosine(question.context, entry.text),
-        "cosine beyond the entity": near - near_entity if entity else 0.0,
+        "cosine beyond the entity": cosine - entity_cosine if entity else 0.0,
         "coverage of a part": of_part,
         "least covered": min((scores[word] for word in attributes), default=0.5),
         "rest coverage": sum(rest) / len(rest) if rest else 1.0,
         "words met": min(3, sum(scores[word] >= _SYNONYM for word in attributes)) / 3,
         "words unmet": min(3, sum(scores[word] < _MENTIONED for word in attributes)) / 3,
-        "name met": float(bool(named) and min(scores[word] for word in named) >= _NAME_MET),
+        "name met": float(bool(name_words) and min(scores[word] for word in name_words) >= _NAME_MET),
         "kind met": float(kind is True),
         "kind missing": float(kind is False),
         "kind missing and coverage": coverage if kind is False else 0.0,
         "value missing": float(kind is False and question.kind.value),
         "literal share": len(literal) / max(1, len(scores)),
-        "literal and cosine of a part": near if literal else 0.0,
+        "literal and cosine of a part": cosine if literal else 0.0,
         "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "gives the name": float(gives_the_name(question, entry.text)),
@@ -393,8 +393,8 @@ def _features(
 
 def _has_another_number(question: str, text: str) -> bool:
     """Returns whether the text lacks the year, code or number in the question, but has another: 2018 instead of 2019."""
-    wanted, held = set(re.findall(r"\d{2,}", question)), set(re.findall(r"\d{2,}", text))
-    return bool(wanted and held) and not wanted & held
+    wanted, numbers = set(re.findall(r"\d{2,}", question)), set(re.findall(r"\d{2,}", text))
+    return bool(wanted and numbers) and not wanted & numbers
 
 
 def _coverage(question: Question, words: Sequence[str], rarity: Mapping[str, float], sense: Sense) -> float:
@@ -409,14 +409,14 @@ def covered(wanted: Sequence[str], words: Sequence[str], sense: Sense) -> list[f
         return [0.0] * len(wanted)
     roots = frozenset(root for word in words for root in stems(word))
     spellings = frozenset(map(spelling, roots))
-    near = sense.nearest(wanted, words)
+    cosines = sense.nearest(wanted, words)
     return [
         1.0
         if spelling(stem(word)) in spellings
         else _SYNONYM
         if meets(stem(word), roots)
         else max(0.0, min(0.8, cosine))
-        for word, cosine in zip(wanted, near, strict=True)
+        for word, cosine in zip(wanted, cosines, strict=True)
     ]
 
 

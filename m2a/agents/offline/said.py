@@ -37,16 +37,16 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
     for message in messages:
         if message.role != "user" or _only_asks(message.text) or message.message_id in superseded_ids(state):
             continue
-        met = _met(wanted, set(finished_words(message.text)))
-        if met >= max(_MIN_WEIGHT, least * sum(map(_weight, wanted))):
-            matches.append((met, message.message_id, message))
+        weight = _shared_weight(wanted, set(finished_words(message.text)))
+        if weight >= max(_MIN_WEIGHT, least * sum(map(_weight, wanted))):
+            matches.append((weight, message.message_id, message))
     matches.sort(key=lambda m: m[:2], reverse=True)
-    near = [message for met, _, message in matches if met >= _BESIDE_BEST * matches[0][0]]
+    best = [message for weight, _, message in matches if weight >= _BESIDE_BEST * matches[0][0]]
     newest = [
         message
-        for message in near
+        for message in best
         if not any(
-            other.message_id > message.message_id and exclude_each_other(message.text, other.text) for other in near
+            other.message_id > message.message_id and exclude_each_other(message.text, other.text) for other in best
         )
     ]
     return newest[:_MAX_FOUND]
@@ -116,10 +116,10 @@ def _bids_to_forget(sentence: str) -> bool:
     return is_forget(sentence) or asks_to_forget(sentence)
 
 
-def _met(wanted: set[str], held: set[str]) -> float:
+def _shared_weight(wanted: set[str], words: set[str]) -> float:
     """Returns the weight of the wanted words that are held, or have one that begins alike: "Kuzeni" and "kuzenlerinden"."""
     return sum(
-        _weight(word) if word in held else _STEM_WEIGHT if any(_alike(word, other) for other in held) else 0.0
+        _weight(word) if word in words else _STEM_WEIGHT if any(_alike(word, other) for other in words) else 0.0
         for word in wanted
     )
 

@@ -101,28 +101,28 @@ class Writes:
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     results = _Results.of(state)
     newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
-    gone_ids: set[int] = set()
+    deleted: set[int] = set()
     missing: list[str] = []
     writes: list[Action] = list(_restored(state)) if reading.restores else []
-    in_doubt: dict[int, str] = {}
-    for what in reading.forgets[:_MAX_FORGETS]:
-        if state.asked and forgets_none(what):
+    doubts: dict[int, str] = {}
+    for target in reading.forgets[:_MAX_FORGETS]:
+        if state.asked and forgets_none(target):
             writes += _not_to_forget(state)
             continue
-        forgotten = _forget(state, what, results, newest, gone_ids, sense)
+        forgotten = _forget(state, target, results, newest, deleted, sense)
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        is_question = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
-        surely_asks = is_question and not reading.otherwise  # a question states nothing to forget
-        possible = may_be_forgotten(what, results.without(gone_ids), sense, surely_asks=surely_asks)
-        in_doubt |= {entry.memory_id: what for entry in possible}
+        no_statement = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
+        surely_asks = no_statement and not reading.otherwise  # a question is no statement that could be meant
+        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=surely_asks)
+        doubts |= {entry.memory_id: target for entry in possible}
         if not (forgotten or possible or state.asked):
-            missing.append(what.strip(" ."))
+            missing.append(target.strip(" ."))
     observations = reading.observations
-    if reading.otherwise and not (writes or in_doubt):  # if it is kept as a statement, nothing is missing
+    if reading.otherwise and not (writes or doubts):  # if it is kept as a statement, nothing is missing
         observations, missing = reading.otherwise, []
-    hits = results.without(gone_ids | in_doubt.keys())
+    hits = results.without(deleted | doubts.keys())
     if are_several(state):
         hits = own_memories(state, hits)
     corrections = without_strays(
@@ -137,7 +137,7 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         complete = each_time(observation, corrected.entry.text) if corrected else observation
         writes.append(_keep(state, reading, complete, corrected, hits, newest, sense))
     writes += [
-        _delete(state, what, memory_id, asks=True) for memory_id, what in in_doubt.items() if memory_id not in gone_ids
+        _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
     ]
     return _Plan(tuple(writes), tuple(missing))
 
@@ -162,7 +162,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
         return []
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_MAX_FORGETS]
-    searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
+    searches: list[Action] = [SearchRawMessages(query=text) for text in dict.fromkeys(forgets) if what_is_meant(text)]
     corrections = [o for o in reading.observations if corrects(o.said) or says_that_it_changed(o.said)]
     others = [o for o in reading.observations if o not in corrections]
     queries = [*forgets, *(o.text for o in corrections)]
@@ -269,42 +269,44 @@ def _evidence(state: TurnState, observation: Observation) -> tuple[tuple[int, in
 
 
 def _forget(
-    state: TurnState, what: str, results: _Results, newest: Sequence[int], gone_ids: set[int], sense: Sense
+    state: TurnState, target: str, results: _Results, newest: Sequence[int], deleted: set[int], sense: Sense
 ) -> list[Action]:
-    """Returns the writes for "forget …": memories, and words that only messages have. Adds to `gone_ids`."""
-    if asks_to_forget(what):
-        return _forget_unread(state, what, results, gone_ids)
+    """Returns the writes for "forget …": memories, and words that only messages have. Adds to `deleted`."""
+    if asks_to_forget(target):
+        return _forget_unread(state, target, results, deleted)
     offered = [Hit(entry, 0.0, {}) for entry in state.asked]
-    entries = [e for e in find_forgotten(what, [*results.hits, *offered], newest, sense) if e.memory_id not in gone_ids]
-    if not entries and not what_is_meant(what):
+    entries = [
+        e for e in find_forgotten(target, [*results.hits, *offered], newest, sense) if e.memory_id not in deleted
+    ]
+    if not entries and not what_is_meant(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
     for entry in entries:
-        gone_ids.add(entry.memory_id)
-        writes += _forget_memory(state, what, entry)
+        deleted.add(entry.memory_id)
+        writes += _forget_memory(state, target, entry)
     # Deleting a memory also removes its words from messages; a memory that stays keeps its words.
     evidence = [span for entry in entries for span in entry.evidence_ids]
-    kept = [entry for entry in entries_of(results.hits) if entry.memory_id not in gone_ids]
+    kept = [entry for entry in entries_of(results.hits) if entry.memory_id not in deleted]
     return writes + [
         words
-        for words in _forget_words(state, what, results.messages, bool(entries))
+        for words in _forget_words(state, target, results.messages, bool(entries))
         if not _cites(words.message_id, evidence) and not any(_rests_on_words(entry, words) for entry in kept)
     ]
 
 
-def _forget_unread(state: TurnState, what: str, results: _Results, gone_ids: set[int]) -> list[Action]:
+def _forget_unread(state: TurnState, target: str, results: _Results, deleted: set[int]) -> list[Action]:
     """Returns the writes in a language that is not read: words of messages, and any memories made from them."""
     writes: list[Action] = []
-    if names_anything(what):
-        statements = meant_by(what, told_before(_from_user(state, results.messages)))
+    if names_anything(target):
+        statements = meant_by(target, told_before(_from_user(state, results.messages)))
     else:
         statements = told_before([message for message in state.recent if message.role == "user"][-1:])
     for statement in statements:
         words = ForgetWords(message_id=statement.message_id, words=statement.text)
-        entries = [entry for entry in entries_of(results.without(gone_ids)) if _rests_on_words(entry, words)]
+        entries = [entry for entry in entries_of(results.without(deleted)) if _rests_on_words(entry, words)]
         for entry in entries:
-            gone_ids.add(entry.memory_id)
-            writes += _forget_memory(state, what, entry)
+            deleted.add(entry.memory_id)
+            writes += _forget_memory(state, target, entry)
         if not entries:  # deleting a memory also removes its words
             writes.append(words)
     return writes
@@ -320,31 +322,31 @@ def _cites(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
     return any(first <= message_id <= last for first, last in evidence)
 
 
-def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
+def _forget_memory(state: TurnState, target: str, entry: MemoryEntry) -> list[Action]:
     """Returns the deletion of the memory; if it says more than is to be forgotten, the rest is kept as a new memory."""
     if entry.photo_ids or entry in state.asked:
-        return [_delete(state, what, entry.memory_id)]
-    rest, words = what_stays(what, entry.text)
-    whole = _delete(state, what, entry.memory_id)
+        return [_delete(state, target, entry.memory_id)]
+    rest, words = what_stays(target, entry.text)
+    whole = _delete(state, target, entry.memory_id)
     return [whole.model_copy(update={"rest": rest, "words": words}) if rest else whole]
 
 
-def _delete(state: TurnState, what: str, memory_id: int, *, asks: bool = False) -> DeleteMemory:
+def _delete(state: TurnState, target: str, memory_id: int, *, asks: bool = False) -> DeleteMemory:
     own = (state.message.message_id, state.message.message_id)
-    request = _request(what, state.message.text)
+    request = _request(target, state.message.text)
     reason = "The user asked to forget it."
     return DeleteMemory(memory_id=memory_id, reason=reason, evidence_ids=(own,), request=request, asks=asks)
 
 
-def _request(what: str, text: str) -> str:
-    """Returns the sentence that asks to forget `what`, or the whole text if none is found."""
+def _request(target: str, text: str) -> str:
+    """Returns the sentence that asks to forget `target`, or the whole text if none is found."""
     sentences = [text[first:last] for first, last in sentence_spans(text)]
-    return next((sentence for sentence in sentences if what.strip(" .") in plain(sentence)), text)
+    return next((sentence for sentence in sentences if target.strip(" .") in plain(sentence)), text)
 
 
-def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
+def _forget_words(state: TurnState, target: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
     """Returns the words that only messages have; if nothing is named and no memory is meant, the user's last message."""
-    if not what_is_meant(what):
+    if not what_is_meant(target):
         last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
         if any_memory or last is None or last.text == FORGOTTEN:
             return []
@@ -352,7 +354,7 @@ def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_
     return [
         ForgetWords(message_id=message.message_id, words=words)
         for message in _from_user(state, messages)
-        for words in forgotten_words(what, message.text)
+        for words in forgotten_words(target, message.text)
     ]
 
 
