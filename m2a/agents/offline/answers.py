@@ -124,7 +124,7 @@ def _takes_its_place(newer: MemoryEntry, older: MemoryEntry) -> bool:
     is_elsewhere = not is_correction and puts_elsewhere(older.text, newer.text)
     if is_elsewhere or (not is_correction and exclude_each_other(older.text, newer.text)):
         return True
-    if Claim.of(older.text).kinds - Claim.of(newer.text).kinds:  # "on Wednesdays now" says nothing of "at 4"
+    if Claim.of(older.text).kinds - Claim.of(newer.text).kinds:  # "on Wednesdays now" says nothing about "at 4"
         return False
     return is_correction and (exclude_each_other(older.text, newer.text) or share_a_frame(older.text, newer.text))
 

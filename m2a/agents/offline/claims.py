@@ -75,7 +75,7 @@ _OLDEST = 120
 # The least share of the shorter text's words that both have around the value; a lower one if both say "these days".
 _FRAME_SHARE, _FRAME_SHARE_FOR_NOW = 0.5, 0.4
 _VALUE_WORDS = 6
-_TO_ITS_VERB = 4  # words of the frame before a value, among which its verb stands
+_TO_ITS_VERB = 4  # words of the frame before a value among which its verb is
 _BEING = frozenset("is are was were am be been".split())
 _FUNCTION_WORDS = frozenset(
     "a an the my our his her its their in on at to for of from by per and with over under".split()

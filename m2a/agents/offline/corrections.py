@@ -510,7 +510,7 @@ def _tells_all_of(new: Claim, old: Claim, sentence: str) -> bool:
         not different
         or len(old.places) > 1
         or tells_several(old, different)
-        or old.kinds - asserted_kinds(new)  # "on Wednesdays now" says nothing of "at 4"
+        or old.kinds - asserted_kinds(new)  # "on Wednesdays now" says nothing about "at 4"
         or not (TAKES_BACK.search(sentence) or MOVES.search(sentence) or new.refuted & old.words)
     ):
         return False

@@ -1,4 +1,4 @@
-"""Whether a memory answers a question: a learned decision from how much of the question it covers and the kinds of its values."""
+"""Whether a memory answers a question: learned from how much of the question it covers and from the kinds of its values."""
 
 import math
 import re
@@ -164,7 +164,7 @@ _LIVES_OR_MOVED = (
 
 
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
-    """Returns the ids of what other people told, if several tell of themselves and the question names any of them."""
+    """Returns the ids of what other people told, if there are several tellers and the question names any of them."""
     tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
     named_tellers = {teller for teller in tellers.values() if teller in question.names}
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
@@ -421,7 +421,7 @@ def covered(wanted: Sequence[str], words: Sequence[str], sense: Sense) -> list[f
 
 
 def _words_of(entry: MemoryEntry, concepts: Sequence[Concept]) -> list[str]:
-    """Returns the words of the memory, and the other names of whom it mentions."""
+    """Returns the words of the memory, and the other names of the concepts that it mentions."""
     called = [
         name
         for concept in concepts
