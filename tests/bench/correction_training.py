@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from m2a.agents.offline.change_words import says_what_stays
-from m2a.agents.offline.corrections import Known, correcting_claim, correction_features, leans, with_cosine
+from m2a.agents.offline.corrections import Memory, correcting_claim, correction_features, needs_context, with_cosine
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.meant import meant_features, rate
 from m2a.agents.offline.sense import Sense
@@ -33,7 +33,7 @@ class Situation:
     kind: str
     group: str
     observation: Observation
-    known: tuple[Known, ...]
+    known: tuple[Memory, ...]
     meant: frozenset[int]
 
 
@@ -58,7 +58,7 @@ def meant_examples(found: Sequence[Situation], sense: Sense) -> list[Example]:
     examples = []
     for one in found:
         others = set(range(len(one.known))) - one.meant
-        leaning = leans(one.observation.said, one.observation.text)
+        leaning = needs_context(one.observation.said, one.observation.text)
         if not one.meant or not others or (leaning and one.kind == "correction"):
             continue
         new = correcting_claim(one.observation.text, one.observation.said)
@@ -78,7 +78,7 @@ def corrects_examples(found: Sequence[Situation], sense: Sense) -> list[Example]
     examples = []
     for one in found:
         said, text = one.observation.said, one.observation.text
-        new, leaning, vector = correcting_claim(text, said), leans(said, text), sense.vector(said)
+        new, leaning, vector = correcting_claim(text, said), needs_context(said, text), sense.vector(said)
         rated = rate(new, [known.claim for known in one.known], sense)
         if one.meant:
             places, weight = sorted(one.meant), _WHETHER.get(one.kind, 1.0) / len(one.meant)
@@ -122,10 +122,10 @@ def _observations(told: Sequence[str], sense: Sense) -> Sequence[Observation]:
     return read(messages[-1], messages[:-1], (), sense).observations
 
 
-def _known(texts: Sequence[tuple[str, bool]], observation: Observation) -> tuple[tuple[Known, ...], list[int]]:
+def _known(texts: Sequence[tuple[str, bool]], observation: Observation) -> tuple[tuple[Memory, ...], list[int]]:
     """The memories of these texts, each with whether it was told last, and the places of those texts that they are."""
     kept = [place for place, (text, _) in enumerate(texts) if content(text) != content(observation.text)]
-    return tuple(Known.of(place, *texts[place]) for place in kept), kept
+    return tuple(Memory.of(place, *texts[place]) for place in kept), kept
 
 
 def _of_corrections(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sense) -> Iterator[Situation]:
@@ -135,7 +135,7 @@ def _of_corrections(cases: Sequence[Sequence[str]], strangers: _Strangers, sense
         others = [(text, False) for text in strangers.near(correction, [statement])]
         for observation in _observations([statement, correction], sense):
             for is_last in (True, False):
-                if not is_last and leans(observation.said, observation.text):
+                if not is_last and needs_context(observation.said, observation.text):
                     continue
                 known, kept = _known([*((text, is_last) for text in told), *others], observation)
                 meant = frozenset(i for i, place in enumerate(kept) if place < len(told) and told[place] in holding)

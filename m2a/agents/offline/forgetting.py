@@ -1,4 +1,4 @@
-"""What "forget …" means: the memories that go, and what of them stays."""
+"""What "forget …" means: the memories to delete, and the parts of them to keep."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 
 from m2a.agents.offline.claims import Claim, different_kinds, exclude_each_other, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
-from m2a.agents.offline.corrections import leans
+from m2a.agents.offline.corrections import needs_context
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forgotten import Rated, people_in, rate
 from m2a.agents.offline.languages import is_english
@@ -21,148 +21,148 @@ from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 _MINE = re.compile(r"\W*(?:(?:that |what i said )?about |that |of )?(?:my|our) (?![\w' -]*'s\b)", re.IGNORECASE)
-_MET = 0.75  # of the words wanted
-# A memory is meant that more likely is than not, and the less sure that is, the more it must stand out: what the logarithms of
-# its odds and of its lead over the next one come to. In doubt the user is asked which of those that are `_NEAR` the likeliest.
-# Of 75 requests whose memory is not there, 8 delete another outright, and 14 with 2.0 and 0.7; where it is there, 51 and 52
-# delete it.
-_ENOUGH, _APART, _NEAR, _ASKED = 4.0, 2.5, 3.0, 5
-# The least of what shares a word or is near in meaning. Whoever never told it is not asked about their other memories.
-_LEAST, _NEAR_IN_MEANING = -3.0, 0.22
-_UNREAD = 3  # that are asked about where a request in another language shares no word with any
-_IN_OTHER_WORDS = 2.7  # the least where no word is shared
+_MIN_MET = 0.75  # the least share of the wanted words that a text about them has
+# A memory is meant if that is more likely than not; the lower its log-odds, the larger its lead over the next one must be, so
+# that they add up to `_MIN_TOTAL`. In doubt the user chooses among those within `_NEAR` of the likeliest.
+# Of 75 requests whose memory does not exist, 8 delete another one outright (14 with 2.0 and 0.7); of those whose memory exists,
+# 51 delete it (52).
+_MIN_TOTAL, _MIN_LEAD, _NEAR, _MAX_ASKED = 4.0, 2.5, 3.0, 5
+# The minima to be offered, so that a user who never told such a thing is not asked about other memories.
+_MIN_LOG_ODDS, _NEAR_IN_MEANING = -3.0, 0.22
+_MAX_UNREAD = 3  # memories offered if a request in another language shares no word with any
+_IN_OTHER_WORDS = 2.7  # the least log-odds if no word is shared
 _NONE = re.compile(r"\W*(?:about )?(?:none|neither|nothing|not (?:any|either|one))\b", re.IGNORECASE)
-_ASKS_OF = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
+_ASKS_ABOUT = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
-def forgets_none(what: str) -> bool:
-    """Whether "forget …" answers that nothing of what was asked about is to be forgotten: "forget none of them"."""
-    return bool(_NONE.match(what))
+def forgets_none(target: str) -> bool:
+    """Returns whether the user wants none of the offered memories forgotten: "forget none of them"."""
+    return bool(_NONE.match(target))
 
 
-def what_is_meant(what: str) -> bool:
-    """Whether "forget …" names anything; "forget that" means what was said last."""
-    return bool(wanted_words(what) or all_words(what) or _ASKS_OF.search(what))
+def what_is_meant(target: str) -> bool:
+    """Returns whether "forget …" names anything; "forget that" means the previous message."""
+    return bool(wanted_words(target) or all_words(target) or _ASKS_ABOUT.search(target))
 
 
-def find_forgotten(what: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
-    """The memories that "forget …" means; with nothing named, those of the user's previous message.
+def find_forgotten(target: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
+    """Returns the memories that "forget …" means; if it names nothing, those of the user's previous message.
 
-    All of somebody or something is every memory that names them; else the one that surely is meant, if it stands out, with
-    what corrects it or gives another value of the same.
+    "Everything about …" means every memory that names the person or thing; otherwise it is the one memory that clearly stands
+    out, with its corrections and those that give another value of the same.
     """
-    wanted, entries = wanted_words(what), _of_the_owner(what, entries_of(hits))
+    wanted, entries = wanted_words(target), _of_the_owner(target, entries_of(hits))
     just_said = [entry for entry in entries if previous and rests_on(entry, previous[:1])]
-    if not what_is_meant(what):
+    if not what_is_meant(target):
         return just_said
-    named = [entry for entry in entries if _is_of(wanted, entry.text)]
-    if named and _ALL.search(what):
-        return named
-    return _standing_out(what, entries, just_said, sense) or [one for one in named if not is_english(one.text)]
+    about = [entry for entry in entries if _is_about(wanted, entry.text)]
+    if about and _ALL.search(target):
+        return about
+    return _standing_out(target, entries, just_said, sense) or [entry for entry in about if not is_english(entry.text)]
 
 
-def may_be_forgotten(what: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool = True) -> list[MemoryEntry]:
-    """The memories, likeliest first, that "forget …" may mean where none surely is meant; the user is to say which.
+def may_be_forgotten(target: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool = True) -> list[MemoryEntry]:
+    """Returns the memories, likeliest first, among which the user is to choose if "forget …" means none for sure.
 
-    Where it is not sure that the user asks to forget (`surely_asks`), only where something is likely. In another language that
-    is what shares a word with it, or else sounds alike.
+    If it is uncertain that the user asks to forget (not `surely_asks`), a memory must be likely. In another language these are
+    the memories that share a word with the request, or else the nearest in meaning.
     """
-    entries, unread = entries_of(hits), asks_to_forget(what)
-    if not (names_anything(what) if unread else what_is_meant(what)):
+    entries, is_foreign = entries_of(hits), asks_to_forget(target)
+    if not (names_anything(target) if is_foreign else what_is_meant(target)):
         return []
-    if unread:
-        shared = may_be_meant(what, entries)
-        near = sense.vectors(entry.text for entry in entries) @ sense.vector(what) if entries else []
-        return (shared or [entries[place] for place in np.argsort(near)[::-1][:_UNREAD]])[:_ASKED]
-    rated = rate(what, _of_the_owner(what, entries) or entries, sense)
-    least = max((one.log_odds for one in rated), default=0.0) - _NEAR
-    if not surely_asks and least + _NEAR < 0:
+    if is_foreign:
+        shared = may_be_meant(target, entries)
+        near = sense.vectors(entry.text for entry in entries) @ sense.vector(target) if entries else []
+        return (shared or [entries[place] for place in np.argsort(near)[::-1][:_MAX_UNREAD]])[:_MAX_ASKED]
+    rated = rate(target, _of_the_owner(target, entries) or entries, sense)
+    minimum = max((r.log_odds for r in rated), default=0.0) - _NEAR
+    if not surely_asks and minimum + _NEAR < 0:
         return []
     near = [
-        one.entry for one in rated if one.log_odds >= max(least, _LEAST) and (one.log_odds >= 0 or _is_near(what, one))
+        r.entry for r in rated if r.log_odds >= max(minimum, _MIN_LOG_ODDS) and (r.log_odds >= 0 or _is_near(target, r))
     ]
-    groups = together(entries)  # what corrects another is one statement with it
-    with_it = (one for entry in near for group in groups if entry in group for one in (entry, *group))
-    return list(dict.fromkeys(with_it))[:_ASKED]
+    groups = together(entries)  # a memory and its corrections are one statement
+    complete = (member for entry in near for group in groups if entry in group for member in (entry, *group))
+    return list(dict.fromkeys(complete))[:_MAX_ASKED]
 
 
-def _is_near(what: str, rated: Rated) -> bool:
+def _is_near(target: str, rated: Rated) -> bool:
     words = frozenset(stems(rated.entry.text))
-    return rated.cosine >= _NEAR_IN_MEANING or any(meets(word, words) for word in all_words(what))
+    return rated.cosine >= _NEAR_IN_MEANING or any(meets(word, words) for word in all_words(target))
 
 
-def _read(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-    """Those in English: how near another language comes to a request says nothing."""
+def _in_english(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Returns the entries in English: similarity across languages says nothing."""
     return [entry for entry in entries if is_english(entry.text)]
 
 
-def _of_the_owner(what: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-    """Without those of somebody else's where the user's own is to be forgotten: "my PIN" is not "Ellie's PIN"."""
-    if not _MINE.match(what) or find_subject(re.sub(r"^\W*that\b", "", what)) is not None:
+def _of_the_owner(target: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Returns the entries without other people's things if the request is about the user's own: "my PIN", not "Ellie's PIN"."""
+    if not _MINE.match(target) or find_subject(re.sub(r"^\W*that\b", "", target)) is not None:
         return list(entries)
     return [entry for entry in entries if Claim.of(entry.text).owner in ("", "I")]
 
 
 def _standing_out(
-    what: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
+    target: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
 ) -> list[MemoryEntry]:
-    """The memory that surely is meant, and what goes with it; of two that are near to one another the one that was just said."""
-    rated = rate(what, _read(entries), sense)
+    """Returns the memory that is surely meant, with those tied to it; among close rivals, the one that was just told."""
+    rated = rate(target, _in_english(entries), sense)
     if not rated or rated[0].log_odds < 0:
         return []
-    best, likelihood = rated[0].entry, rated[0].log_odds
+    best, log_odds = rated[0].entry, rated[0].log_odds
     group = next(group for group in together(entries) if best in group)
-    same = [one.entry for one in rated if one.log_odds >= 0 and _gives_another_value(best.text, one.entry.text)]
-    rivals = [one for one in rated if one.entry not in (best, *group, *same)]
-    lead = likelihood - rivals[0].log_odds if rivals else _APART
-    # Of a person of whom more is told, a request that names nothing else of the memory may mean any of it; and one that names
-    # something else may mean what was never told: "Tom's salary" is not that Tom has a canoe.
-    subject, people = find_subject(best.text), people_in(what)
-    of_them = people & content(subject.text) if subject is not None else people
-    is_any = rated[0].of_a_person_alone and any(one.of_a_person_alone for one in rivals)
-    names_more = rated[0].of_a_person_alone and bool(all_words(what) - people)
-    is_unnamed = names_more and (bool(of_them) or likelihood < _IN_OTHER_WORDS)
-    if is_any or is_unnamed or lead < _APART or likelihood + lead < _ENOUGH:
-        near = [best, *(one.entry for one in rivals if likelihood - one.log_odds < _APART)]
-        # "That gossip about the Harrisons" says more of it than that it is of them.
-        of_these = [entry for entry in near if entry in just_said and _is_of(all_words(what), entry.text)]
-        return of_these if len(of_these) == 1 else []
-    # With what corrects it, it is one statement; what tells something else of the same, and stands alone, stays.
-    of_it = all_words(what) | _told(best.text)
-    tied = [one for one in group if leans(one.text, one.text) or _told(one.text) & of_it]
-    going = {entry.memory_id: entry for entry in (best, *same, *tied)}
-    return [going[memory_id] for memory_id in sorted(going)]
+    other_values = [r.entry for r in rated if r.log_odds >= 0 and _gives_another_value(best.text, r.entry.text)]
+    rivals = [r for r in rated if r.entry not in (best, *group, *other_values)]
+    lead = log_odds - rivals[0].log_odds if rivals else _MIN_LEAD
+    # A request that only names a person may mean any memory about them; one that also names something else may mean what was
+    # never told: "Tom's salary" is not the memory that Tom has a canoe.
+    subject, people = find_subject(best.text), people_in(target)
+    subject_people = people & content(subject.text) if subject is not None else people
+    may_be_any = rated[0].of_a_person_alone and any(r.of_a_person_alone for r in rivals)
+    names_more = rated[0].of_a_person_alone and bool(all_words(target) - people)
+    is_unnamed = names_more and (bool(subject_people) or log_odds < _IN_OTHER_WORDS)
+    if may_be_any or is_unnamed or lead < _MIN_LEAD or log_odds + lead < _MIN_TOTAL:
+        near = [best, *(r.entry for r in rivals if log_odds - r.log_odds < _MIN_LEAD)]
+        # "That gossip about the Harrisons" names more than the Harrisons.
+        just_said_near = [entry for entry in near if entry in just_said and _is_about(all_words(target), entry.text)]
+        return just_said_near if len(just_said_near) == 1 else []
+    # Its corrections go too, except those that are complete in themselves and say something else about the subject.
+    topic = all_words(target) | _predicate(best.text)
+    linked = [entry for entry in group if needs_context(entry.text, entry.text) or _predicate(entry.text) & topic]
+    meant = {entry.memory_id: entry for entry in (best, *other_values, *linked)}
+    return [meant[memory_id] for memory_id in sorted(meant)]
 
 
-def _gives_another_value(one: str, other: str) -> bool:
-    """Whether they tell two values of one thing: "I weigh 81 kilos", "On the scale I weigh 79 kilos"."""
-    first, second = Claim.of(one), Claim.of(other)
-    of_one = first.owner == second.owner and first.subject_names == second.subject_names
+def _gives_another_value(text: str, other: str) -> bool:
+    """Returns whether they give two values of one thing: "I weigh 81 kilos", "On the scale I weigh 79 kilos"."""
+    first, second = Claim.of(text), Claim.of(other)
+    same_subject = first.owner == second.owner and first.subject_names == second.subject_names
     shared = (first.words & second.words) - value_words(first) - value_words(second)
-    return exclude_each_other(one, other) or (of_one and bool(shared) and bool(different_kinds(first, second)))
+    return exclude_each_other(text, other) or (same_subject and bool(shared) and bool(different_kinds(first, second)))
 
 
-def _told(text: str) -> set[str]:
-    """The stems of what the text says of its subject."""
+def _predicate(text: str) -> set[str]:
+    """Returns the stems of what the text says about its subject."""
     subject = find_subject(text)
     return content(subject.rest) if subject is not None else content(text)
 
 
-# It says nothing without the clause that it hangs on.
+# A subordinate clause.
 _LEANS = re.compile(
     r"(?:in case|because|so that|since|when|if|although|though|while|who|whose|whom|which|where|that)\b", re.IGNORECASE
 )
-# It speaks of what another clause names: "it's in the seed tin", "his birthday is in April".
+# Words that refer to another clause: "it's in the seed tin", "his birthday is in April".
 _POINTS = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)(?:'\w+)?\b", re.IGNORECASE
 )
 _PERSON = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
-# Whom it names is nobody: "nobody knows yet", "everyone was shocked" go on telling of the other clause.
+# Subjects that name no one in particular: "nobody knows yet" and "everyone was shocked" continue the other clause.
 _ANYBODY = re.compile(
     r"(?:only|nobody|no one|none|everybody|everyone|somebody|someone|anybody|anyone|others|most people|people)\b",
     re.IGNORECASE,
 )
-# It says only that something else was done, or not: "… and hasn't told Mama yet", "… and has since 1970".
+# Predicates that need another clause: "… and hasn't told Mama yet", "… and has since 1970".
 _ELLIPTIC = re.compile(
     r"(?:(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
     r"(?:has|have|had) (?:since|for|been|\w+ed\b)|(?:does|do|did|will|can|could|would|should)\b)",
@@ -170,103 +170,103 @@ _ELLIPTIC = re.compile(
 )
 
 
-def what_stays(what: str, text: str) -> tuple[str, str]:
-    """The clauses of the memory that "forget …" does not mean, and the words of those that it means.
+def what_stays(target: str, text: str) -> tuple[str, str]:
+    """Returns the clauses of the memory that "forget …" does not mean, and the words of the clause that it means.
 
-    Both are empty where it means all of the memory.
+    Both are empty if it means all of the memory.
     """
-    wanted = wanted_words(what)
-    if not _is_of(wanted, text):  # it is named by some of its words
-        wanted = {word for word in all_words(what) if meets(word, frozenset(stems(text)))}
+    wanted = wanted_words(target)
+    if not _is_about(wanted, text):  # the request names it by some of its words
+        wanted = {word for word in all_words(target) if meets(word, frozenset(stems(text)))}
     subject = find_subject(text)
-    of_subject = content(subject.text) if subject is not None else set()
+    subject_words = content(subject.text) if subject is not None else set()
     if (
         not wanted
-        or _ALL.search(what)
-        or (subject is not None and (wanted <= of_subject or _LEANS.match(subject.text)))
+        or _ALL.search(target)
+        or (subject is not None and (wanted <= subject_words or _LEANS.match(subject.text)))
     ):
         return "", ""
     clauses = _clauses(text)
-    kept = [clause for clause in clauses if not _is_of(wanted, clause.text)]
+    kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if not 0 < len(kept) < len(clauses) or not all(clause.has_subject for clause in kept):
-        wanted = wanted - of_subject or wanted  # whose it is tells no clause of the same subject from another
-        kept = [clause for clause in clauses if not _is_of(wanted, clause.text)]
+        wanted = wanted - subject_words or wanted  # the subject does not tell its own clauses apart
+        kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
-        return "", ""  # the words lie across the clauses
-    gone = [clause for clause in clauses if clause not in kept]
+        return "", ""  # the words are spread over several clauses
+    forgotten = [clause for clause in clauses if clause not in kept]
     kept = [clause.of(subject) for clause in kept if not _LEANS.match(clause.text)]
-    if not kept or len(gone) != 1 or not all(_stands_alone(clause, gone[0]) for clause in kept):
+    if not kept or len(forgotten) != 1 or not all(_reveals_nothing(clause, forgotten[0]) for clause in kept):
         return "", ""
-    return ". ".join(one.text[:1].upper() + one.text[1:] for one in kept) + ".", gone[0].text
+    return ". ".join(clause.text[:1].upper() + clause.text[1:] for clause in kept) + ".", forgotten[0].text
 
 
-def _stands_alone(clause: "_Clause", gone: "_Clause") -> bool:
-    """Whether it gives nothing away of the clause that goes: it neither speaks of that nor goes on telling of it.
+def _reveals_nothing(clause: "_Clause", forgotten: "_Clause") -> bool:
+    """Returns whether the clause reveals nothing about the one that is forgotten: it neither refers to it nor continues it.
 
-    What happened and is told in one sentence is one story: "she failed the exam and cried in my office".
+    Two past events in one sentence are one story: "she failed the exam and cried in my office".
     """
     if _POINTS.search(clause.text) or _ANYBODY.match(clause.text) or _ELLIPTIC.match(clause.rest):
         return False
-    return not (is_past(clause.text) and is_past(gone.text))
+    return not (is_past(clause.text) and is_past(forgotten.text))
 
 
-def forgotten_words(what: str, message: str) -> list[str]:
-    """The parts of a message that "forget …" means: a clause where the rest of its sentence stands alone, else the sentence."""
-    wanted = wanted_words(what)
+def forgotten_words(target: str, message: str) -> list[str]:
+    """Returns the parts of a message that "forget …" means: a clause if the rest of its sentence can stay, or the sentence."""
+    wanted = wanted_words(target)
     if not wanted:
         return []
-    found = []
+    parts = []
     for first, last in sentence_spans(message):
         sentence = message[first:last]
-        if not _is_of(wanted, sentence) or is_forget(sentence):
+        if not _is_about(wanted, sentence) or is_forget(sentence):
             continue
-        rest, words = what_stays(what, sentence)
-        found.append(words if rest and words in sentence else sentence)
-    return found
+        rest, words = what_stays(target, sentence)
+        parts.append(words if rest and words in sentence else sentence)
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """One without a subject of its own begins with its verb: it shares that of the first."""
+    """A clause of a memory. One without a subject begins with its verb and shares the subject of the first."""
 
     text: str
     has_subject: bool
 
     @property
     def rest(self) -> str:
-        """What it says of its subject."""
+        """What the clause says about its subject."""
         subject = find_subject(self.text) if self.has_subject else None
         return subject.rest if subject is not None else self.text
 
     def of(self, subject: Subject | None) -> "_Clause":
-        """With the subject that it shares, or that it calls he or she, in its place."""
+        """Returns the clause with its shared subject, or its "he" or "she", replaced by the subject."""
         if subject is None or self.text.startswith(subject.text):
             return self
         if not self.has_subject:
             return _Clause(f"{subject.text} {self.text}", True)
-        named = subject.text if subject.text.lower() not in PRONOUNS else ""
+        name = subject.text if subject.text.lower() not in PRONOUNS else ""
         return replace(
-            self, text=_PERSON.sub(lambda he: f"{named}'s" if he["whose"] else named, self.text) if named else self.text
+            self, text=_PERSON.sub(lambda he: f"{name}'s" if he["whose"] else name, self.text) if name else self.text
         )
 
 
 def _clauses(text: str) -> list[_Clause]:
-    """What is neither a clause nor begins with a verb belongs to the clause before it, or else to the first."""
-    found: list[tuple[int, int, bool]] = []
+    """Returns the clauses; a segment that has no subject and begins with no verb belongs to the one before it."""
+    spans: list[tuple[int, int, bool]] = []
     for first, last in segments(text):
         words = tokens(text[first:last])
         has_subject = find_subject(text[first:last]) is not None
-        if has_subject and len(found) == 1 and not found[0][2]:
-            found = [(found[0][0], last, True)]
-        elif not found or has_subject or (found[0][2] and len(words) > 1 and is_verb(words[0].text)):
-            found.append((first, last, has_subject))
+        if has_subject and len(spans) == 1 and not spans[0][2]:
+            spans = [(spans[0][0], last, True)]
+        elif not spans or has_subject or (spans[0][2] and len(words) > 1 and is_verb(words[0].text)):
+            spans.append((first, last, has_subject))
         else:
-            found[-1] = (found[-1][0], last, found[-1][2])
-    return [_Clause(text[first:last].strip(" ."), has_subject) for first, last, has_subject in found]
+            spans[-1] = (spans[-1][0], last, spans[-1][2])
+    return [_Clause(text[first:last].strip(" ."), has_subject) for first, last, has_subject in spans]
 
 
-def _is_of(wanted: set[str], text: str) -> bool:
+def _is_about(wanted: set[str], text: str) -> bool:
     if not wanted:
         return False
-    said = frozenset(stems(text))
-    return sum(meets(word, said) for word in wanted) / len(wanted) >= _MET
+    words = frozenset(stems(text))
+    return sum(meets(word, words) for word in wanted) / len(wanted) >= _MIN_MET

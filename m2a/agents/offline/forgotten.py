@@ -1,6 +1,6 @@
-"""Which memory a request to forget is about: how far each of those that were found agrees with what it names.
+"""Which memory a request to forget is about: how well each memory found agrees with what the request names.
 
-Whose thing it is and what of it is to go are weighed apart: "Lotte's birthday" is neither Bea's birthday nor Lotte's address.
+The owner and the topic are weighed separately: "Lotte's birthday" is neither Bea's birthday nor Lotte's address.
 The weights are learned ("forgotten").
 """
 
@@ -17,7 +17,7 @@ from m2a.agents.offline.text import content, meets, stem, stems, tokens
 from m2a.agents.offline.wishes import all_words, what_is_named
 from m2a.types import MemoryEntry
 
-_LONGEST_LEAD = 0.15  # one of few memories leads by much, whatever it is of
+_MAX_LEAD = 0.15  # among few memories one leads by a lot, whatever it is about
 _CLAUSES = re.compile(r"[,;:.!?]+\s+|\s-+\s")
 _OF_ONESELF = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _OWNED = re.compile(r"([\w-]+)'s (?=\w)")
@@ -34,8 +34,8 @@ _LEADING = (*_COSINES, "words")
 class Rated:
     """A memory and the logarithm of the odds that a request to forget means it.
 
-    `of_a_person_alone`: they share no word but whose thing it is, and no number is named that the memory holds.
-    `cosine`: between the words that name what is to be forgotten and the memory.
+    `of_a_person_alone`: they share only a person, and the request does not ask for a number that the memory has.
+    `cosine`: between the memory and the words that name what is to be forgotten.
     """
 
     entry: MemoryEntry
@@ -44,104 +44,104 @@ class Rated:
     cosine: float
 
 
-def rate(what: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
-    """The memories, the likeliest first, and of those alike the newest."""
-    decision = sense.models["forgotten"]
-    found = forgotten_features(what, [entry.text for entry in entries], sense)
+def rate(target: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
+    """Returns the memories, the likeliest first, and the newer first among equals."""
+    model = sense.models["forgotten"]
+    features_of_texts = forgotten_features(target, [entry.text for entry in entries], sense)
     rated = [
         Rated(
             entry,
-            decision.score(features),
+            model.score(features),
             bool(features["met and no word"]) and not features["a number named"],
             features["cosine of the words"],
         )
-        for entry, features in zip(entries, found, strict=True)
+        for entry, features in zip(entries, features_of_texts, strict=True)
     ]
-    return sorted(rated, key=lambda one: (one.log_odds, one.entry.memory_id), reverse=True)
+    return sorted(rated, key=lambda r: (r.log_odds, r.entry.memory_id), reverse=True)
 
 
-def forgotten_features(what: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
-    """How each of the texts agrees with what is to be forgotten, beside the others."""
+def forgotten_features(target: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
+    """Returns the features of how each text agrees with what is to be forgotten, compared with the others."""
     if not texts:
         return []
     holders = Counter(word for text in texts for word in content(text))
-    gist, core, clauses = _gist(what), _words_alone(what), _naming_clauses(what)
-    whole, of_words, *vectors = sense.vectors([gist, core, *texts])
-    of_clauses = sense.vectors(clauses)
-    found = [
-        _agreement(what, clauses, text, holders)
+    gist, core, clauses = _gist(target), _words_alone(target), _naming_clauses(target)
+    gist_vector, core_vector, *vectors = sense.vectors([gist, core, *texts])
+    clause_vectors = sense.vectors(clauses)
+    rows = [
+        _agreement(target, clauses, text, holders)
         | {
-            "cosine": float(vector @ whole),
-            "cosine of a clause": float((of_clauses @ vector).max()),
-            "cosine of the words": float(of_words @ vector),
+            "cosine": float(vector @ gist_vector),
+            "cosine of a clause": float((clause_vectors @ vector).max()),
+            "cosine of the words": float(core_vector @ vector),
         }
         for text, vector in zip(texts, vectors, strict=True)
     ]
     for name in _LEADING:
-        for features, lead in zip(found, leads([features[name] for features in found]), strict=True):
-            features[f"{name}: lead"] = max(-1.0, min(lead, _LONGEST_LEAD)) if len(texts) > 1 else 0.0
-    return found
+        for features, lead in zip(rows, leads([features[name] for features in rows]), strict=True):
+            features[f"{name}: lead"] = max(-1.0, min(lead, _MAX_LEAD)) if len(texts) > 1 else 0.0
+    return rows
 
 
 def people_in(text: str) -> frozenset[str]:
-    """The stems of those whom the text names, or calls by what they are to the user."""
+    """Returns the stems of the people in the text, by name or by their relation to the user."""
     owners = content(" ".join(_OWNED.findall(text)))
     return frozenset(content(" ".join(find_names(text)))) | (content(text) & PEOPLE) | owners
 
 
-def _agreement(what: str, clauses: Sequence[str], text: str, holders: Mapping[str, int]) -> dict[str, float]:
-    """What the words say of it; `holders` is in how many of the texts each word is."""
-    people, theirs = people_in(what), people_in(text)
-    claim, stemmed, held = Claim.of(text), frozenset(stems(text)), content(text)
-    topic = all_words(what) - people
-    literal = held & topic
-    alike = {word for word in topic - literal if meets(word, stemmed)}
-    met = {one for one in people if meets(one, stemmed)}
-    of_oneself = bool(_OF_ONESELF.search(what))
-    of_others = bool(theirs) and not any(meets(one, people) for one in theirs)
-    numbered, has_number = bool(_NUMBERED.search(what)), bool(re.search(r"\d", text))
+def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[str, int]) -> dict[str, float]:
+    """Returns the features of the words; `holders` counts the texts that have each word."""
+    people, their_people = people_in(target), people_in(text)
+    claim, stemmed, text_words = Claim.of(text), frozenset(stems(text)), content(text)
+    topic = all_words(target) - people
+    literal = text_words & topic
+    synonyms = {word for word in topic - literal if meets(word, stemmed)}
+    people_met = {person for person in people if meets(person, stemmed)}
+    of_oneself = bool(_OF_ONESELF.search(target))
+    is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
+    asks_number, has_number = bool(_NUMBERED.search(target)), bool(re.search(r"\d", text))
     shares = [
         sum(meets(word, stemmed) for word in words) / len(words)
         for words in (all_words(clause) - people for clause in clauses)
         if words
     ]
-    found = {
+    features = {
         "words": min(2.0, sum(1 / holders[word] for word in literal)),
-        "synonyms": min(2.0, float(len(alike))),
+        "synonyms": min(2.0, float(len(synonyms))),
         "share of a clause": max(shares, default=0.0),
-        "no word": not (literal or alike),
+        "no word": not (literal or synonyms),
         "no topic": not topic,
-        "somebody met": bool(met),
-        "share of people unmet": 1 - len(met) / len(people) if people else 0.0,
-        "somebody else's": bool(people) and of_others,
+        "somebody met": bool(people_met),
+        "share of people unmet": 1 - len(people_met) / len(people) if people else 0.0,
+        "somebody else's": bool(people) and is_of_others,
         "somebody else's, of oneself": not people and of_oneself and claim.owner not in ("", "I"),
-        "of others alone": not people and of_others,
-        "met and no word": bool(met) and not (literal or alike),
-        "met and a word": bool(met) and bool(literal or alike),
+        "of others alone": not people and is_of_others,
+        "met and no word": bool(people_met) and not (literal or synonyms),
+        "met and a word": bool(people_met) and bool(literal or synonyms),
         "both of oneself": not people and of_oneself and bool(_OF_ONESELF.search(text)),
-        "nobody's": not people and not theirs,
-        "a number named": numbered and has_number,
-        "no number": numbered and not has_number,
+        "nobody's": not people and not their_people,
+        "a number named": asks_number and has_number,
+        "no number": asks_number and not has_number,
     }
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in features.items()}
 
 
-def _gist(what: str) -> str:
-    """What the request says that it is about; all of it where that only says of whom: "that gossip about the Harrisons"."""
-    gist = what_is_named(what)
-    return gist if all_words(gist) - people_in(what) else what
+def _gist(target: str) -> str:
+    """Returns the topic of the request, or all of it if that only names people: "that gossip about the Harrisons"."""
+    gist = what_is_named(target)
+    return gist if all_words(gist) - people_in(target) else target
 
 
-def _words_alone(what: str) -> str:
-    """What is named, without the words that only ask."""
-    named = all_words(what)
-    return " ".join(token.text for token in tokens(what) if stem(token.text) in named) or what
+def _words_alone(target: str) -> str:
+    """Returns the words that name something, without those that only ask."""
+    naming_words = all_words(target)
+    return " ".join(token.text for token in tokens(target) if stem(token.text) in naming_words) or target
 
 
-def _naming_clauses(what: str) -> list[str]:
-    """The clauses of a request that name anything; the request where none does."""
-    clauses = [clause for clause in _CLAUSES.split(what_is_named(what)) if all_words(clause)]
-    return clauses or [what]
+def _naming_clauses(target: str) -> list[str]:
+    """Returns the clauses of a request that name anything, or the request if none does."""
+    clauses = [clause for clause in _CLAUSES.split(what_is_named(target)) if all_words(clause)]
+    return clauses or [target]
 
 
 FEATURES = frozenset(

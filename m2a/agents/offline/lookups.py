@@ -1,6 +1,6 @@
 """The query stage: search both layers for a question, then finish with the memories that answer it.
 
-Where no memory answers, the raw log is asked: what these rules could not read, or did not keep, was still said.
+If no memory answers, the raw log is searched: it also has what these rules could not read or did not keep.
 """
 
 from collections.abc import Sequence
@@ -31,75 +31,75 @@ from m2a.types import (
 )
 
 NEAREST = "Not the answer, but the nearest to it:"
-_WORDS_OF_A_SEARCH = 400  # characters
-_SHOWN = 4  # messages with photos
-_OPENED_AT_ONCE = 500  # ids of messages
+_MAX_QUERY = 400  # characters
+_MAX_SHOWN = 4  # messages with photos
+_MAX_OPENED = 500  # ids of messages
 
 
 def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
-    """Search for the question, its message and its words, then finish with the memories that answer."""
-    question = next((one for one in heard.questions if one.text == state.request), None)
+    """Returns the next search, for the question, its message or its words, and then `Finish` with the memories that answer."""
+    question = next((q for q in heard.questions if q.text == state.request), None)
     if question is None:
         return Finish()
     hits = _hits(state)
-    done = [step.action for step in state.steps]
+    actions = [step.action for step in state.steps]
     if question.kind.answer == "recognised":
-        return _next_of_photos(state, hits, done)
+        return _next_of_photos(state, hits, actions)
     wants_photos = asks_for_photos(question)
     if (wants_photos or question.kind.answer == "said on the day") and question.within is not None:
-        if opens := _next_of_days(question.within, state):
-            return opens
+        if opening := _next_of_days(question.within, state):
+            return opening
         if question.kind.answer == "said on the day":
             return Finish(message_ids=_ids(told_then(_said_on(question.within, state), state, sense)))
         on_day = showing(_said_on(question.within, state), state.message.message_id)
         if on_day or question.kind.answer != "shown":
-            return Finish(message_ids=_ids(on_day[-_SHOWN:]))
+            return Finish(message_ids=_ids(on_day[-_MAX_SHOWN:]))
     if question.is_read:
         lookups = _lookups(question, state)
-        searched = sum(isinstance(action, SearchSemanticMemories) for action in done)
-        if searched < len(lookups) and (not done or state.rounds_left > 2):
-            return SearchSemanticMemories(query=lookups[searched][:_WORDS_OF_A_SEARCH])
+        searched = sum(isinstance(action, SearchSemanticMemories) for action in actions)
+        if searched < len(lookups) and (not actions or state.rounds_left > 2):
+            return SearchSemanticMemories(query=lookups[searched][:_MAX_QUERY])
     matches: list[Match] = answers(question, hits, state.concepts, sense) if question.is_read else []
     if is_sure(matches):
         return _finish(selected(question, matches))
-    asked = SearchRawMessages(query=question.text[:_WORDS_OF_A_SEARCH])
-    if asked not in done and state.rounds_left > 1:
-        return asked
+    raw_search = SearchRawMessages(query=question.text[:_MAX_QUERY])
+    if raw_search not in actions and state.rounds_left > 1:
+        return raw_search
     if wants_photos and (shown := showing(_messages(state), state.message.message_id)):
-        return Finish(message_ids=_ids(shown[:_SHOWN]))
-    said = [one for one in find_said(question, _messages(state), state) if not tells_anothers(question.text, one.text)]
-    spoken_of = [match for match in matches if any(rests_on(match.entry, [one.message_id]) for one in said)]
-    if spoken_of:  # a memory of what was said in these words is surer than the learned decision knows
-        best = [replace(match, score=max(match.score, SURE)) for match in spoken_of]
-        return _finish(selected(question, [*best, *(match for match in matches if match not in spoken_of)]))
-    if said:
-        return Finish(context=" ".join(f'"{message.text}"' for message in said), message_ids=_ids(said))
-    near = selected(question, matches)
-    if not near and (spoken := find_spoken_of(question, _messages(state), state, sense)):
+        return Finish(message_ids=_ids(shown[:_MAX_SHOWN]))
+    found = [m for m in find_said(question, _messages(state), state) if not tells_anothers(question.text, m.text)]
+    from_found = [match for match in matches if any(rests_on(match.entry, [m.message_id]) for m in found)]
+    if from_found:  # shared words make the memory more certain than the learned decision
+        best = [replace(match, score=max(match.score, SURE)) for match in from_found]
+        return _finish(selected(question, [*best, *(match for match in matches if match not in from_found)]))
+    if found:
+        return Finish(context=" ".join(f'"{message.text}"' for message in found), message_ids=_ids(found))
+    nearest = selected(question, matches)
+    if not nearest and (spoken := find_spoken_of(question, _messages(state), state, sense)):
         return Finish(context=NEAREST, message_ids=_ids(spoken))
-    return _finish(near, unsure=True)
+    return _finish(nearest, unsure=True)
 
 
 def _next_of_days(days: DateInterval, state: TurnState) -> FetchRawMessagesByTime | FetchRawMessages | None:
-    """Open what was said on these days, and what of it did not fit; None where all is open."""
+    """Returns the action that opens the messages of these days, or the rest of them; None if all are open."""
     opened = [step.observation for step in state.steps if isinstance(step.observation, Opened)]
     if not opened:
         return FetchRawMessagesByTime(start=days.first, end=days.last)
     last = opened[-1].messages[-1].message_id if opened[-1].messages else 0
-    upto = min(last + _OPENED_AT_ONCE, state.message.message_id - 1)
-    if not opened[-1].more or state.rounds_left < 2 or last >= upto:
+    end = min(last + _MAX_OPENED, state.message.message_id - 1)
+    if not opened[-1].more or state.rounds_left < 2 or last >= end:
         return None
-    return FetchRawMessages(ranges=((last + 1, upto),))
+    return FetchRawMessages(ranges=((last + 1, end),))
 
 
-def _next_of_photos(state: TurnState, hits: Sequence[Hit], done: Sequence[Action | None]) -> Action:
-    """Search for the photos and, where that brings no memory of what is known again in them, for its name."""
-    if not done:
+def _next_of_photos(state: TurnState, hits: Sequence[Hit], actions: Sequence[Action | None]) -> Action:
+    """Returns a search with the photos, then one by the recognised names if that did not find all memories, then `Finish`."""
+    if not actions:
         return SearchSemanticMemories(use_photos=True)
-    names = {one.concept.name for view in state.photos if (one := view.recognition.recognised)}
+    names = {match.concept.name for view in state.photos if (match := view.recognition.recognised)}
     memories = memories_of(state.photos, hits)
-    by_name = SearchSemanticMemories(query=" ".join(sorted(names))[:_WORDS_OF_A_SEARCH])
-    if len(memories) < len(names) and by_name not in done and state.rounds_left > 1:
+    by_name = SearchSemanticMemories(query=" ".join(sorted(names))[:_MAX_QUERY])
+    if len(memories) < len(names) and by_name not in actions and state.rounds_left > 1:
         return by_name
     return _finish(memories)
 
@@ -128,7 +128,7 @@ def _said_on(days: DateInterval, state: TurnState) -> list[Message]:
 
 
 def _messages(state: TurnState) -> list[Message]:
-    """What the search of the raw log found by its words; a search of the memory also brings what is only near."""
+    """Returns the messages that the raw log search found by words; a memory search also brings messages that are only near."""
     return [
         hit.record
         for step in state.steps
@@ -139,13 +139,13 @@ def _messages(state: TurnState) -> list[Message]:
 
 
 def _lookups(question: Question, state: TurnState) -> list[str]:
-    """What to search for, in order: the question as asked, and the message that it stands in, which may name what it means;
-    where many memories answer together, also whom and what it is about."""
+    """Returns the queries in order: the question, and its message, which may name what the question means; if many memories
+    answer together, also the names and nouns that it is about."""
     lookups = [question.text, question.context]
     if question.kind.answer in ("counted", "with photos", "shown"):
         noun = stem(question.noun)
-        named = [concept.name for concept in mentioned(question.text, state.concepts)]
-        named += [one.name for one in state.concepts if noun and any(meets(noun, stems(each)) for each in one.aliases)]
-        lookups.append(" ".join(list(dict.fromkeys([*question.names, *named]))[:3]))
+        names = [concept.name for concept in mentioned(question.text, state.concepts)]
+        names += [c.name for c in state.concepts if noun and any(meets(noun, stems(alias)) for alias in c.aliases)]
+        lookups.append(" ".join(list(dict.fromkeys([*question.names, *names]))[:3]))
         lookups.append(" ".join(words_for(noun)[:12]) if noun else "")
     return list(dict.fromkeys(text for text in lookups if text.strip()))

@@ -1,7 +1,7 @@
-"""Which memory a correction is about: how well each of those that were found agrees with what it names.
+"""Which memory a correction is about: how well each memory found agrees with what the correction names.
 
-A correction among memories that look alike ("Olga's train leaves at 9:25 now" beside Piotr's train and Olga's bus) is known by
-what only one of them shares with it. The weights are learned ("meant"): what counts is by how much one stands above the next.
+Among memories that look alike ("Olga's train leaves at 9:25 now" with Piotr's train and Olga's bus), the words that only one
+of them shares with the correction decide. The weights are learned ("meant"); the lead of the best over the next counts.
 """
 
 import re
@@ -15,55 +15,55 @@ from m2a.agents.offline.claims import Claim, different_kinds, frame_words, value
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import meets, stems
 
-# Whose thing it is decides: "Anna's mother" is not Anna.
+# Relatives, pets and the like, whose owner must match: "Anna's mother" is not Anna.
 PEOPLE = frozenset(
     stems(
         " ".join([*lexicon.RELATIONS, *lexicon.PETS, "friend parents girlfriend boyfriend partner boss children kids"])
     )
 )
-_ALONE = 9.0  # the lead of a memory beside which there is no other
+_LEAD_ALONE = 9.0  # the lead of the only memory
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory's claim with its score, and by how much that is above the best of the others."""
+    """The position of a memory's claim, its score, and its lead over the best of the others."""
 
     position: int
     score: float
     lead: float
 
 
-def rate(new: Claim, known: Sequence[Claim], sense: Sense) -> list[Candidate]:
-    """One candidate for each known claim, in their order. `new` is the claim of the correction."""
-    scores = [sense.models["meant"].score(found) for found in meant_features(new, known, sense)]
+def rate(new: Claim, claims: Sequence[Claim], sense: Sense) -> list[Candidate]:
+    """Returns one candidate for each of the memories' claims, in their order. `new` is the claim of the correction."""
+    scores = [sense.models["meant"].score(features) for features in meant_features(new, claims, sense)]
     return [
         Candidate(position, score, lead)
         for position, (score, lead) in enumerate(zip(scores, _leads(scores), strict=True))
     ]
 
 
-def meant_features(new: Claim, known: Sequence[Claim], sense: Sense) -> list[dict[str, float]]:
-    """How each known claim agrees with the new one, beside the others."""
-    holders = Counter(word for old in known for word in old.words)
-    vector, *vectors = sense.vectors([new.text, *(old.text for old in known)])
-    return [_features(new, old, holders, float(vector @ of_old)) for old, of_old in zip(known, vectors, strict=True)]
+def meant_features(new: Claim, claims: Sequence[Claim], sense: Sense) -> list[dict[str, float]]:
+    """Returns the features of how each of the claims agrees with the new one, compared with the others."""
+    holders = Counter(word for old in claims for word in old.words)
+    vector, *vectors = sense.vectors([new.text, *(old.text for old in claims)])
+    return [_features(new, old, holders, float(vector @ v)) for old, v in zip(claims, vectors, strict=True)]
 
 
 def _features(new: Claim, old: Claim, holders: Counter[str], cosine: float) -> dict[str, float]:
-    told = new.words | new.subject_names
+    own_words = new.words | new.subject_names
     shared = new.words & old.words
     different = different_kinds(new, old)
     values = value_words(new, different)
-    unsaid = old.subject - new.words
-    numbers, their_numbers = _numbers(new.text), _numbers(old.text)
-    missing = bool(old.possessed) and not any(meets(word, told) for word in old.possessed)
-    found = {
+    unmentioned = old.subject - new.words
+    numbers, old_numbers = _numbers(new.text), _numbers(old.text)
+    missing = bool(old.possessed) and not any(meets(word, own_words) for word in old.possessed)
+    features = {
         "rare words shared": sum(1 / holders[word] for word in shared - values),
         "rare words shared in values": sum(1 / holders[word] for word in shared & values),
-        "rare synonyms": sum(1 / holders[word] for word in old.words - shared if meets(word, told)),
+        "rare synonyms": sum(1 / holders[word] for word in old.words - shared if meets(word, own_words)),
         "share of it said": len(shared) / max(1, len(old.words)),
-        "share of its subject unsaid": len(unsaid) / max(1, len(old.subject)),
-        "words of its subject unsaid": min(3, len(unsaid)),
+        "share of its subject unsaid": len(unmentioned) / max(1, len(old.subject)),
+        "words of its subject unsaid": min(3, len(unmentioned)),
         "share of the own subject not held": len(new.subject - old.words) / max(1, len(new.subject)),
         "cosine": cosine,
         "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
@@ -72,25 +72,25 @@ def _features(new: Claim, old: Claim, holders: Counter[str], cosine: float) -> d
         "refuted": bool(new.refuted & old.words),
         "another's": missing,
         "another person's": missing and bool(old.possessed & PEOPLE),
-        "its subject's name unsaid": bool(old.subject_names and not old.subject_names & told),
-        "names of its subject unsaid": len(old.subject_names - told),
-        "share of its names unsaid": len(old.names - told) / max(1, len(old.names)),
-        "another number": bool(numbers and their_numbers and not numbers & their_numbers),
-        "the same number": bool(numbers & their_numbers),
+        "its subject's name unsaid": bool(old.subject_names and not old.subject_names & own_words),
+        "names of its subject unsaid": len(old.subject_names - own_words),
+        "share of its names unsaid": len(old.names - own_words) / max(1, len(old.names)),
+        "another number": bool(numbers and old_numbers and not numbers & old_numbers),
+        "the same number": bool(numbers & old_numbers),
         "another letter": bool(new.letters and old.letters and not new.letters & old.letters),
     }
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in features.items()}
 
 
 def _leads(scores: Sequence[float]) -> list[float]:
     return [
-        score - max((other for place, other in enumerate(scores) if place != position), default=score - _ALONE)
+        score - max((other for place, other in enumerate(scores) if place != position), default=score - _LEAD_ALONE)
         for position, score in enumerate(scores)
     ]
 
 
 def _numbers(text: str) -> frozenset[str]:
-    """Numbers that tell one of a kind from another: flat 2, bed 1."""
+    """Returns the numbers that tell two of a kind apart: flat 2, bed 1."""
     return frozenset(re.findall(r"(?<=[a-z] )\d{1,2}\b(?! ?(?:am|pm|kg|mg|cm|km|%|\w+s\b))", text))
 
 

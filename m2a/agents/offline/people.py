@@ -1,4 +1,4 @@
-"""Where several people talk to each other: each tells of themselves, and none of them speaks to the assistant."""
+"""Conversations in which several people talk to each other, about themselves, and none of them to the assistant."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from m2a.types import Hit, MemoryEntry
 
 
 def told_by(speaker: str, text: str) -> str:
-    """The text of a memory in a person's own words."""
+    """Returns the text of a memory of what the speaker told."""
     return f"{speaker}: {text}"
 
 
@@ -19,7 +19,7 @@ def are_several(state: TurnState) -> bool:
 
 
 def told_to_each_other(reading: Reading) -> Reading:
-    """What a message tells; "forget it" and "bring it back" are said to the other person, and ask nothing of the memory."""
+    """Returns the reading with statements only; "forget it" and "bring it back" are meant for the other person."""
     return replace(
         reading,
         observations=reading.observations or reading.otherwise,
@@ -30,7 +30,7 @@ def told_to_each_other(reading: Reading) -> Reading:
 
 
 def own_memories(state: TurnState, hits: Sequence[Hit]) -> list[Hit]:
-    """The memories that the speaker told, without the name before the words: nobody corrects what another told."""
+    """Returns the memories that the speaker told, without the name in front: nobody corrects what another person told."""
     name = told_by(state.message.speaker, "")
     return [
         replace(hit, record=replace(hit.record, text=hit.record.text.removeprefix(name)))
@@ -39,6 +39,6 @@ def own_memories(state: TurnState, hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-def takes_back(said: str) -> bool:
-    """Whether one corrects oneself in words. "Now" and "lately" run through all talk, and change nothing that was told."""
-    return bool(TAKES_BACK.search(said) or refuted(said))
+def takes_back(text: str) -> bool:
+    """Returns whether the speaker explicitly corrects what they said; "now" and "lately" are too common in talk to count."""
+    return bool(TAKES_BACK.search(text) or refuted(text))

@@ -1,7 +1,7 @@
-"""The rules that choose the steps of both agents where no language model is connected. They know English only.
+"""The rules that choose the steps of both agents if no language model is connected. They know English only.
 
 What a message does (`acts`) and whether a memory answers (`relevance`) are small learned decisions over features computed in
-plain code; what is kept, corrected, quoted and counted are rules. Every stage reads the state anew, so a step never depends
+plain code; rules decide what is kept, corrected, quoted and counted. Every stage reads the state anew, so a step never depends
 on an earlier call.
 """
 
@@ -22,22 +22,22 @@ from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
 from models.text_encoder import TextEncoder
 
-_HEARD = 8  # turns whose message is not read again by each of their stages
+_MAX_HEARD = 8  # messages whose reading is cached for the later stages of their turns
 
 
 class OfflineRules:
     """The policy without a language model: it looks up, quotes, counts and keeps, and never invents."""
 
     name = "offline rules"
-    first_search_hits = 25  # of a value told twenty times the newest must be among them
-    relevance_floor = False  # whether a memory answers is a decision of their own, finer than the floor
+    first_search_hits = 25  # if a value was told twenty times, the newest must be among them
+    relevance_floor = False  # the learned decision whether a memory answers is finer than the floor
     published_stages = True
     searches_messages_in: Collection[Stage] = frozenset({"manage query"})  # an update looks for memories to change
-    quotes_user_alone = True  # their own replies hold little but such quotations
+    quotes_user_alone = True  # the rules' own replies are mostly such quotations
     consent = None
 
     def __init__(self, encoder: TextEncoder, decisions: Mapping[str, Logistic] | None = None) -> None:
-        """`decisions` replace those that ship; without them raises `ValueError` for an encoder that those do not fit."""
+        """`decisions` replace the built-in ones; without them, raises `ValueError` if the built-in do not fit the encoder."""
         self._sense = Sense(encoder, learned(encoder) if decisions is None else decisions)
         self._writes = Writes(self._sense)
         self._heard: dict[object, Heard] = {}
@@ -65,10 +65,10 @@ class OfflineRules:
             case "manage query":
                 return lookups.next_step(state, heard, self._sense)
             case "update":
-                wishes = [one.text for one in heard.reading.observations]
-                wishes += [f"Forget: {what}" for what in heard.reading.forgets]
-                wishes += ["Bring back what was replaced."] * heard.reading.restores
-                return UpdateMemory(request="\n".join(wishes)) if wishes else Finish()
+                requests = [observation.text for observation in heard.reading.observations]
+                requests += [f"Forget: {what}" for what in heard.reading.forgets]
+                requests += ["Bring back what was replaced."] * heard.reading.restores
+                return UpdateMemory(request="\n".join(requests)) if requests else Finish()
             case _:
                 return self._writes.next_step(state, heard.reading)
 
@@ -79,5 +79,5 @@ class OfflineRules:
             heard = hear(state.message, state.recent, state.concepts, self._sense)
             if are_several(state):
                 heard = replace(heard, reading=told_to_each_other(heard.reading))
-            self._heard = dict(list(self._heard.items())[1 - _HEARD :]) | {key: heard}
+            self._heard = dict(list(self._heard.items())[1 - _MAX_HEARD :]) | {key: heard}
         return heard

@@ -1,4 +1,4 @@
-"""Whether a memory answers a question: a learned decision over how far it speaks of what is asked and holds such an answer."""
+"""Whether a memory answers a question: learned from how much of the question it covers and from the kinds of its values."""
 
 import math
 import re
@@ -17,12 +17,12 @@ from m2a.agents.offline.text import content, meets, members, plain, spelling, st
 from m2a.agents.offline.values import has_place
 from m2a.types import Concept, Hit, MemoryEntry
 
-_SYNONYM = 0.9  # what a word of the lists meets, where the same word meets 1 and any other its cosine
-_NEARBY = 0.8  # what a word is worth that was said in the same message, though not in the memory
-_UNMET = 0.5  # a word met by less has not been spoken of
+_SYNONYM = 0.9  # the value of a listed synonym; the same word counts 1, and any other its cosine
+_NEARBY = 0.8  # the value of a word that is in the same message, but not in the memory
+_MENTIONED = 0.5  # a word with a lower value is not mentioned
 _NAME_MET = 0.7
-_RULED_OUT = 0.5  # what is left of the probability where the kind of answer is missing: the memory may be near, no more
-# In which a memory may stand out among the others.
+_RULED_OUT = 0.5  # the factor on the probability if the kind of answer is missing: the memory can only be near
+# The features in which a memory may stand out among the others.
 _LEADING = (
     "cosine of a part",
     "cosine of the message",
@@ -58,13 +58,13 @@ FEATURES = frozenset(
     ]
 )
 SURE = 0.6  # the probability from which a memory is the answer
-_OVER = 0.3  # what is left of it where somebody lived once, and where they live now is known
-NEAR = 0.03  # from here it is told as the nearest to what is asked
+_PAST_HOME = 0.3  # the factor on it for a former home, if the present one is known
+NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that answers, the probability that it does, its place in the search, and what corrects it, oldest first."""
+    """A memory, the probability that it answers (`score`), its place in the search, and its corrections, oldest first."""
 
     entry: MemoryEntry
     score: float
@@ -73,29 +73,29 @@ class Match:
 
 
 def answers(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
-    """The memories with the probability that they answer, best first; none where not even the best is near to it."""
-    found = judged(question, entries_of(hits), concepts, sense)
-    return found if found and found[0].score >= NEAR else []
+    """Returns the memories with the probability that they answer, best first; none if not even the best is near."""
+    matches = judged(question, entries_of(hits), concepts, sense)
+    return matches if matches and matches[0].score >= NEAR else []
 
 
-def is_sure(found: Sequence[Match]) -> bool:
-    """Whether the best of the memories found answers, and is not just the nearest."""
-    return bool(found) and found[0].score >= SURE
+def is_sure(matches: Sequence[Match]) -> bool:
+    """Returns whether the best of the matches is an answer, rather than only the nearest memory."""
+    return bool(matches) and matches[0].score >= SURE
 
 
 def judged(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
-    """Every memory with the probability that it answers, best first; of equals the newer first."""
+    """Returns every memory with the probability that it answers, best first, and the newer first among equals."""
     model = sense.models["answers"]
     counted = _counted_kind(question)
     groups = together(entries)
     home = _Home.of(question.text)
-    # A memory and what corrects it are one statement: either may hold the words of the question, or the kind of answer.
-    entries = [replace(entry, text=" ".join([entry.text, *(one.text for one in after)])) for entry, *after in groups]
-    of_others = _told_by_others(question, entries)
+    # A memory and its corrections are one statement: any of them may have the words of the question, or the kind of answer.
+    entries = [replace(entry, text=" ".join([entry.text, *(c.text for c in after)])) for entry, *after in groups]
+    from_others = _from_other_tellers(question, entries)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
-    found = [
+    matches = [
         Match(
             group[0],
             _score(
@@ -106,7 +106,7 @@ def judged(
                 is_past_home=has_home and home is not None and home.was_before(entry.text),
                 is_counted=_has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
-                is_anothers=entry.memory_id in of_others
+                is_anothers=entry.memory_id in from_others
                 or _is_elsewhere(entry.text, counted)
                 or (has_home and home is not None and home.is_anothers(entry.text))
                 or tells_anothers(question.text, entry.text)
@@ -119,34 +119,34 @@ def judged(
             zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
         )
     ]
-    return sorted(found, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
+    return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """That it is asked where somebody lives now, or for their address; `who` is how a text names them."""
+    """A question about where somebody lives now, or their address; `who` is a pattern for how texts name them."""
 
     who: str
     is_address: bool = False
 
     @classmethod
     def of(cls, question: str) -> "_Home | None":
-        if asked := _ASKS_HOME.search(plain(question)):
-            return cls(re.escape(asked["name"]) if asked["name"] else "(?:i|we)")
-        if asked := _ASKS_ADDRESS.search(plain(question)):
-            return cls(re.escape(asked["name"]) if asked["name"] else "(?:i|we)", is_address=True)
+        if match := _ASKS_HOME.search(plain(question)):
+            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)")
+        if match := _ASKS_ADDRESS.search(plain(question)):
+            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)", is_address=True)
         return None
 
     def is_told_by(self, text: str) -> bool:
-        told = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
-        return told is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
+        match = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
+        return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
 
     def is_anothers(self, text: str) -> bool:
         return re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE) is not None and not self.is_told_by(text)
 
     def was_before(self, text: str) -> bool:
-        over = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
-        return over is not None and not self.is_told_by(text)
+        past = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
+        return past is not None and not self.is_told_by(text)
 
 
 _ASKS_HOME = re.compile(
@@ -163,11 +163,11 @@ _LIVES_OR_MOVED = (
 )
 
 
-def _told_by_others(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
-    """Where several people tell of themselves: what others told, if the question names one of them."""
+def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
+    """Returns the ids of what other people told, if there are several tellers and the question names any of them."""
     tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
-    named = {teller for teller in tellers.values() if teller in question.names}
-    return {memory_id for memory_id, teller in tellers.items() if named and teller not in named}
+    named_tellers = {teller for teller in tellers.values() if teller in question.names}
+    return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
 
 
 _TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
@@ -175,7 +175,7 @@ _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNO
 
 
 def _counted_kind(question: Question) -> frozenset[str]:
-    """What is counted by "how many pets have I got in all?", or asked of by "have I got pets?": all of a kind, whoever has it."""
+    """Returns the nouns counted by "how many pets have I got in all?" or "have I got pets?": all of a kind, whoever has it."""
     has_any = question.kind.name == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
     if question.names or not (question.kind.name == "count" or has_any):
         return frozenset()
@@ -198,7 +198,7 @@ _OF_ALL = frozenset(
         "currently".split(),
     )
 )
-# Of the household, by whoever speaks.
+# Relatives that usually live in the user's household.
 _HOUSEHOLD = frozenset(
     "boyfriend child daughter fiance fiancee girlfriend husband kid partner son spouse stepdaughter stepson wife".split()
 )
@@ -213,14 +213,14 @@ _OURS = (
 
 
 def _has_one(text: str, kind: frozenset[str]) -> bool:
-    """Whether it tells of having one of the kind."""
+    """Returns whether the text says that the user's household has one of the kind."""
     return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
 
 
 def _is_elsewhere(text: str, kind: frozenset[str]) -> bool:
-    """Whether what it tells of the kind is in another household: the neighbour's dog is none of "our pets"."""
-    of_others = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)
-    return bool(kind) and of_others is not None and not _has_one(text, kind)
+    """Returns whether one of the kind belongs to another household: the neighbour's dog is not one of "our pets"."""
+    elsewhere = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)
+    return bool(kind) and elsewhere is not None and not _has_one(text, kind)
 
 
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<more>['’])?", re.IGNORECASE)
@@ -228,12 +228,12 @@ _ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)[
 
 
 def tells_anothers(question: str, text: str) -> bool:
-    """Whether "my blood type" is asked of, and the text tells of "Pieter's blood type" alone."""
-    asked = _MINE.search(plain(question))
-    wanted = content(asked["what"]) if asked is not None and not asked["more"] else set()
-    mine = [content(one["what"]) for one in _MINE.finditer(plain(text)) if not one["more"]]
-    theirs = [content(one["what"]) for one in _ANOTHERS.finditer(plain(text))]
-    return bool(wanted) and any(wanted <= words for words in theirs) and not any(wanted <= words for words in mine)
+    """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type"."""
+    match = _MINE.search(plain(question))
+    wanted = content(match["what"]) if match is not None and not match["more"] else set()
+    own = [content(m["what"]) for m in _MINE.finditer(plain(text)) if not m["more"]]
+    others = [content(m["what"]) for m in _ANOTHERS.finditer(plain(text))]
+    return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in own)
 
 
 _THING = re.compile(
@@ -243,15 +243,15 @@ _THING = re.compile(
 
 
 def tells_another_thing(question: Question, text: str) -> bool:
-    """Whether "the door code" is asked of, and the text tells of the lock's code: of a thing of the kind, but not of that one."""
-    asked = _THING.search(plain(question.text))
-    which = content(asked["which"]) if asked is not None else set()
-    said = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
-    roots = [stem(re.sub(r"'s$", "", word)) for word in said]
-    if asked is None or not which or any(meets(word, frozenset(roots)) for word in which):
+    """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code."""
+    match = _THING.search(plain(question.text))
+    which = content(match["which"]) if match is not None else set()
+    words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
+    roots = [stem(re.sub(r"'s$", "", word)) for word in words]
+    if match is None or not which or any(meets(word, frozenset(roots)) for word in which):
         return False
-    thing = stem(asked["thing"])
-    before = [said[at - 1] for at, root in enumerate(roots) if at and root == thing]
+    thing = stem(match["thing"])
+    before = [words[i - 1] for i, root in enumerate(roots) if i and root == thing]
     return bool(before) and all(content(word) and not word[0].isdigit() for word in before)
 
 
@@ -269,29 +269,29 @@ def _score(
     if is_anothers:
         return probability * _RULED_OUT
     if is_past_home:
-        return probability * _OVER
+        return probability * _PAST_HOME
     if is_counted or is_home:
         return SURE + (1 - SURE) * probability
-    of_everything = question.kind.name == "about" and not question.words  # "what do you know about me?"
-    of_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
-    says_it_all = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
-    if of_everything or of_taste or (says_it_all and question.words):
-        return SURE + (1 - SURE) * probability  # whatever is told of the thing by its name answers
+    about_user = question.kind.name == "about" and not question.words  # "what do you know about me?"
+    about_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
+    holds_all_words = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
+    if about_user or about_taste or (holds_all_words and question.words):
+        return SURE + (1 - SURE) * probability  # anything said about the thing by its name answers
     if features["another number"] or _is_ruled_out(question, features):
         return probability * _RULED_OUT
     return probability
 
 
 def _asks_of_it(question: Question) -> bool:
-    """ "Show me my teapot", "tell me about Rex", "who is Rex?": nothing but the thing itself is asked of."""
+    """Returns whether the question is just about the thing itself: "Show me my teapot", "tell me about Rex", "who is Rex?"."""
     return question.kind.name in ("show", "about") or (
         question.kind.name == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
     )
 
 
 def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
-    """No time in it answers "what time", and nothing of food "what's Rex's favourite food?", however near it is; nor does
-    what is told of the granddaughter answer what is asked of the sister-in-law."""
+    """Returns whether a required part is missing, however near the memory is: a time for "what time", a food for "favourite
+    food", or the relative: a statement about the granddaughter does not answer a question about the sister-in-law."""
     return bool(features["kin unmet"]) or (
         bool(features["kind missing"])
         and (
@@ -303,19 +303,19 @@ def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
 
 
 def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
-    """The memories among the hits, each once."""
+    """Returns the memories among the hits, each once."""
     return list({hit.record.memory_id: hit.record for hit in hits if isinstance(hit.record, MemoryEntry)}.values())
 
 
 def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
-    """Each memory with those among the others that correct it, oldest first; one whose memory is not there stands alone."""
-    known = {entry.memory_id: entry for entry in entries}
+    """Returns each memory with its corrections, oldest first; a correction whose memory is missing is a group of its own."""
+    by_id = {entry.memory_id: entry for entry in entries}
     groups: dict[int, list[MemoryEntry]] = {}
     for entry in entries:
-        root, passed = entry, {entry.memory_id}
-        while root.corrects in known and root.corrects not in passed:
-            root = known[root.corrects]
-            passed.add(root.memory_id)
+        root, seen = entry, {entry.memory_id}
+        while root.corrects in by_id and root.corrects not in seen:
+            root = by_id[root.corrects]
+            seen.add(root.memory_id)
         groups.setdefault(root.memory_id, [root])
         if entry is not root:
             groups[root.memory_id].append(entry)
@@ -325,14 +325,14 @@ def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
 def features_of(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
 ) -> list[dict[str, float]]:
-    """What the decision rests on, for each memory."""
-    words = {entry.memory_id: _said(entry, concepts) for entry in entries}
+    """Returns the features of the decision for each memory."""
+    words = {entry.memory_id: _words_of(entry, concepts) for entry in entries}
     rarity = _rarity(question, words)
-    found = [_features(question, entry, entries, words, rarity, sense) for entry in entries]
+    rows = [_features(question, entry, entries, words, rarity, sense) for entry in entries]
     for name in _LEADING:
-        for features, lead in zip(found, leads([features[name] for features in found]), strict=True):
+        for features, lead in zip(rows, leads([features[name] for features in rows]), strict=True):
             features[f"{name}: lead"] = lead
-    return [features | {f"asks: {kind}": float(kind == question.kind.name) for kind in KINDS} for features in found]
+    return [features | {f"asks: {kind}": float(kind == question.kind.name) for kind in KINDS} for features in rows]
 
 
 def _features(
@@ -343,85 +343,85 @@ def _features(
     rarity: Mapping[str, float],
     sense: Sense,
 ) -> dict[str, float]:
-    beside = [
+    nearby_words = [
         word
         for other in entries
         if other is not entry and share_evidence(entry, other)
         for word in words[other.memory_id]
     ]
     of_memory = covered(question.words, words[entry.memory_id], sense)
-    of_message = covered(question.words, beside, sense)
-    met = {
-        word: max(value, _NEARBY * near)
-        for word, value, near in zip(question.words, of_memory, of_message, strict=True)
+    of_message = covered(question.words, nearby_words, sense)
+    scores = {
+        word: max(value, _NEARBY * cosine)
+        for word, value, cosine in zip(question.words, of_memory, of_message, strict=True)
     }
-    named = [word for name in question.names for word in content_words(name) if word in met]
-    attributes = [word for word in met if word not in named]
-    literal = [word for word in met if met[word] == 1.0]
-    rest = [value for value in met.values() if value < 1.0]
+    name_words = [word for name in question.names for word in content_words(name) if word in scores]
+    attributes = [word for word in scores if word not in name_words]
+    literal = [word for word in scores if scores[word] == 1.0]
+    rest = [value for value in scores.values() if value < 1.0]
     total = sum(rarity[word] for word in attributes)
-    coverage = sum(met[word] * rarity[word] for word in attributes) / total if total else 0.5
-    entity = " ".join(dict.fromkeys([*literal, *named]))
+    coverage = sum(scores[word] * rarity[word] for word in attributes) / total if total else 0.5
+    entity = " ".join(dict.fromkeys([*literal, *name_words]))
     parts = [entry.text[start:end] for start, end in segments(entry.text)]
     wholes = [*parts, *(f"{left}, {right}" for left, right in pairwise(parts))]
-    near, near_entity = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
+    cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
     of_part = max(_coverage(question, content_words(part), rarity, sense) for part in wholes)
     kind = holds_kind(question, entry.text, dated=entry.happened is not None)
     return {
-        "cosine of a part": near,
+        "cosine of a part": cosine,
         "cosine of the message": sense.cosine(question.context, entry.text),
-        "cosine beyond the entity": near - near_entity if entity else 0.0,
+        "cosine beyond the entity": cosine - entity_cosine if entity else 0.0,
         "coverage of a part": of_part,
-        "least covered": min((met[word] for word in attributes), default=0.5),
+        "least covered": min((scores[word] for word in attributes), default=0.5),
         "rest coverage": sum(rest) / len(rest) if rest else 1.0,
-        "words met": min(3, sum(met[word] >= _SYNONYM for word in attributes)) / 3,
-        "words unmet": min(3, sum(met[word] < _UNMET for word in attributes)) / 3,
-        "name met": float(bool(named) and min(met[word] for word in named) >= _NAME_MET),
+        "words met": min(3, sum(scores[word] >= _SYNONYM for word in attributes)) / 3,
+        "words unmet": min(3, sum(scores[word] < _MENTIONED for word in attributes)) / 3,
+        "name met": float(bool(name_words) and min(scores[word] for word in name_words) >= _NAME_MET),
         "kind met": float(kind is True),
         "kind missing": float(kind is False),
         "kind missing and coverage": coverage if kind is False else 0.0,
         "value missing": float(kind is False and question.kind.value),
-        "literal share": len(literal) / max(1, len(met)),
-        "literal and cosine of a part": near if literal else 0.0,
+        "literal share": len(literal) / max(1, len(scores)),
+        "literal and cosine of a part": cosine if literal else 0.0,
         "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "gives the name": float(gives_the_name(question, entry.text)),
         "another number": float(_has_another_number(question.text, entry.text)),
-        "kin unmet": float(any(met.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
+        "kin unmet": float(any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }
 
 
 def _has_another_number(question: str, text: str) -> bool:
-    """Whether a year, code or number that is asked of is not there, and another one is: 2018 where 2019 is asked of."""
-    asked, told = set(re.findall(r"\d{2,}", question)), set(re.findall(r"\d{2,}", text))
-    return bool(asked and told) and not asked & told
+    """Returns whether the text lacks the year, code or number in the question, but has another: 2018 instead of 2019."""
+    wanted, numbers = set(re.findall(r"\d{2,}", question)), set(re.findall(r"\d{2,}", text))
+    return bool(wanted and numbers) and not wanted & numbers
 
 
-def _coverage(question: Question, said: Sequence[str], rarity: Mapping[str, float], sense: Sense) -> float:
+def _coverage(question: Question, words: Sequence[str], rarity: Mapping[str, float], sense: Sense) -> float:
     total = sum(rarity.values())
-    met = zip(question.words, covered(question.words, said, sense), strict=True)
-    return sum(value * rarity[word] for word, value in met) / total if total else 0.5
+    pairs = zip(question.words, covered(question.words, words, sense), strict=True)
+    return sum(value * rarity[word] for word, value in pairs) / total if total else 0.5
 
 
-def covered(wanted: Sequence[str], said: Sequence[str], sense: Sense) -> list[float]:
-    """How far each word is met by one of those said: 1 by itself, nearly so by a synonym, else by its nearest meaning."""
-    if not wanted or not said:
+def covered(wanted: Sequence[str], words: Sequence[str], sense: Sense) -> list[float]:
+    """Returns how well `words` cover each wanted word: 1 for the word itself, less for a synonym, or else its best cosine."""
+    if not wanted or not words:
         return [0.0] * len(wanted)
-    roots = frozenset(one for word in said for one in stems(word))
+    roots = frozenset(root for word in words for root in stems(word))
     spellings = frozenset(map(spelling, roots))
-    near = sense.nearest(wanted, said)
+    cosines = sense.nearest(wanted, words)
     return [
         1.0
         if spelling(stem(word)) in spellings
         else _SYNONYM
         if meets(stem(word), roots)
         else max(0.0, min(0.8, cosine))
-        for word, cosine in zip(wanted, near, strict=True)
+        for word, cosine in zip(wanted, cosines, strict=True)
     ]
 
 
-def _said(entry: MemoryEntry, concepts: Sequence[Concept]) -> list[str]:
-    """The memory's words, and what its names are called besides."""
+def _words_of(entry: MemoryEntry, concepts: Sequence[Concept]) -> list[str]:
+    """Returns the words of the memory, and the other names of the concepts that it mentions."""
     called = [
         name
         for concept in concepts
@@ -432,20 +432,16 @@ def _said(entry: MemoryEntry, concepts: Sequence[Concept]) -> list[str]:
 
 
 def _rarity(question: Question, words: Mapping[int, Sequence[str]]) -> dict[str, float]:
-    """A word that few of the memories hold tells more."""
-    roots = [frozenset(stem(word) for word in said) for said in words.values()]
+    """Returns the weight of each word of the question: higher if fewer of the memories have it."""
+    roots = [frozenset(stem(word) for word in entry_words) for entry_words in words.values()]
     return {
-        word: math.log(1 + (len(roots) + 1) / (0.5 + sum(stem(word) in said for said in roots)))
+        word: math.log(1 + (len(roots) + 1) / (0.5 + sum(stem(word) in held for held in roots)))
         for word in question.words
     }
 
 
-def share_evidence(one: MemoryEntry, other: MemoryEntry) -> bool:
-    return any(
-        ours.first <= theirs.last and theirs.first <= ours.last
-        for ours in one.evidence_ids
-        for theirs in other.evidence_ids
-    )
+def share_evidence(left: MemoryEntry, right: MemoryEntry) -> bool:
+    return any(a.first <= b.last and b.first <= a.last for a in left.evidence_ids for b in right.evidence_ids)
 
 
 def rests_on(entry: MemoryEntry, message_ids: Sequence[int]) -> bool:

@@ -1,4 +1,4 @@
-"""The reply: that a message was read, the answers to its questions, small talk, and what these rules cannot do."""
+"""The reply: acknowledgement of a message, answers to its questions, small talk, and what these rules cannot do."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
     "You can connect one in Settings."
 )
-# Small talk: what was said, and what goes well with it. The first that fits.
+# Small talk: patterns and replies. The first match is used.
 _SMALL_TALK = (
     (r"\bthank|\bthx\b|\bcheers\b|\bappreciate|\bta\b", "You're welcome!"),
     (r"\bgood ?night\b|\bsleep well\b|\bsweet dreams\b|\bbedtime\b|\bgoing to bed\b", "Good night!"),
@@ -63,44 +63,44 @@ def small_talk(text: str) -> str:
 
 
 def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
-    """The paragraphs of the reply."""
-    asked = [one for one in heard.questions if one.is_read or _is_answered(one, heard, state)]
-    unread = [one.text for one in asked if not one.is_read]
+    """Returns the paragraphs of the reply."""
+    questions = [q for q in heard.questions if q.is_read or _has_hits(q, heard, state)]
+    unread = [q.text for q in questions if not q.is_read]
     parts = [acknowledgement(heard.reading, unread, is_temporary=state.is_temporary)]
     today = state.message.said_at.date()
-    given = []
-    for question in asked:
+    replies = []
+    for question in questions:
         index = heard.questions.index(question)
         context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
-        found = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
-        sure = not context.text.startswith(NEAREST)
-        if not context.complete:  # out of rounds: the memories are what was found, not what was chosen
+        entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+        certain = not context.text.startswith(NEAREST)
+        if not context.complete:  # out of rounds: the memories are search results, not chosen yet
             matches = answers(question, context.hits, state.concepts, sense)
-            found, sure = selected(question, matches), is_sure(matches)
+            entries, certain = selected(question, matches), is_sure(matches)
         if context.facts:
-            said = led_to(context.facts, context.messages)
+            text = led_to(context.facts, context.messages)
         elif question.kind.answer == "recognised":
-            said = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
-        elif (shown := _shown(question, context, state)) and not found:
-            said = photos_shown(shown, state.recalled, state.concepts)
-        elif sure or not context.hits:
-            said = answer(question, found, context, state.concepts, today, state.recalled)
+            text = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
+        elif (shown := _shown(question, context, state)) and not entries:
+            text = photos_shown(shown, state.recalled, state.concepts)
+        elif certain or not context.hits:
+            text = answer(question, entries, context, state.concepts, today, state.recalled)
         else:
-            said = f"{DECLINED} {nearest(question, found, context)}"
-        general = said == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
-        given.append(f"{said} {CONNECT}" if general else said)
-    answered = [said for said in given if not said.startswith(DECLINED)]
-    parts += list(dict.fromkeys(answered)) or given[:1]
-    if answered and len(answered) < len(given):
+            text = f"{DECLINED} {nearest(question, entries, context)}"
+        general = text == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
+        replies.append(f"{text} {CONNECT}" if general else text)
+    answered = [text for text in replies if not text.startswith(DECLINED)]
+    parts += list(dict.fromkeys(answered)) or replies[:1]
+    if answered and len(answered) < len(replies):
         parts.append("The rest of what you ask I don't have in memory.")
-    if not any(question.kind.answer == "recognised" for question in asked):
+    if not any(question.kind.answer == "recognised" for question in questions):
         parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
-    told = [part for part in parts if part]
-    return told or [_other(state, sense)]
+    paragraphs = [part for part in parts if part]
+    return paragraphs or [_reply_to_rest(state, sense)]
 
 
 def _shown(question: Question, context: MemoryContext, state: TurnState) -> list[Message]:
-    """The messages with photos that were found for a question after photos."""
+    """Returns the messages with photos that were found for a question that asks for photos."""
     if not asks_for_photos(question):
         return []
     messages = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
@@ -108,16 +108,16 @@ def _shown(question: Question, context: MemoryContext, state: TurnState) -> list
 
 
 def _names_photos(reading: Reading) -> bool:
-    """Whether the message says itself whom its photos show."""
+    """Returns whether the message itself says whom its photos show."""
     return any(observation.concepts for observation in reading.observations)
 
 
 def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_temporary: bool = False) -> str:
-    """That a message was read, and what of it could not be. It promises nothing: what is kept is said when it is kept."""
+    """Returns what of a message was read and what was not. It does not say what is kept: that is reported once it is."""
     parts = []
     if reading.observations:
         parts.append(f"Got it. {NOT_KEPT_HERE}" if is_temporary else "Got it.")
-        if not is_temporary and not all(is_english(one.text) for one in reading.observations):
+        if not is_temporary and not all(is_english(observation.text) for observation in reading.observations):
             parts.append("I can't read that language without a language model: I keep your words as they are.")
     if is_temporary and (reading.forgets or reading.restores):
         parts.append(NOT_CHANGED_HERE)
@@ -141,18 +141,18 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     return " ".join(parts)
 
 
-def _is_answered(question: Question, heard: Heard, state: TurnState) -> bool:
-    """Whether anything was found for a question in a language that is not read."""
+def _has_hits(question: Question, heard: Heard, state: TurnState) -> bool:
+    """Returns whether anything was found for the question."""
     index = heard.questions.index(question)
     return index < len(state.context) and bool(state.context[index].hits)
 
 
-def _other(state: TurnState, sense: Sense) -> str:
+def _reply_to_rest(state: TurnState, sense: Sense) -> str:
     if state.is_temporary and state.photos and not state.message.text.strip():
         return f"I've seen the photo. {NOT_KEPT_HERE}"
     if state.photos and not state.message.text.strip():
         return "I've seen the photo. Tell me who or what it shows, and I can keep it by that name."
-    commands = [one.text for one in utterances(state.message.text, sense) if one.act == "command"]
+    commands = [utterance.text for utterance in utterances(state.message.text, sense) if utterance.act == "command"]
     if any(map(UNMENTIONED.match, commands)):
         return "I haven’t changed anything yet. Open it in Memory and choose “Don’t mention”: I keep it, and no answer uses it."
     if commands:
@@ -161,5 +161,5 @@ def _other(state: TurnState, sense: Sense) -> str:
 
 
 def cannot() -> str:
-    """The reply to a wish that needs a language model."""
+    """Returns the reply to a request that needs a language model."""
     return f"I can't do that. {CONNECT}"

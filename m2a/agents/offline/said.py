@@ -1,4 +1,4 @@
-"""What was said and is in no memory: messages that answer a question, found by the words that both have."""
+"""Messages that answer a question although no memory does, found by the words that both have."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,84 +17,84 @@ from m2a.memory.withheld import FORGOTTEN, masked
 from m2a.memory.words import finished_words
 from m2a.types import MemoryEntry, Message
 
-_OF_A_QUESTION = 0.75  # of the telling words of a question that a message in English has to hold
-_OF_ANOTHER = 0.3  # the same for a language whose question words and endings are not known here
-_ALIKE = 0.7  # what a word counts that begins alike
-_LEAST = 2  # words
-_AS_MANY = 0.6  # of the words that the best message holds, those that another one told beside it holds
-_TOLD = 2  # messages
+_QUESTION_SHARE = 0.75  # the least share of the weight of the question that a message in English has
+_UNREAD_SHARE = 0.3  # the same for a language whose question words and endings are not known here
+_STEM_WEIGHT = 0.7  # the weight of a word that begins alike
+_MIN_WEIGHT = 2  # words
+_BESIDE_BEST = 0.6  # the least share of the weight of the best message that another one quoted with it has
+_MAX_FOUND = 2  # messages
 OF_A_DAY = 12
 
 
 def find_said(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
-    """The messages of the user that answer, best first: they hold most words of the question, and neither ask nor bid to forget.
+    """Returns the user's messages with most words of the question, best first, without questions and requests to forget.
 
-    What was superseded answers nothing: it is history.
+    Superseded messages are history and left out.
     """
     wanted = set(finished_words(question.text))
-    least = _OF_A_QUESTION if question.is_read else _OF_ANOTHER
-    found = []
+    least = _QUESTION_SHARE if question.is_read else _UNREAD_SHARE
+    matches = []
     for message in messages:
         if message.role != "user" or _only_asks(message.text) or message.message_id in superseded_ids(state):
             continue
-        met = _met(wanted, set(finished_words(message.text)))
-        if met >= max(_LEAST, least * sum(map(_weight, wanted))):
-            found.append((met, message.message_id, message))
-    found.sort(key=lambda one: one[:2], reverse=True)
-    near = [message for met, _, message in found if met >= _AS_MANY * found[0][0]]
+        weight = _shared_weight(wanted, set(finished_words(message.text)))
+        if weight >= max(_MIN_WEIGHT, least * sum(map(_weight, wanted))):
+            matches.append((weight, message.message_id, message))
+    matches.sort(key=lambda m: m[:2], reverse=True)
+    best = [message for weight, _, message in matches if weight >= _BESIDE_BEST * matches[0][0]]
     newest = [
         message
-        for message in near
+        for message in best
         if not any(
-            other.message_id > message.message_id and exclude_each_other(message.text, other.text) for other in near
+            other.message_id > message.message_id and exclude_each_other(message.text, other.text) for other in best
         )
     ]
-    return newest[:_TOLD]
+    return newest[:_MAX_FOUND]
 
 
 def find_spoken_of(question: Question, messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
-    """The newest message in which the user told something of whom the question names, where none is known to answer it."""
-    named = {word for name in question.names for word in finished_words(name)}
+    """Returns the newest message in which the user told something about somebody whom the question names, if any."""
+    names = {word for name in question.names for word in finished_words(name)}
     spoken = [
-        message for message in messages if named & set(finished_words(message.text)) and not _only_asks(message.text)
+        message for message in messages if names & set(finished_words(message.text)) and not _only_asks(message.text)
     ]
     return told_then(sorted(spoken, key=lambda message: message.message_id), state, sense)[-1:]
 
 
-_SHORT = 100  # characters of a message whose sentences explain one another
+_WHOLE_MESSAGE = 100  # characters up to which a message is quoted as a whole
 
 
 def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
-    """Of the messages of a day those in which the user told something, the newest of them, in order."""
-    told = [
+    """Returns the newest of a day's messages in which the user told something, in order."""
+    statements = [
         message
         for message in messages
         if message.role == "user"
         and message.message_id < state.message.message_id
         and message.message_id not in superseded_ids(state)
-        and any(one.act in ("tell", "preference", "unread") for one in utterances(message.text, sense))
+        and any(utterance.act in ("tell", "preference", "unread") for utterance in utterances(message.text, sense))
     ]
-    return told[-OF_A_DAY:]
+    return statements[-OF_A_DAY:]
 
 
 def quoted(question: str, message: Message) -> str:
-    """The sentences of the message that the question asks of, word for word; all of it where it is short or none stands out."""
-    spans = spans_saying(question, message.text) if len(message.text) > _SHORT else []
+    """Returns the sentences of the message that the question is about; all of it if it is short or none stands out."""
+    spans = spans_saying(question, message.text) if len(message.text) > _WHOLE_MESSAGE else []
     return message.text[spans[0][0] : spans[-1][1]] if spans else message.text.strip()
 
 
 def without_history(context: MemoryContext) -> MemoryContext:
-    """The context whose messages read as if what was superseded since were forgotten: it is quoted for nothing else."""
+    """Returns the context with superseded statements masked in its messages, since it is used only for quotations."""
     entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
     messages = []
     for message in context.messages:
         holding = [entry.text for entry in entries if entry.rests_on_message(message.message_id)]
-        past = [
+        superseded = [
             span
             for older in superseded_among(context.revisions.get(message.message_id, ()))
             for span in spans_of_statement(older.text, message.text, holding)
         ]
-        messages.append(replace(message, text=masked(message.text, past)) if message.role == "user" else message)
+        messages.append(replace(message, text=masked(message.text, superseded)) if message.role == "user" else message)
     return replace(context, messages=tuple(messages))
 
 
@@ -116,23 +116,23 @@ def _bids_to_forget(sentence: str) -> bool:
     return is_forget(sentence) or asks_to_forget(sentence)
 
 
-def _met(wanted: set[str], held: set[str]) -> float:
-    """How many of the words are held, by themselves or by one that begins alike: "Kuzeni" and "kuzenlerinden"."""
+def _shared_weight(wanted: set[str], words: set[str]) -> float:
+    """Returns the weight of the wanted words that are held, or have one that begins alike: "Kuzeni" and "kuzenlerinden"."""
     return sum(
-        _weight(word) if word in held else _ALIKE if any(_alike(word, other) for other in held) else 0.0
+        _weight(word) if word in words else _STEM_WEIGHT if any(_alike(word, other) for other in words) else 0.0
         for word in wanted
     )
 
 
 def _weight(word: str) -> float:
-    """A year or a code tells more than a word."""
+    """Returns the weight of a word; a year or a code counts more."""
     return 2.0 if any(character.isdigit() for character in word) else 1.0
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(word: str, other: str) -> bool:
     shared = 0
-    for left, right in zip(one, other, strict=False):
+    for left, right in zip(word, other, strict=False):
         if left != right:
             break
         shared += 1
-    return shared >= 4 and shared >= 0.6 * min(len(one), len(other))
+    return shared >= 4 and shared >= 0.6 * min(len(word), len(other))

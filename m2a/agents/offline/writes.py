@@ -1,4 +1,4 @@
-"""The update stage: look for what a message may correct or wants forgotten, then write, one step a call."""
+"""The update stage: search for what a message may correct or asks to forget, then write, one step per call."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -48,14 +48,14 @@ from m2a.types import (
     SearchSemanticMemories,
 )
 
-_FORGETS = 3  # of one message
-_WORDS_OF_A_SEARCH = 400  # characters
-_DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # computed, and in nobody's words
+_MAX_FORGETS = 3  # per message
+_MAX_QUERY = 400  # characters
+_DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # dates that are computed, not quoted
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is written once all is searched. `missing` was to be forgotten and is not there."""
+    """What is written after all searches. `missing` is what was to be forgotten and was not found."""
 
     writes: tuple[Action, ...]
     missing: tuple[str, ...]
@@ -66,10 +66,10 @@ class Writes:
 
     def __init__(self, sense: Sense) -> None:
         self._sense = sense
-        self._last_plan: tuple[TurnState, _Plan] | None = None  # a message's writes all come of the same searches
+        self._last_plan: tuple[TurnState, _Plan] | None = None  # all writes of a message follow from the same searches
 
     def next_step(self, state: TurnState, reading: Reading) -> Action:
-        """Search for each thing to keep or forget, then write. What is refused is put differently once, or left."""
+        """Returns the next search for something to keep or forget, and then the writes; a rejected write is retried."""
         done = {step.action: step.observation for step in state.steps}
         writes_to_come = len(reading.observations) + len(reading.otherwise) + 2 * len(reading.forgets) + 1
         for search in _searches(state, reading):
@@ -80,11 +80,11 @@ class Writes:
             if write not in done:
                 return write
             if isinstance(write, DeleteMemory) and write.words and isinstance(done[write], Rejected):
-                for words in ({"words": ""}, {"words": "", "rest": ""}):  # its messages word it otherwise
-                    further = write.model_copy(update=words)
-                    if further not in done:
-                        return further
-                    if not isinstance(done[further], Rejected):
+                for changes in ({"words": ""}, {"words": "", "rest": ""}):  # the messages may word it differently
+                    retry = write.model_copy(update=changes)
+                    if retry not in done:
+                        return retry
+                    if not isinstance(done[retry], Rejected):
                         break
         return Finish(missing=", ".join(plan.missing))
 
@@ -92,57 +92,57 @@ class Writes:
         searched = replace(
             state, steps=tuple(step for step in state.steps if isinstance(step.observation, Searched)), rounds_left=0
         )
-        last = self._last_plan
-        if last is None or last[0] != searched:
-            last = self._last_plan = (searched, _plan(searched, reading, self._sense))
-        return last[1]
+        cached = self._last_plan
+        if cached is None or cached[0] != searched:
+            cached = self._last_plan = (searched, _plan(searched, reading, self._sense))
+        return cached[1]
 
 
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
-    found = _Found.of(state)
+    results = _Results.of(state)
     newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
-    gone: set[int] = set()
+    deleted: set[int] = set()
     missing: list[str] = []
     writes: list[Action] = list(_restored(state)) if reading.restores else []
-    doubtful: dict[int, str] = {}
-    for what in reading.forgets[:_FORGETS]:
-        if state.asked and forgets_none(what):
-            writes += _kept_after_all(state)
+    doubts: dict[int, str] = {}
+    for target in reading.forgets[:_MAX_FORGETS]:
+        if state.asked and forgets_none(target):
+            writes += _not_to_forget(state)
             continue
-        forgotten = _forget(state, what, found, newest, gone, sense)
+        forgotten = _forget(state, target, results, newest, deleted, sense)
         writes += forgotten
-        if any(isinstance(one, DeleteMemory) for one in forgotten):
+        if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        asked_alone = all(isinstance(one, ForgetWords) and one.words.rstrip().endswith("?") for one in forgotten)
-        surely_asks = asked_alone and not reading.otherwise  # the words of a question are not what was told
-        maybe = may_be_forgotten(what, found.without(gone), sense, surely_asks=surely_asks)
-        doubtful |= {entry.memory_id: what for entry in maybe}
-        if not (forgotten or maybe or state.asked):
-            missing.append(what.strip(" ."))
+        no_statement = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
+        surely_asks = no_statement and not reading.otherwise  # a question is no statement that could be meant
+        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=surely_asks)
+        doubts |= {entry.memory_id: target for entry in possible}
+        if not (forgotten or possible or state.asked):
+            missing.append(target.strip(" ."))
     observations = reading.observations
-    if reading.otherwise and not (writes or doubtful):  # what is kept as told asks for nothing else
+    if reading.otherwise and not (writes or doubts):  # if it is kept as a statement, nothing is missing
         observations, missing = reading.otherwise, []
-    hits = found.without(gone | doubtful.keys())
+    hits = results.without(deleted | doubts.keys())
     if are_several(state):
         hits = own_memories(state, hits)
     corrections = without_strays(
         [
-            None  # of these photos and no others: what names other photos is no rival
-            if one.photo_ids or (are_several(state) and not takes_back(one.said))
-            else find_corrected(one, one.said, hits, newest, state.concepts, sense)
-            for one in observations
+            None  # it names these photos only: memories of other photos are no rivals
+            if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
+            else find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
+            for observation in observations
         ]
     )
     for observation, corrected in zip(observations, corrections, strict=True):
-        told = each_time(observation, corrected.entry.text) if corrected else observation
-        writes.append(_keep(state, reading, told, corrected, hits, newest, sense))
+        complete = each_time(observation, corrected.entry.text) if corrected else observation
+        writes.append(_keep(state, reading, complete, corrected, hits, newest, sense))
     writes += [
-        _delete(state, what, memory_id, asks=True) for memory_id, what in doubtful.items() if memory_id not in gone
+        _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
     ]
     return _Plan(tuple(writes), tuple(missing))
 
 
-def _kept_after_all(state: TurnState) -> Iterator[RestoreMemory]:
+def _not_to_forget(state: TurnState) -> Iterator[RestoreMemory]:
     for entry in state.asked:
         yield RestoreMemory(memory_id=entry.memory_id, reason="The user does not want it forgotten.")
 
@@ -154,36 +154,36 @@ def _restored(state: TurnState) -> Iterator[RestoreMemory]:
 
 
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
-    """What is to be forgotten, what is told, whom it is told of, and what was said just before, which it may correct.
+    """Returns searches for what to forget, the statements, their names, and the previous message, which may be corrected.
 
-    Nothing where several people talk and nobody takes anything back: there is nothing to correct then.
+    Returns none if several people talk and nobody takes anything back, since there is nothing to correct.
     """
-    if are_several(state) and not any(takes_back(one.said) for one in reading.observations):
+    if are_several(state) and not any(takes_back(o.said) for o in reading.observations):
         return []
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
-    forgets = reading.forgets[:_FORGETS]
-    searches: list[Action] = [SearchRawMessages(query=what) for what in dict.fromkeys(forgets) if what_is_meant(what)]
-    corrections = [one for one in reading.observations if corrects(one.said) or says_that_it_changed(one.said)]
-    others = [one for one in reading.observations if one not in corrections]
-    queries = [*forgets, *(one.text for one in corrections)]
+    forgets = reading.forgets[:_MAX_FORGETS]
+    searches: list[Action] = [SearchRawMessages(query=text) for text in dict.fromkeys(forgets) if what_is_meant(text)]
+    corrections = [o for o in reading.observations if corrects(o.said) or says_that_it_changed(o.said)]
+    others = [o for o in reading.observations if o not in corrections]
+    queries = [*forgets, *(o.text for o in corrections)]
     if reading.observations or forgets:
         queries += previous[-1:]
-    for text in (*(one.text for one in corrections[:3]), *forgets):
+    for text in (*(o.text for o in corrections[:3]), *forgets):
         queries += [" ".join(find_names(text)[:3]), " ".join(content_words(text)[:3])]
-    queries += [one.text for one in others]
-    shortened = (query[:_WORDS_OF_A_SEARCH] for query in queries)
+    queries += [o.text for o in others]
+    shortened = (query[:_MAX_QUERY] for query in queries)
     return searches + [SearchSemanticMemories(query=query) for query in dict.fromkeys(shortened) if query.strip()]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What the searches brought: memories, and messages of the raw log."""
+class _Results:
+    """The results of the searches: memories, and messages of the raw log."""
 
     hits: tuple[Hit, ...]
     messages: tuple[Message, ...]
 
     @classmethod
-    def of(cls, state: TurnState) -> "_Found":
+    def of(cls, state: TurnState) -> "_Results":
         hits = tuple(
             hit for step in state.steps if isinstance(step.observation, Searched) for hit in step.observation.hits
         )
@@ -230,133 +230,135 @@ def _addition(state: TurnState, observation: Observation, reading: Reading) -> A
 
 
 def _concepts(state: TurnState, observation: Observation, reading: Reading) -> tuple[NamedConcept, ...]:
-    """The concepts of the observation; where it does not itself say which photos it names, with those that they may show."""
-    beside = [named for other in reading.observations for named in other.concepts]
-    concepts = with_concepts(observation, state.concepts, beside)
+    """Returns the concepts of the observation, with photos that may show them unless it says itself which photos it names."""
+    named_elsewhere = [named for other in reading.observations for named in other.concepts]
+    concepts = with_concepts(observation, state.concepts, named_elsewhere)
     if observation.photo_ids or not state.photos:
         return concepts
     sentence = observation.said or observation.text
-    pictured = [one for one in concepts if is_pictured(one.name, sentence)]
+    pictured = [concept for concept in concepts if is_pictured(concept.name, sentence)]
     if len(pictured) > 1 and len(state.photos) > 1:
         pictured = []  # nobody said which photo shows which
-    return tuple(one if one in pictured else one.model_copy(update={"photos": ()}) for one in concepts)
+    return tuple(concept if concept in pictured else concept.model_copy(update={"photos": ()}) for concept in concepts)
 
 
 def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
-    """A message's photos go with the observation that names something, or else with its first.
+    """Returns the photos of the observation: those of the message if it names something or, if none does, is the first.
 
-    Where it says which photos it names, those alone, of this message or shown before.
+    If it says itself which photos it names, returns only those, from this message or an earlier one.
     """
     if observation.photo_ids:
         return tuple(view.number for view in (*state.photos, *state.earlier) if view.photo_id in observation.photo_ids)
-    others = [one for one in reading.observations or reading.otherwise if not one.photo_ids]
-    naming = [one for one in others if one.concepts] or others[:1]
+    others = [other for other in reading.observations or reading.otherwise if not other.photo_ids]
+    naming = [other for other in others if other.concepts] or others[:1]
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
 
 def _evidence(state: TurnState, observation: Observation) -> tuple[tuple[int, int], ...]:
-    """The message, the user's message before it that a pronoun's name was taken from, and those of earlier photos."""
+    """Returns the message, the user's earlier message that gave the name for a pronoun, and those of earlier photos."""
     own = state.message
-    shown = [view.message_id for view in state.earlier if view.photo_id in observation.photo_ids if view.message_id]
-    unsaid = content(_DATE_ADDED.sub(" ", observation.text)) - content(own.text)
+    shown_in = [view.message_id for view in state.earlier if view.photo_id in observation.photo_ids if view.message_id]
+    missing = content(_DATE_ADDED.sub(" ", observation.text)) - content(own.text)
     earlier = [
         message
         for message in state.recent
-        if message.role == "user" and content(message.text) & unsaid and not message.text.rstrip().endswith("?")
+        if message.role == "user" and content(message.text) & missing and not message.text.rstrip().endswith("?")
     ]
-    cited = {*shown, *(message.message_id for message in earlier[-1:]), own.message_id}
+    cited = {*shown_in, *(message.message_id for message in earlier[-1:]), own.message_id}
     return tuple((message_id, message_id) for message_id in sorted(cited))
 
 
 def _forget(
-    state: TurnState, what: str, found: _Found, newest: Sequence[int], gone: set[int], sense: Sense
+    state: TurnState, target: str, results: _Results, newest: Sequence[int], deleted: set[int], sense: Sense
 ) -> list[Action]:
-    """What "forget …" asks for: memories, and words that only a message holds. `gone` are the memories that go already."""
-    if asks_to_forget(what):
-        return _forget_unread(state, what, found, gone)
-    asked = [Hit(entry, 0.0, {}) for entry in state.asked]
-    entries = [one for one in find_forgotten(what, [*found.hits, *asked], newest, sense) if one.memory_id not in gone]
-    if not entries and not what_is_meant(what):
+    """Returns the writes for "forget …": memories, and words that only messages have. Adds to `deleted`."""
+    if asks_to_forget(target):
+        return _forget_unread(state, target, results, deleted)
+    offered = [Hit(entry, 0.0, {}) for entry in state.asked]
+    entries = [
+        e for e in find_forgotten(target, [*results.hits, *offered], newest, sense) if e.memory_id not in deleted
+    ]
+    if not entries and not what_is_meant(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
     for entry in entries:
-        gone.add(entry.memory_id)
-        writes += _forget_memory(state, what, entry)
-    # With a memory that goes its words go, and one that stays keeps its own.
-    held = [span for entry in entries for span in entry.evidence_ids]
-    staying = [entry for entry in entries_of(found.hits) if entry.memory_id not in gone]
+        deleted.add(entry.memory_id)
+        writes += _forget_memory(state, target, entry)
+    # Deleting a memory also removes its words from messages; a memory that stays keeps its words.
+    evidence = [span for entry in entries for span in entry.evidence_ids]
+    kept = [entry for entry in entries_of(results.hits) if entry.memory_id not in deleted]
     return writes + [
-        one
-        for one in _forget_words(state, what, found.messages, bool(entries))
-        if not _is_held(one.message_id, held) and not any(_tells(entry, one) for entry in staying)
+        words
+        for words in _forget_words(state, target, results.messages, bool(entries))
+        if not _cites(words.message_id, evidence) and not any(_rests_on_words(entry, words) for entry in kept)
     ]
 
 
-def _forget_unread(state: TurnState, what: str, found: _Found, gone: set[int]) -> list[Action]:
-    """The same in a language that is not read: words of a message, and the memories that were made of them all the same."""
+def _forget_unread(state: TurnState, target: str, results: _Results, deleted: set[int]) -> list[Action]:
+    """Returns the writes in a language that is not read: words of messages, and any memories made from them."""
     writes: list[Action] = []
-    if names_anything(what):
-        meant = meant_by(what, told_before(_told_by_the_user(state, found.messages)))
+    if names_anything(target):
+        statements = meant_by(target, told_before(_from_user(state, results.messages)))
     else:
-        meant = told_before([message for message in state.recent if message.role == "user"][-1:])
-    for told in meant:
-        words = ForgetWords(message_id=told.message_id, words=told.text)
-        entries = [entry for entry in entries_of(found.without(gone)) if _tells(entry, words)]
+        statements = told_before([message for message in state.recent if message.role == "user"][-1:])
+    for statement in statements:
+        words = ForgetWords(message_id=statement.message_id, words=statement.text)
+        entries = [entry for entry in entries_of(results.without(deleted)) if _rests_on_words(entry, words)]
         for entry in entries:
-            gone.add(entry.memory_id)
-            writes += _forget_memory(state, what, entry)
-        if not entries:  # with a memory its words go
+            deleted.add(entry.memory_id)
+            writes += _forget_memory(state, target, entry)
+        if not entries:  # deleting a memory also removes its words
             writes.append(words)
     return writes
 
 
-def _tells(entry: MemoryEntry, words: ForgetWords) -> bool:
-    """Whether the memory is of these words of the message."""
-    said = content(words.words)
-    return _is_held(words.message_id, entry.evidence_ids) and len(said & content(entry.text)) > len(said) / 2
+def _rests_on_words(entry: MemoryEntry, words: ForgetWords) -> bool:
+    """Returns whether the memory was made from these words of the message."""
+    stems = content(words.words)
+    return _cites(words.message_id, entry.evidence_ids) and len(stems & content(entry.text)) > len(stems) / 2
 
 
-def _is_held(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
+def _cites(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
     return any(first <= message_id <= last for first, last in evidence)
 
 
-def _forget_memory(state: TurnState, what: str, entry: MemoryEntry) -> list[Action]:
-    """The memory goes; where it holds more than is to be forgotten, the rest is kept anew."""
+def _forget_memory(state: TurnState, target: str, entry: MemoryEntry) -> list[Action]:
+    """Returns the deletion of the memory; if it says more than is to be forgotten, the rest is kept as a new memory."""
     if entry.photo_ids or entry in state.asked:
-        return [_delete(state, what, entry.memory_id)]
-    rest, words = what_stays(what, entry.text)
-    whole = _delete(state, what, entry.memory_id)
+        return [_delete(state, target, entry.memory_id)]
+    rest, words = what_stays(target, entry.text)
+    whole = _delete(state, target, entry.memory_id)
     return [whole.model_copy(update={"rest": rest, "words": words}) if rest else whole]
 
 
-def _delete(state: TurnState, what: str, memory_id: int, *, asks: bool = False) -> DeleteMemory:
+def _delete(state: TurnState, target: str, memory_id: int, *, asks: bool = False) -> DeleteMemory:
     own = (state.message.message_id, state.message.message_id)
-    request = _request(what, state.message.text)
+    request = _request(target, state.message.text)
     reason = "The user asked to forget it."
     return DeleteMemory(memory_id=memory_id, reason=reason, evidence_ids=(own,), request=request, asks=asks)
 
 
-def _request(what: str, text: str) -> str:
-    """The sentence that asks to forget "what"; all of the text where that cannot be told."""
+def _request(target: str, text: str) -> str:
+    """Returns the sentence that asks to forget `target`, or the whole text if none is found."""
     sentences = [text[first:last] for first, last in sentence_spans(text)]
-    return next((one for one in sentences if what.strip(" .") in plain(one)), text)
+    return next((sentence for sentence in sentences if target.strip(" .") in plain(sentence)), text)
 
 
-def _forget_words(state: TurnState, what: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
-    """What only a message holds; with nothing named and no memory of it, all that the user said last."""
-    if not what_is_meant(what):
+def _forget_words(state: TurnState, target: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
+    """Returns the words that only messages have; if nothing is named and no memory is meant, the user's last message."""
+    if not what_is_meant(target):
         last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
         if any_memory or last is None or last.text == FORGOTTEN:
             return []
         return [ForgetWords(message_id=last.message_id, words=last.text)]
     return [
         ForgetWords(message_id=message.message_id, words=words)
-        for message in _told_by_the_user(state, messages)
-        for words in forgotten_words(what, message.text)
+        for message in _from_user(state, messages)
+        for words in forgotten_words(target, message.text)
     ]
 
 
-def _told_by_the_user(state: TurnState, messages: Sequence[Message]) -> list[Message]:
-    """The user's among the messages and the recent ones, without the current one."""
-    told = [m for m in (*messages, *state.recent) if m.role == "user" and m.message_id != state.message.message_id]
-    return list({m.message_id: m for m in told}.values())
+def _from_user(state: TurnState, messages: Sequence[Message]) -> list[Message]:
+    """Returns the user's messages among these and the recent ones, without the current one."""
+    from_user = [m for m in (*messages, *state.recent) if m.role == "user" and m.message_id != state.message.message_id]
+    return list({m.message_id: m for m in from_user}.values())
