@@ -407,9 +407,9 @@ def act_probabilities(text: str, sense: Sense) -> dict[str, float]:
 
 def features(text: str) -> dict[str, float]:
     """Returns the features of a text: how it opens and ends, its form, and its subject."""
-    typed = plain(text)
-    lower = typed.lower()
-    parts = [part.lower() for part in sentences(typed)] or [lower]
+    text = plain(text)
+    lower = text.lower()
+    parts = [part.lower() for part in sentences(text)] or [lower]
     clauses = [clause for part in parts for clause in _CLAUSE.split(part)]
     words = lower.split()
     result = {name: float(bool(pattern.search(lower))) for name, pattern in _FORMS.items()}
@@ -424,13 +424,13 @@ def features(text: str) -> dict[str, float]:
                 for clause in clauses
             )
         ),
-        "a clause": float(any(find_subject(part) is not None for part in sentences(typed)[:2])),
-        "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", typed))),
+        "a clause": float(any(find_subject(part) is not None for part in sentences(text)[:2])),
+        "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", text))),
         "length": min(len(words), 40) / 20,
         "short": float(len(words) < 6),
         "sentences": min(len(parts), 4) / 2,
     }
-    return result | _content_features(sentences(typed) or [typed])
+    return result | _content_features(sentences(text) or [text])
 
 
 def _content_features(parts: Sequence[str]) -> dict[str, float]:

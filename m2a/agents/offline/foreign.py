@@ -34,7 +34,7 @@ _POLITE_WORDS = frozenset(
 )
 
 
-class Told(NamedTuple):
+class EarlierSentence(NamedTuple):
     """A sentence of an earlier message."""
 
     message_id: int
@@ -105,10 +105,10 @@ def may_be_meant(request: str, entries: Sequence[MemoryEntry]) -> list[MemoryEnt
     return sorted(matches, key=lambda entry: entry.memory_id, reverse=True)
 
 
-def told_before(messages: Sequence[Message]) -> list[Told]:
+def told_before(messages: Sequence[Message]) -> list[EarlierSentence]:
     """Returns the sentences of the messages that may tell something: no questions and no requests to forget."""
     return [
-        Told(message.message_id, sentence)
+        EarlierSentence(message.message_id, sentence)
         for message in messages
         if not asks_to_forget(message.text)
         for sentence in sentences(plain(message.text))
@@ -121,7 +121,7 @@ def names_anything(request: str) -> bool:
     return bool(_words(request))
 
 
-def meant_by(request: str, statements: Sequence[Told]) -> list[Told]:
+def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[EarlierSentence]:
     """Returns the sentence that the request certainly means: it shares the most rare words. Returns none if unsure.
 
     A shared name alone is not enough if the request says more: it may mean something else about the same person.

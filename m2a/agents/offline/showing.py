@@ -102,10 +102,10 @@ def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Conce
     if match is None:
         return
     for wrong in concepts:
-        shown = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
-        if shown and wrong.name.casefold() == match["other"].casefold():
-            yield _saying(sentence, wrong.name, wrong.kind, shown, denied=True)
-            yield _saying(sentence, match["name"], wrong.kind, shown)
+        renamed_ids = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
+        if renamed_ids and wrong.name.casefold() == match["other"].casefold():
+            yield _saying(sentence, wrong.name, wrong.kind, renamed_ids, denied=True)
+            yield _saying(sentence, match["name"], wrong.kind, renamed_ids)
 
 
 def said_to_user(name: str) -> str:
@@ -154,14 +154,14 @@ def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Conc
             yield _saying(text, concept.name, concept.kind, photo_ids, denied=is_no)
 
 
-def without_denial(said: str, message: Message, recent: Sequence[Message]) -> str:
+def without_denial(text: str, message: Message, recent: Sequence[Message]) -> str:
     """Removes the "no" that answers the assistant's guess about a photo: it does not correct what the user said."""
-    if not plain(message.text).strip().startswith(said) or message.photos or not recent:
-        return said
+    if not plain(message.text).strip().startswith(text) or message.photos or not recent:
+        return text
     guess = recent[-1].role == "assistant" and (
         _ASKED.search(recent[-1].text) or _NAMED_OUTRIGHT.search(recent[-1].text)
     )
-    return _NO.sub("", said).lstrip(" ,.!:-") if guess else said
+    return _NO.sub("", text).lstrip(" ,.!:-") if guess else text
 
 
 def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, under: bool) -> PhotoSaying | None:
@@ -208,7 +208,7 @@ def _photo_at(word: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _saying(
-    said: str,
+    text: str,
     name: str,
     kind: str,
     photo_ids: tuple[str, ...],
@@ -219,9 +219,9 @@ def _saying(
     which, shows = ("photo", "shows") if len(photo_ids) == 1 else ("photos", "show")
     mention = NamedConcept.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
     if name.endswith(("'s", "s'")):  # "my aunt's"
-        return PhotoSaying(said, f"What the {which} {shows} is {'not ' if denied else ''}{name}.", mention, photo_ids)
-    apposition = re.search(rf"{re.escape(name)}(, (?:my|our|the) [^,.;!?]+)(?=[,.;!?]|$)", said)
+        return PhotoSaying(text, f"What the {which} {shows} is {'not ' if denied else ''}{name}.", mention, photo_ids)
+    apposition = re.search(rf"{re.escape(name)}(, (?:my|our|the) [^,.;!?]+)(?=[,.;!?]|$)", text)
     if apposition and not denied:  # "Bobo, my neighbour's dog"
-        return PhotoSaying(said, f"The {which} {shows} {name}{apposition[1]}.", mention, photo_ids)
+        return PhotoSaying(text, f"The {which} {shows} {name}{apposition[1]}.", mention, photo_ids)
     denies = "does not show" if which == "photo" else "do not show"
-    return PhotoSaying(said, f"The {which} {denies if denied else shows} {name}.", mention, photo_ids)
+    return PhotoSaying(text, f"The {which} {denies if denied else shows} {name}.", mention, photo_ids)

@@ -276,9 +276,9 @@ def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> t
     return f"{text.rstrip(' .!?')}. {body}", replace(first, text=f"{first.text} {utterance.text}")
 
 
-def _is_enough(text: str, typed: str) -> bool:
+def _is_enough(text: str, original: str) -> bool:
     """Whether the text says enough to keep. A single word does so only as a correction: "No, Coimbatore"."""
-    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(typed))
+    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(original))
 
 
 def leans(body: str) -> bool:
@@ -389,11 +389,11 @@ def with_concepts(
 
     "My sister" means the one concept with that alias, if there is only one; "my friend" may be anybody.
     """
-    given = {mention.name.casefold(): mention for mention in observation.concepts}
+    names = {mention.name.casefold(): mention for mention in observation.concepts}
     text = observation.text
     for concept in mentioned(text, concepts):
         if concept.name in text or any(alias[0].isupper() and alias in text for alias in concept.aliases):
-            given.setdefault(
+            names.setdefault(
                 concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
             )
     candidates = [candidate for candidate in beside if not candidate.denied and is_named(candidate.name, text)]
@@ -402,8 +402,8 @@ def with_concepts(
             bearers = [concept for concept in concepts if alias in concept.aliases]
             candidates += [NamedConcept(name=each.name, kind=each.kind) for each in bearers if len(bearers) == 1]
     for candidate in candidates:
-        given.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
-    return tuple(given.values())
+        names.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
+    return tuple(names.values())
 
 
 _EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")

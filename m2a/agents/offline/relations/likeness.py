@@ -12,7 +12,7 @@ import numpy as np
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
 from m2a.agents.offline.relations.frames import many
-from m2a.agents.offline.relations.told import Statement
+from m2a.agents.offline.relations.statements import Statement
 from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
@@ -183,7 +183,7 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
     """Returns for each pair of statements their indices and the features of their similarity."""
     parts = _Parts.of(statements, sense)
     relations, values, frames, elsewhere = (
-        one @ one.T for one in (parts.relations, parts.values, parts.frames, parts.elsewhere)
+        vectors @ vectors.T for vectors in (parts.relations, parts.values, parts.frames, parts.elsewhere)
     )
     alike = frames > _ALIKE
     crossed = parts.relations @ parts.values.T
@@ -191,7 +191,7 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
     result = []
     for second in range(len(statements)):
         for first in range(second):
-            one, other = statements[first], statements[second]
+            left, right = statements[first], statements[second]
             features = {
                 "relations": relations[first, second],
                 "values": values[first, second],
@@ -199,13 +199,13 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
                 "relations and values": relations[first, second] * values[first, second],
                 "one's relation the other's value": max(crossed[first, second], crossed[second, first]),
                 "values elsewhere": elsewhere[first, second],
-                "one not elsewhere": not (one.elsewhere and other.elsewhere),
+                "one not elsewhere": not (left.elsewhere and right.elsewhere),
                 "kinds of values": kinds[first, second],
-                "less alike": np.log1p(min(len(one.alike), len(other.alike))),
-                "both belong": one.belongs == other.belongs,
-                "both names": one.value[:1].isupper() == other.value[:1].isupper(),
+                "less alike": np.log1p(min(len(left.alike), len(right.alike))),
+                "both belong": left.belongs == right.belongs,
+                "both names": left.value[:1].isupper() == right.value[:1].isupper(),
             }
-            features["subjects in common"], features["values in common"] = _in_common(one, other)
+            features["subjects in common"], features["values in common"] = _in_common(left, right)
             features["kinds of values, of many"] = kinds[first, second] * features["less alike"]
             features["nothing in common, of many"] = (not features["values in common"]) * features["less alike"]
             features["worded alike"] = alike[first, second]
@@ -227,10 +227,10 @@ class _Parts:
     @classmethod
     def of(cls, statements: Sequence[Statement], sense: Sense) -> "_Parts":
         return cls(
-            sense.vectors([one.relation for one in statements]),
-            sense.vectors([one.value for one in statements]),
-            sense.vectors([frame_of(one) for one in statements]),
-            np.array([_mean(one.elsewhere, sense) for one in statements]),
+            sense.vectors([each.relation for each in statements]),
+            sense.vectors([each.value for each in statements]),
+            sense.vectors([frame_of(each) for each in statements]),
+            np.array([_mean(each.elsewhere, sense) for each in statements]),
             values_of(statements, sense),
         )
 
@@ -245,13 +245,13 @@ def _values(statement: Statement) -> list[str]:
     return [statement.value, *list(others)[:_MAX_VALUES]]
 
 
-def _in_common(one: Statement, other: Statement) -> tuple[float, float]:
+def _in_common(first: Statement, second: Statement) -> tuple[float, float]:
     """Returns the log count of other subjects, and the share of values, that the frames of two statements have in common."""
-    own = keys_of(one.subject.split())
-    subjects, others = ({subject for subject, _ in each.alike} - {own} for each in (one, other))
+    own = keys_of(first.subject.split())
+    subjects, others = ({subject for subject, _ in each.alike} - {own} for each in (first, second))
     values, other_values = (
         {value for subject, value in each.alike if subject != own} | {keys_of(each.value.split())}
-        for each in (one, other)
+        for each in (first, second)
     )
     return float(np.log1p(len(subjects & others))), len(values & other_values) / min(len(values), len(other_values))
 

@@ -86,7 +86,7 @@ def candidates(
             "only name": float(len(names) == 1 and names[0] == (first, last)),
             "met elsewhere": occurrences[first, last],
             "holds what is met elsewhere": max(
-                (occurrences[one] - occurrences[first, last] for one in spans if first <= one[0] and one[1] <= last),
+                (occurrences[run] - occurrences[first, last] for run in spans if first <= run[0] and run[1] <= last),
                 default=0.0,
             ),
             "cuts a name": float(any(_cuts((first, last), name) for name in names)),
@@ -98,7 +98,7 @@ def candidates(
 def _occurrences(keys: Words, span: Span, neighbours: Neighbours) -> float:
     """Returns the log count of occurrences of the span between other words on both sides."""
     before, after = keys[span[0] - 1 : span[0]] if span[0] else (), keys[span[1] : span[1] + 1]
-    return math.log1p(sum(one != before and other != after for one, other in neighbours))
+    return math.log1p(sum(word_before != before and word_after != after for word_before, word_after in neighbours))
 
 
 def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> dict[str, float]:
@@ -178,8 +178,8 @@ def _varying(before: Words, after: Words, other: Words) -> tuple[int, int, int] 
 def _common(left: Words, right: Words) -> int:
     """Returns the length of the common beginning."""
     count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
+    for left_word, right_word in zip(left, right, strict=False):
+        if left_word != right_word:
             break
         count += 1
     return count
@@ -215,5 +215,5 @@ def _cuts(span: Span, name: Span) -> bool:
     return _overlap(span, name) and not (span[0] <= name[0] and name[1] <= span[1])
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(first: Span, second: Span) -> bool:
+    return first[0] < second[1] and second[0] < first[1]

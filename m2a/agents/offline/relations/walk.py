@@ -24,7 +24,7 @@ from m2a.agents.offline.relations.likeness import (
     same_relation,
     values_of,
 )
-from m2a.agents.offline.relations.told import Statement, Statements
+from m2a.agents.offline.relations.statements import Statement, Statements
 from m2a.agents.offline.relations.words import Words, is_name, is_verbal, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
@@ -69,8 +69,8 @@ def follow(question: str, statements: Statements, sense: Sense) -> Followed | No
     for start, end in _subjects(words, statements):
         if end - start == len(words):
             continue
-        parts = _QuestionParts.of(words, start, end)
-        way = _ways(keys_of(words[start:end]), parts, statements, sense)
+        parsed = _QuestionParts.of(words, start, end)
+        way = _ways(keys_of(words[start:end]), parsed, statements, sense)
         if way is not None and (best is None or way.score > best.score):
             best = way
     return best
@@ -105,14 +105,14 @@ def _opens(fact: Statement) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _QuestionParts:
-    """`parts` are in the order of the question, `last` is the index of the final step, `whole` is the entire question.
+    """`parts` are in the order of the question, `last` is the index of the final step, `question` is all of it.
 
     `names_kind` is true if the question begins with the kind of the answer: "which city".
     """
 
     parts: Words
     last: int
-    whole: ParsedQuestion
+    question: ParsedQuestion
     names_kind: bool
 
     def last_part_score(self, scores: np.ndarray) -> float:
@@ -187,11 +187,11 @@ class _Way:
     scores: tuple[np.ndarray, ...]  # how well each fact matches each part
     is_of_kind: float = 0.0  # how well the last fact has the kind that the question asks for
 
-    def score(self, parts: _QuestionParts) -> float:
+    def score(self, parsed: _QuestionParts) -> float:
         """Returns the mean of three scores (all parts are matched, each fact has its own part, the last fact has the final
         part), less the penalty for the kind."""
         scores = np.array(self.scores)
-        agreement = (float(scores.max(axis=0).mean()) + _supported(scores) + parts.last_part_score(scores[-1])) / 3
+        agreement = (float(scores.max(axis=0).mean()) + _supported(scores) + parsed.last_part_score(scores[-1])) / 3
         return agreement - _OF_ANOTHER_KIND * (1 - self.is_of_kind)
 
     @property
@@ -211,12 +211,12 @@ def _supported(scores: np.ndarray) -> float:
     return total / len(scores)
 
 
-def _ways(subject: Words, parts: _QuestionParts, statements: Statements, sense: Sense) -> Followed | None:
-    best, is_sure = _single_fact(statements.about(subject), parts, sense)
+def _ways(subject: Words, parsed: _QuestionParts, statements: Statements, sense: Sense) -> Followed | None:
+    best, is_sure = _single_fact(statements.about(subject), parsed, sense)
     if is_sure:
         return best
     ways = [_Way((), ())]
-    for _ in range(_STEPS if len(parts.parts) > 1 else 0):
+    for _ in range(_STEPS if len(parsed.parts) > 1 else 0):
         longer = []
         for way in ways:
             current = keys_of(way.facts[-1].value.split()) if way.facts else subject
@@ -224,22 +224,22 @@ def _ways(subject: Words, parts: _QuestionParts, statements: Statements, sense: 
                 continue
             if way.facts:
                 statements.look_for(way.facts[-1].value)
-            for fact, scores, is_of_kind in _current(current, parts, statements, sense):
+            for fact, scores, is_of_kind in _current_facts(current, parsed, statements, sense):
                 extended = _Way((*way.facts, fact), (*way.scores, scores), is_of_kind)
                 longer.append(extended)
-                score = extended.score(parts)
+                score = extended.score(parsed)
                 if score >= _MIN_SCORE and (best is None or score > best.score):
                     best = Followed(extended.facts, score)
         ways = sorted(longer, key=lambda way: way.promise, reverse=True)[:_WAYS]
     return best
 
 
-def _single_fact(facts: Sequence[Statement], parts: _QuestionParts, sense: Sense) -> tuple[Followed | None, bool]:
+def _single_fact(facts: Sequence[Statement], parsed: _QuestionParts, sense: Sense) -> tuple[Followed | None, bool]:
     """Returns the newest fact that answers the whole question, None if there is none, and whether it is final."""
     facts = [each for each in facts if each.relation]
     if not facts:
         return None, False
-    features = answering_features(parts.whole, facts, sense)
+    features = answering_features(parsed.question, facts, sense)
     chances = [sense.models["tells what is asked"].probability(each) for each in features]
     if max(chances) < _MIN_PROBABILITY:
         return None, False
@@ -258,8 +258,8 @@ def _nearness(features: Mapping[str, float]) -> float:
     return near - _OF_ANOTHER_KIND * (1 - features["of the kind"])
 
 
-def _current(
-    subject: Words, question: _QuestionParts, statements: Statements, sense: Sense
+def _current_facts(
+    subject: Words, parsed: _QuestionParts, statements: Statements, sense: Sense
 ) -> list[tuple[Statement, np.ndarray, float]]:
     """Returns the newest fact of each relation of the subject, its score for each part, and how well its kind fits."""
     facts = [each for each in statements.about(subject) if each.belongs and each.relation and not _is_of_many(each)]
@@ -267,11 +267,11 @@ def _current(
     if not facts:
         return []
     relations = sense.vectors([each.relation for each in facts])
-    parts = sense.vectors(question.parts).T
+    parts = sense.vectors(parsed.parts).T
     scores = np.maximum(relations @ parts, sense.vectors([frame_of(each) for each in facts]) @ parts)
     for row, each in enumerate(facts):
         stems = {stem(word) for word in each.relation.split() if word not in SMALL}
-        for column, part in enumerate(question.parts):
+        for column, part in enumerate(parsed.parts):
             words = [stem(word) for word in part.split()]
             shared = sum(word in stems for word in words) / len(words)
             scores[row, column] = max(scores[row, column], shared * _SAME_WORD)
@@ -280,7 +280,7 @@ def _current(
     for row in range(len(facts)):
         newest = max((facts[other] for other in range(len(facts)) if same[row, other]), key=_place_of)
         newest_facts[newest] = np.maximum(newest_facts.get(newest, scores[row]), scores[row])
-    is_of_kind = of_kind(question.whole.kind, values_of(list(newest_facts), sense), sense)
+    is_of_kind = of_kind(parsed.question.kind, values_of(list(newest_facts), sense), sense)
     return [(*each, float(chance)) for each, chance in zip(newest_facts.items(), is_of_kind, strict=True)]
 
 
