@@ -30,7 +30,7 @@ from m2a.agents.offline.wishes import (
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
-_WHOLE_LENGTH = 2000  # leading characters of a message that decide the act of the whole
+_WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
 _OPENING = 12  # characters within which a message that opens with a retraction has it
 _FEW_WORDS = 5
 _TELLS = 0.25  # from this probability a message of one sentence is kept, unless asking is more probable

@@ -79,8 +79,8 @@ def says_that_it_changed(text: str) -> bool:
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
     """Returns the memory that a correction certainly means, None if there is none.
 
-    The words that the correction shares with this memory include all that it shares with any other. A text that only repeats
-    the memory corrects nothing.
+    With this memory the correction shares all words that it shares with any other, and more. A text that only repeats the
+    memory corrects nothing.
     """
     if not says_that_it_changed(text):
         return None

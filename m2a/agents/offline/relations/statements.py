@@ -98,19 +98,19 @@ class _Sentence:
 class Statements:
     """The sentences of messages, and their statements by subject. `find` returns the messages that contain words of a text."""
 
-    def __init__(self, find: FindMessages, chooses: Logistic | None) -> None:
+    def __init__(self, find: FindMessages, decision: Logistic | None) -> None:
         self._find = find
-        self._chooses = chooses
+        self._decision = decision
         self._about: dict[Words, list[Statement]] = {}
-        self._near: dict[Words, set[tuple[Words, Words]]] = {}
+        self._neighbours_of: dict[Words, set[tuple[Words, Words]]] = {}
         self._alike: dict[Frame, tuple[tuple[Words, Words], ...]] = {}
         self._sentences: list[_Sentence] = []
-        self._holding: dict[str, list[int]] = defaultdict(list)
+        self._postings: dict[str, list[int]] = defaultdict(list)
         self._messages: set[int] = set()
         self._looked_for: set[str] = set()
         # Words in lower case anywhere, and words with a capital letter within a sentence.
-        self._small: set[str] = set()
-        self._capital: set[str] = set()
+        self._lower_case: set[str] = set()
+        self._capitalised: set[str] = set()
 
     def look_for(self, text: str) -> None:
         """Reads the messages that contain words of the text and have not been read yet."""
@@ -121,7 +121,7 @@ class Statements:
             if message.message_id not in self._messages:
                 self._about.clear()
                 self._alike.clear()
-                self._near.clear()
+                self._neighbours_of.clear()
                 self._messages.add(message.message_id)
                 self._add(message)
 
@@ -151,7 +151,7 @@ class Statements:
         return candidates(sentence.words, sentence.keys, span, grammatical, beside, self._neighbours)
 
     def _mentions(self, subject: Words) -> Iterator[tuple[_Sentence, Span]]:
-        postings = [self._holding.get(key, []) for key in subject]
+        postings = [self._postings.get(key, []) for key in subject]
         for number in min(postings, key=len, default=[]):
             sentence = self._sentence(number)
             for start in range(len(sentence.keys) - len(subject) + 1):
@@ -163,10 +163,10 @@ class Statements:
         if _is_in_a_name(sentence, start, end):
             return None
         reading = _reading(sentence, start, end)
-        if self._chooses is None:
+        if self._decision is None:
             return None if reading is None else _statement(sentence, span, *reading)
         grammatical = _value_span_of(reading, sentence, span)
-        chosen = value_span(self._candidates(sentence, span, grammatical), self._chooses)
+        chosen = value_span(self._candidates(sentence, span, grammatical), self._decision)
         if chosen is None:
             return None
         final = reading if reading is not None and chosen == grammatical else _split(sentence.words, span, chosen)
@@ -174,10 +174,10 @@ class Statements:
         return replace(_statement(sentence, span, *final), alike=self._put_alike(frame) if frame else ())
 
     def _neighbours(self, phrase: Words) -> Neighbours:
-        neighbours = self._near.get(phrase)
+        neighbours = self._neighbours_of.get(phrase)
         if neighbours is None:
-            rarest = min((self._holding.get(key, []) for key in phrase), key=len)
-            neighbours = self._near[phrase] = set()
+            rarest = min((self._postings.get(key, []) for key in phrase), key=len)
+            neighbours = self._neighbours_of[phrase] = set()
             for number in rarest[:_MAX_SEARCHED]:
                 keys = self._sentences[number].keys
                 for at in range(len(keys) - len(phrase) + 1):
@@ -188,7 +188,7 @@ class Statements:
     def _put_alike(self, frame: Frame) -> tuple[tuple[Words, Words], ...]:
         pairs = self._alike.get(frame)
         if pairs is None:
-            numbers = min((self._holding[key] for key in frame.words), key=len)[:_MAX_SEARCHED]
+            numbers = min((self._postings[key] for key in frame.words), key=len)[:_MAX_SEARCHED]
             pairs = self._alike[frame] = tuple(
                 alike(frame, (self._sentences[number].keys for number in numbers), _MAX_ALIKE)
             )
@@ -207,7 +207,7 @@ class Statements:
         """Returns sentences that may share a frame with this one: they contain a word that is next to its subject."""
         start, end = span
         sharing = [
-            set(self._holding[key]) for key in (*sentence.keys[start - 1 : start], *sentence.keys[end : end + 1])
+            set(self._postings[key]) for key in (*sentence.keys[start - 1 : start], *sentence.keys[end : end + 1])
         ]
         if not sharing:
             return []
@@ -224,16 +224,16 @@ class Statements:
         parsed = _parsed(message.text)
         for place, (quotation, text, words, keys) in enumerate(parsed):
             for key in set(keys):
-                self._holding[key].append(len(self._sentences))
+                self._postings[key].append(len(self._sentences))
             self._sentences.append(_Sentence(text, quotation, words, keys, (message.message_id, place), len(parsed)))
             for word, key in zip(words[1:], keys[1:], strict=True):
-                (self._capital if is_name(word) else self._small).add(key)
+                (self._capitalised if is_name(word) else self._lower_case).add(key)
 
     def _sentence(self, number: int) -> _Sentence:
         """Returns the sentence, its first word in lower case if that has a capital only at the beginning of sentences."""
         sentence = self._sentences[number]
         first, key = sentence.words[0], sentence.keys[0]
-        is_noun = key in self._small and key not in self._capital and first[:1].isupper()
+        is_noun = key in self._lower_case and key not in self._capitalised and first[:1].isupper()
         if not is_noun or (len(sentence.words) > 1 and is_name(sentence.words[1])):
             return sentence
         return replace(sentence, words=(first.lower(), *sentence.words[1:]))

@@ -37,7 +37,7 @@ _MIN_PROBABILITY = 0.15  # of the most probable fact, from which it is an answer
 # From this mean of its probability, and of stating the same relation as the most probable fact, another fact answers too.
 _ENOUGH = 0.3
 _AFTER_KIND = 0.8  # weight of the part after the kind of the answer
-_SAME_WORD = 0.85  # score of a part whose words are all in the relation of a step
+_SAME_WORD = 0.85  # highest score of a part for words that it shares with the relation of a step
 _OF_ANOTHER_KIND = 0.05  # penalty for a way that ends at another kind than the question asks for
 _CERTAIN = (0.9, 0.3)  # probability of a single fact, and its feature "of the kind", from which it is final
 _MANY = 3  # values of one subject with the same frame
@@ -148,7 +148,7 @@ def parse_question(question: str, subject: Words) -> ParsedQuestion | None:
     words = tuple(question.split())
     for start in range(len(words) - len(subject) + 1):
         if keys_of(words[start : start + len(subject)]) == subject:
-            return _QuestionParts.of(words, start, start + len(subject)).whole
+            return _QuestionParts.of(words, start, start + len(subject)).question
     return None
 
 
