@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from m2a.agents.offline.learned import OF_RELATIONS
-from m2a.agents.offline.relations.likeness import Asked, answering_features, relation_features
-from m2a.agents.offline.relations.told import Statements, Told
-from m2a.agents.offline.relations.walk import asked_of
+from m2a.agents.offline.relations.likeness import ParsedQuestion, answering_features, relation_features
+from m2a.agents.offline.relations.statements import Statement, Statements
+from m2a.agents.offline.relations.walk import parse_question
 from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import Logistic, Sense, as_decisions
 from m2a.types import Message
@@ -81,9 +81,9 @@ def with_published(restated: Restated, mquake: Path) -> Restated:
 class Situation:
     """Statements of one subject with the relation of each, and a question of a relation that may be among them."""
 
-    asked: Asked
+    asked: ParsedQuestion
     relation: str
-    statements: tuple[Told, ...]
+    statements: tuple[Statement, ...]
     relations: tuple[str, ...]
 
 
@@ -175,7 +175,7 @@ def _in_context(
         questions = [(relation, _question(restated[relation], draw)) for relation in (*relations, not_told)]
         questions += _of_two_steps(relations, restated, draw)
         for relation, question in questions:
-            asked = asked_of(question.replace("[X]", subject), keys_of(subject.split()))
+            asked = parse_question(question.replace("[X]", subject), keys_of(subject.split()))
             if asked is not None:
                 found.append(Situation(asked, relation, tuple(one for _, one in rows), tuple(name for name, _ in rows)))
     return found

@@ -1,8 +1,7 @@
-"""What the sentences of a message do: tell something to keep, ask, wish (forget, a style, a task), or only chat.
+"""The act of each sentence of a message: it tells something to keep, asks, wishes (forget, a style, a task), or only chats.
 
-Telling, asking and chatting are told apart by a learned decision over the form of the message (`features`) and the
-encoder's vector of its wording; the wishes that are put in fixed words are known by those words. What is not English
-is not read at all.
+A learned decision over the form of the message (`features`) and the encoder's vector of its wording distinguishes
+telling, asking and chatting. Wishes in fixed words are recognised by those words. Text that is not English is not read.
 """
 
 import re
@@ -31,17 +30,17 @@ from m2a.agents.offline.wishes import (
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 LEARNED_ACTS: tuple[Literal["tell", "ask", "chat"], ...] = ("tell", "ask", "chat")
-_READ_AS_ONE = 2000  # characters of a message by which it is told what it does as a whole
-_OPENING = 12  # characters within which a message takes something back at once
-_SOME_WORDS = 5
-_TELLS = 0.25  # the probability from which what stands alone is kept, unless it more likely asks
-_TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question: else it says why that is asked
-_IDLE = 0.8  # a sentence of a message that tells something is left out as idle talk from this probability
+_WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
+_OPENING = 12  # characters within which a message that opens with a retraction has it
+_FEW_WORDS = 5
+_TELLS = 0.25  # from this probability a message of one sentence is kept, unless asking is more probable
+_TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question; below it, the sentence only explains the question
+_IDLE = 0.8  # from this probability a sentence of a message that tells something is left out as idle talk
 
-# From which probability a message, in words of its own, asks to forget something: one that else tells nothing, one
-# that may tell something, and one that surely does; from the last it is nothing else.
+# The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
+# may tell something, and if it certainly does. From the last one on, it is read as that request alone.
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
-_FORGETS_IN_ITS_WORDS = 0.3  # one that bids so; it is read otherwise where there is nothing of that to forget
+_FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"; read otherwise if no memory matches
 _SURELY_TELLS = 0.97
 
 _WH = r"(?:who|whose|whom|what|which|when|where|whereabouts|why|how)(?:'?s|'?re|'?ve|'?d)?"
@@ -55,7 +54,7 @@ _OPENER = (
 )
 _CLAUSE = re.compile(r"[,;:]\s+|\s-+\s|\s-(?=\w)|\.\.+\s*|[!?.]\s+|\s(?:and|but|so|n|or)\s")
 _WH_FIRST = re.compile(rf"{_OPENER}{_WH}\b")
-# "When my in-laws come, …", "what Ada wants is …": what opens so and turns no verb round asks nothing.
+# "When my in-laws come, …", "what Ada wants is …": without an inverted verb, these openings ask nothing.
 _SUBORDINATE_FIRST = re.compile(
     rf"{_OPENER}(?:when|where|what|how|why|who)ever\b|"
     rf"{_OPENER}(?:when|where|what|how) (?:i|we|you|he|she|it|they|my|our|his|her|their|the|this|that)\b"
@@ -103,7 +102,7 @@ REMEMBER = re.compile(
     r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
     re.IGNORECASE,
 )
-# "Remind me that the bins go out on Tuesday": when to, these rules know no more than any other statement.
+# "Remind me that the bins go out on Tuesday" is kept like any other statement: there are no reminders.
 _REMIND_THAT = re.compile(
     r"^(?:please |can you |could you |would you |also )*remind (?:me|us) that (?P<what>.+)", re.IGNORECASE
 )
@@ -114,8 +113,8 @@ _STYLE = re.compile(
     r"(?:use|don't use|avoid|no|like) (?:emojis?|bullet points|bullets|lists|jargon|metric|celsius|\w+ units))\b",
     re.IGNORECASE,
 )
-# What stands before "these" and bids nothing: "seeing these figures helps", "all these colours", "but these are mine".
-_NO_BIDDING = r"(?:\w+ing|all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
+# Words before "these" that are no imperative: "seeing these figures helps", "all these colours", "but these are mine".
+_NO_IMPERATIVE = r"(?:\w+ing|all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
 _COMMAND = re.compile(
     r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*"
     r"(?:write|draft|translate|summari[sz]e|explain|"
@@ -123,7 +122,7 @@ _COMMAND = re.compile(
     r"remind me to|wake me|imagine|pretend(?! (?:that )?(?:i|you|we|it|this)\b)|guess (?!what\b)|"
     r"list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
     r"simplify|"
-    rf"(?!{_NO_BIDDING})[a-z]+ (?:these|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
+    rf"(?!{_NO_IMPERATIVE})[a-z]+ (?:these|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
     r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
     r"invent|compose|describe|count|(?:give|get|pick|fetch|read|teach|do) (?:me|us|it|this|that)(?! (?:a|the) (?:\w+ )?favou?r)|"
     r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
@@ -131,7 +130,7 @@ _COMMAND = re.compile(
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b(?!'| of\b)",  # "Order of bolts arrives"
     re.IGNORECASE,
 )
-# What one says of oneself only to remark on something: "I must say …".
+# Clauses about oneself that only introduce a remark: "I must say …".
 _REMARKS = re.compile(
     r"(?:must|have to|would|could|should|might|may) (?:say|admit|add|not)|(?:do )?(?:wonder|suppose|guess|trust|hope|mean|see|"
     r"think|bet|bid|beg|thank|appreciate|agree|understand|doubt|swear|will (?:be|go|say))\b",
@@ -142,7 +141,7 @@ _ANYBODY = frozenset(
 )
 _OWNED = re.compile(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"')
-# Talk about the assistant itself, musing, and reactions: nothing of the user's life is in it.
+# Talk about the assistant itself, musing, and reactions: they tell nothing about the user's life.
 _OF_THE_ASSISTANT = re.compile(
     r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|"
     r"'ll (?:never|be|find|need|see))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
@@ -174,19 +173,19 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=my |our |[A-Z])", re.IGNORECASE)
-# "Did I mention that his left eye is glass?" tells it.
+# "Did I mention that his left eye is glass?" is a statement.
 _MENTIONED = re.compile(
     r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that "
     r"(?P<what>[^?.!]+)\?+$",
     re.IGNORECASE,
 )
-# It only makes the other listen: "Guess what? I got the job!"
+# An opening that only asks for attention: "Guess what? I got the job!"
 _ATTENTION = re.compile(
     r"^\W*(?:(?:hey|hi|oh|so|and|ok(?:ay)?)\b\W*(?:[A-Z]\w+\W+)?)*(?:guess what|you know what|you'll never guess)\b"
     r"[\s!?.,:-]+(?!(?:i|we|you|he|she|it|they)\b[^.!]*\?)(?=\w)",
     re.IGNORECASE,
 )
-# A greeting or a word of thanks that is put as a question or with one's own "I".
+# A greeting or small talk, much of it in the form of a question.
 _GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
     r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
@@ -194,12 +193,12 @@ _GREETING = re.compile(
     r"guess what\W*$|don'?t mention it\W*$|what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )
-# It points at a photo or says that something is to come, and asks nothing: "Look what I bought".
+# A sentence that points at a photo or announces something, and asks nothing: "Look what I bought".
 SHOWS = re.compile(
     r"^\W*(?:(?:oh|hey|wow|just)\b,? )*(?:look|see|check out) (?:at )?(?:what|who|how) (?:i|we|my|our)\b[^?]*$",
     re.IGNORECASE,
 )
-# Questions without a question mark that no form of a statement has.
+# Questions that are recognised without a question mark: no statement has these forms.
 _ASKS = (
     re.compile(
         r"(?:^|[,;:.!] +)(?:(?:so|and|but|please|kindly|can you|could you|would you) +)*"
@@ -258,8 +257,8 @@ _ASKS = (
     ),
     re.compile(r",\s*(?:where|who|what|when) (?:is|are|was|were) (?:it|he|she|they)\W*$", re.IGNORECASE),
 )
-# "HR want to know which day I'm off": whoever asks, it is asked here.
-_ASKED_ON = re.compile(
+# "HR want to know which day I'm off": somebody else's question, passed on.
+_PASSES_ON_A_QUESTION = re.compile(
     rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|"
     rf"'re) askin[g']?"
     rf"(?: me| us)?|(?:wants?|needs?|asks?|asks for|is after|are after) (?:me |us )?(?=the (?:total )?(?:number|"
@@ -276,9 +275,9 @@ _PLEASE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One sentence and what it does; `text` is what it says, without the words that only do it ("remember that").
+    """One sentence and its act. `text` is the content, without words that only express the act ("remember that").
 
-    `otherwise` is how a likely request to forget is to be read where there is nothing of that to forget.
+    `otherwise` is the second reading of a probable request to forget, for when no memory matches it.
     """
 
     act: Act
@@ -287,52 +286,53 @@ class Utterance:
 
 
 def utterances(message: str, sense: Sense) -> list[Utterance]:
-    """The sentences of a message, in order."""
-    typed = _ATTENTION.sub("", plain(message))
-    if mentioned := _MENTIONED.match(typed):
-        typed = mentioned["what"]
-    parts = _with_topics(sentences(typed), sense)
-    if asks_to_forget(typed) and not any(map(is_forget, parts)):
-        return [Utterance("forget", typed)]
-    if is_courteous(typed):
-        return [Utterance("chat", typed)]
-    if not is_english(typed):
+    """Returns the utterances of a message, in order."""
+    text = _ATTENTION.sub("", plain(message))
+    if mentioned := _MENTIONED.match(text):
+        text = mentioned["what"]
+    parts = _with_topics(sentences(text), sense)
+    if asks_to_forget(text) and not any(map(is_forget, parts)):
+        return [Utterance("forget", text)]
+    if is_courteous(text):
+        return [Utterance("chat", text)]
+    if not is_english(text):
         return [Utterance("unread", part) for part in parts]
-    sense.wordings([typed[:_READ_AS_ONE], *parts])  # each is asked of below; together they are encoded faster
-    whole = act_of(typed[:_READ_AS_ONE], sense)
-    marked = any(part.endswith("?") for part in parts)
-    found: list[Utterance] = []
+    sense.wordings([text[:_WHOLE_LENGTH], *parts])  # all are needed below, and one batch is encoded faster
+    message_act = act_of(text[:_WHOLE_LENGTH], sense)
+    has_question = any(part.endswith("?") for part in parts)
+    result: list[Utterance] = []
     for part in parts:
         alone = len(parts) == 1
         if not alone and not is_english(part):
-            found.append(Utterance("unread", part))
+            result.append(Utterance("unread", part))
         else:
-            found.append(_wish(part, sense) or _read(part, whole, sense, alone=alone, marked=marked))
-    found = [each for one in found for each in _with_what_is_true(one)]
-    if len(found) > 1 and found[0].act == "forget" and not all_words(found[0].text) and TAKES_BACK.search(parts[0]):
-        found = [Utterance("tell", f"{parts[0]} {found[1].text}"), *found[2:]]  # "Scratch that. Monday."
-    if any(one.act == "forget" for one in found):
-        found = [one for one in found if one.act not in ("tell", "chat") or not _is_a_reason(one.text, sense)]
-    if any(one.act == "forget" and wanted_words(one.text) for one in found):  # "Forget the code. Delete it.": one thing
-        found = [one for one in found if one.act != "forget" or wanted_words(one.text)]
+            result.append(_wish(part, sense) or _read(part, message_act, sense, alone=alone, has_question=has_question))
+    result = [new_item for item in result for new_item in _with_statement(item)]
+    if len(result) > 1 and result[0].act == "forget" and not all_words(result[0].text) and TAKES_BACK.search(parts[0]):
+        result = [Utterance("tell", f"{parts[0]} {result[1].text}"), *result[2:]]  # "Scratch that. Monday."
+    if any(item.act == "forget" for item in result):
+        result = [item for item in result if item.act not in ("tell", "chat") or not _is_a_reason(item.text, sense)]
+    if any(item.act == "forget" and wanted_words(item.text) for item in result):
+        # "Forget the code. Delete it." is one request.
+        result = [item for item in result if item.act != "forget" or wanted_words(item.text)]
     elif any(_to_remember(part) is not None for part in parts):
-        pass  # "Remember that I deleted the account" asks for nothing else, whatever its words are near to
-    elif len(typed) <= _READ_AS_ONE and not all(one.act == "command" for one in found):
-        tells = any(one.act == "tell" for one in found)
-        likely = forget_probability(typed, sense)
-        enough = _enough_to_forget(typed, sense) if tells else _FORGETS
-        if likely >= (min(enough, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(typed) else enough):
-            surely = _FORGETS if may_ask_to_forget(typed) else _SURELY_FORGETS
-            # "Scrub the Fabia. We drive a Jogger now.": what it tells as changed is kept, whatever is forgotten.
-            changes = [one for one in found if one.act == "tell" and _tells_a_change(one.text, sense)]
-            return [Utterance("forget", typed, tuple(found) if likely < surely else ()), *changes]
-        found = [_forgetting(one, sense) for one in found]
-    stated = len(found) == 1 and (found[0].act == "tell" or SHOWS.match(found[0].text))
-    return _with_question(found) if whole == "ask" and not stated else found
+        pass  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
+    elif len(text) <= _WHOLE_LENGTH and not all(item.act == "command" for item in result):
+        tells = any(item.act == "tell" for item in result)
+        probability = forget_probability(text, sense)
+        threshold = _enough_to_forget(text, sense) if tells else _FORGETS
+        if probability >= (min(threshold, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(text) else threshold):
+            certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
+            # "Scrub the Fabia. We drive a Jogger now.": what is told as changed is kept, whatever is forgotten.
+            changes = [item for item in result if item.act == "tell" and _tells_a_change(item.text, sense)]
+            return [Utterance("forget", text, tuple(result) if probability < certain else ()), *changes]
+        result = [_as_forget(item, sense) for item in result]
+    is_statement = len(result) == 1 and (result[0].act == "tell" or SHOWS.match(result[0].text))
+    return _with_question(result) if message_act == "ask" and not is_statement else result
 
 
 def _is_a_reason(sentence: str, sense: Sense) -> bool:
-    """Whether, beside a request to forget, it only says why: "Not mine to tell.", "It's too early to tell anyone."."""
+    """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone."."""
     if forget_probability(sentence, sense) >= _FORGETS_IN_ITS_WORDS:
         return True  # "I've not told Ana and I don't want it written down."
     subject = find_subject(sentence)
@@ -342,40 +342,40 @@ def _is_a_reason(sentence: str, sense: Sense) -> bool:
 
 
 def _tells_a_change(sentence: str, sense: Sense) -> bool:
-    """Whether it says that something is so now, and asks to forget nothing."""
+    """Whether the sentence says that something is different now, and does not ask to forget anything."""
     changed = bool(MOVES.search(sentence) or LATELY.search(sentence))
     return changed and forget_probability(sentence, sense) < _FORGETS_IN_ITS_WORDS
 
 
-def _with_what_is_true(one: Utterance) -> list[Utterance]:
-    """ "No, both are true: I live in Graz and in Vienna" brings back what was replaced, and tells something."""
-    wish, _, told = one.text.partition(": ")
-    if one.act != "restore" or find_subject(told) is None:
-        return [one]
-    return [Utterance("restore", wish), Utterance("tell", told)]
+def _with_statement(item: Utterance) -> list[Utterance]:
+    """Splits "No, both are true: I live in Graz and in Vienna" into the wish to restore and the statement."""
+    wish, _, statement = item.text.partition(": ")
+    if item.act != "restore" or find_subject(statement) is None:
+        return [item]
+    return [Utterance("restore", wish), Utterance("tell", statement)]
 
 
-def _enough_to_forget(typed: str, sense: Sense) -> float:
-    """The probability from which a message that tells something asks to forget it."""
-    if act_probabilities(typed, sense)["tell"] < _SURELY_TELLS:
+def _enough_to_forget(text: str, sense: Sense) -> float:
+    """Returns the probability from which a message that tells something is a request to forget it."""
+    if act_probabilities(text, sense)["tell"] < _SURELY_TELLS:
         return _FORGETS_TELLING
-    # Who wants a number forgotten does not say it anew.
-    return _SURELY_FORGETS if re.search(r"\d", typed) else _FORGETS_SURELY_TELLING
+    # A user who wants a number forgotten does not repeat it.
+    return _SURELY_FORGETS if re.search(r"\d", text) else _FORGETS_SURELY_TELLING
 
 
 def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
-    """The sentences, each together with the topic that stands before it as a question: "The long key? It is for the cellar."."""
-    found: list[str] = []
+    """Joins each topic in the form of a question to the sentence about it: "The long key? It is for the cellar."."""
+    result: list[str] = []
     for part in parts:
-        if found and _is_topic(found[-1]) and _tells_of_it(part, sense):
-            found[-1] = f"{found[-1]} {part}"
+        if result and _is_topic(result[-1]) and _is_about_topic(part, sense):
+            result[-1] = f"{result[-1]} {part}"
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def _is_topic(sentence: str) -> bool:
-    """Whether it only names something, with a question mark: neither a question word nor a verb is in it."""
+    """Whether the sentence only names something and ends with a question mark, without a question word or a verb."""
     lower = sentence.lower()
     return (
         sentence.endswith("?")
@@ -386,8 +386,8 @@ def _is_topic(sentence: str) -> bool:
     )
 
 
-def _tells_of_it(sentence: str, sense: Sense) -> bool:
-    """Whether it says something of what was named before it, and not why that is asked: "I need it for a form."."""
+def _is_about_topic(sentence: str, sense: Sense) -> bool:
+    """Whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
     if sentence.endswith("?") or not is_english(sentence):
         return False
     subject = find_subject(sentence)
@@ -397,10 +397,10 @@ def _tells_of_it(sentence: str, sense: Sense) -> bool:
     return chances["tell"] > max(chances["chat"], chances["ask"])
 
 
-def _forgetting(one: Utterance, sense: Sense) -> Utterance:
-    """The sentence, or the request to forget that it alone of its message is."""
-    asks = one.act != "ask" and all_words(one.text) and forget_probability(one.text, sense) >= _SURELY_FORGETS
-    return Utterance("forget", one.text) if asks else one
+def _as_forget(item: Utterance, sense: Sense) -> Utterance:
+    """Returns the utterance, as a request to forget if its sentence alone is certainly one."""
+    asks = item.act != "ask" and all_words(item.text) and forget_probability(item.text, sense) >= _SURELY_FORGETS
+    return Utterance("forget", item.text) if asks else item
 
 
 def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
@@ -409,19 +409,19 @@ def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
 
 
 def act_probabilities(text: str, sense: Sense) -> dict[str, float]:
-    found, wording = features(text), sense.wording(text)
-    return {act: sense.models[act].probability(found, wording) for act in LEARNED_ACTS}
+    form, wording = features(text), sense.wording(text)
+    return {act: sense.models[act].probability(form, wording) for act in LEARNED_ACTS}
 
 
 def features(text: str) -> dict[str, float]:
-    """The form of a text: how it opens, ends and is put, and whom it speaks of."""
-    typed = plain(text)
-    lower = typed.lower()
-    parts = [part.lower() for part in sentences(typed)] or [lower]
+    """Returns the features of a text: how it opens and ends, its form, and its subject."""
+    text = plain(text)
+    lower = text.lower()
+    parts = [part.lower() for part in sentences(text)] or [lower]
     clauses = [clause for part in parts for clause in _CLAUSE.split(part)]
     words = lower.split()
-    found = {name: float(bool(pattern.search(lower))) for name, pattern in _FORMS.items()}
-    found |= {
+    result = {name: float(bool(pattern.search(lower))) for name, pattern in _FORMS.items()}
+    result |= {
         "all ends as questions": float(all(part.endswith("?") for part in parts)),
         "opens with a question word": float(bool(_WH_FIRST.match(parts[0]))),
         "a clause opens with a question word": float(any(_WH_FIRST.match(clause) for clause in clauses)),
@@ -432,45 +432,45 @@ def features(text: str) -> dict[str, float]:
                 for clause in clauses
             )
         ),
-        "a clause": float(any(find_subject(part) is not None for part in sentences(typed)[:2])),
-        "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", typed))),
+        "a clause": float(any(find_subject(part) is not None for part in sentences(text)[:2])),
+        "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", text))),
         "length": min(len(words), 40) / 20,
         "short": float(len(words) < 6),
         "sentences": min(len(parts), 4) / 2,
     }
-    return found | _content_features(sentences(typed) or [typed])
+    return result | _content_features(sentences(text) or [text])
 
 
 def _content_features(parts: Sequence[str]) -> dict[str, float]:
-    """Of whom or what the sentences speak, and whether they only muse, react or bid."""
+    """Returns the features of content: the subject of the sentences, and whether they only muse, react or command."""
     subjects = [find_subject(part) for part in parts]
     first = subjects[0]
-    named = "" if first is None else first.text
-    subject = named.lower()
+    subject_text = "" if first is None else first.text
+    subject = subject_text.lower()
     pointing = subject in ("it", "that", "this", "there")
-    found = {
-        "of life": any(map(_is_of_life, parts)),
+    result = {
+        "of life": any(map(_is_personal, parts)),
         "a whole clause": any(map(_is_clause, parts)),
         "idle": all(map(_is_idle, parts)),
         "muses": any(map(_MUSES.search, parts)),
         "reacts": any(map(_REACTS.search, parts)),
         "speaks to the assistant": any(map(_OF_THE_ASSISTANT.search, parts)),
         "remarks": any(
-            one is not None and one.text.lower() in ("i", "we") and _REMARKS.match(one.rest) for one in subjects
+            each is not None and each.text.lower() in ("i", "we") and _REMARKS.match(each.rest) for each in subjects
         ),
         "a command": any(map(_COMMAND.match, parts)),
         "greets": any(map(_GREETING.match, parts)),
         "a subordinate clause first": bool(_SUBORDINATE_FIRST.match(parts[0].lower()))
-        and len(tokens(parts[0])) > _SOME_WORDS,
+        and len(tokens(parts[0])) > _FEW_WORDS,
         "subject: I": subject in ("i", "we"),
         "subject: you": subject == "you",
         "subject: it": pointing,
-        "subject: somebody's": bool(_OWNED.match(named)),
-        "subject: a name": bool(find_names(named)),
+        "subject: somebody's": bool(_OWNED.match(subject_text)),
+        "subject: a name": bool(find_names(subject_text)),
         "subject: anybody": bool(subject) and subject.split()[0] in _ANYBODY,
         "subject: another": bool(subject) and not pointing and subject not in ("i", "we", "you"),
     }
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in result.items()}
 
 
 def _wish(sentence: str, sense: Sense) -> Utterance | None:
@@ -479,15 +479,15 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
         return Utterance("restore", text)
     if UNMENTIONED.match(text):
         return Utterance("command", text)
-    if (what := forgotten_by(text, sense)) is not None:
-        return Utterance("forget", what)
-    if (told := _to_remember(text)) is not None:
-        return Utterance("preference" if _STYLE.search(told) else "tell", told)
+    if (target := forgotten_by(text, sense)) is not None:
+        return Utterance("forget", target)
+    if (statement := _to_remember(text)) is not None:
+        return Utterance("preference" if _STYLE.search(statement) else "tell", statement)
     if (remind := _REMIND_THAT.match(text)) and not text.endswith("?") and find_subject(remind["what"]) is not None:
         return Utterance("tell", remind["what"])
     if (
         _COMMAND.match(text)
-        and not (_puts_right(text) and _takes_back_at_once(text))
+        and not (_corrects(text) and _takes_back_at_once(text))
         and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
     ):
         return Utterance("command", text)
@@ -497,79 +497,80 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
 
 
 def _to_remember(sentence: str) -> str | None:
-    """What a sentence bids to remember, None where it bids nothing of the kind."""
-    bid = REMEMBER.match(sentence.strip())
-    return bid["what"].strip() if bid is not None and _says_something(bid["what"]) else None
+    """Returns what a sentence asks to remember, None if it asks nothing of the kind."""
+    match = REMEMBER.match(sentence.strip())
+    return match["what"].strip() if match is not None and _has_content(match["what"]) else None
 
 
-def _says_something(told: str) -> bool:
-    """Whether there is anything to remember: "don't forget the details!" only encourages."""
-    points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", told, re.IGNORECASE)
-    return not (told.rstrip().endswith("?") or (points and find_subject(told) is None and not find_names(told)))
+def _has_content(text: str) -> bool:
+    """Whether the text contains anything to remember: "don't forget the details!" does not."""
+    points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
+    return not (text.rstrip().endswith("?") or (points and find_subject(text) is None and not find_names(text)))
 
 
-def _read(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
-    utterance = _classified(sentence, whole, sense, alone=alone, marked=marked)
-    if utterance.act == "chat" and _puts_right(sentence):
+def _read(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
+    utterance = _classified(sentence, message_act, sense, alone=alone, has_question=has_question)
+    if utterance.act == "chat" and _corrects(sentence):
         return Utterance("tell", sentence)
     return utterance
 
 
-def _puts_right(sentence: str) -> bool:
-    """ "No no, burgundy, not emerald": short as a remark, and yet it corrects something."""
-    taken_back = TAKES_BACK.search(sentence)
-    if taken_back is None or sentence.endswith("?"):
+def _corrects(sentence: str) -> bool:
+    """Whether the sentence corrects something, though it is as short as a remark: "No no, burgundy, not emerald"."""
+    match = TAKES_BACK.search(sentence)
+    if match is None or sentence.endswith("?"):
         return False
-    names = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    return bool(names or (_takes_back_at_once(sentence) and find_values(sentence[taken_back.end() :])))
+    names_something = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
+    return bool(names_something or (_takes_back_at_once(sentence) and find_values(sentence[match.end() :])))
 
 
 def _takes_back_at_once(sentence: str) -> bool:
-    taken_back = TAKES_BACK.search(sentence)
-    return taken_back is not None and taken_back.start() <= _OPENING
+    match = TAKES_BACK.search(sentence)
+    return match is not None and match.start() <= _OPENING
 
 
 def _is_idle(sentence: str) -> bool:
-    """Whether it tells nothing of the user's life, though it is put as a statement."""
+    """Whether the sentence has the form of a statement but tells nothing about the user's life."""
     if re.search(r"\d|\b(?:[Mm]y|[Oo]ur)\b|(?<=[a-z,] )(?!I\b)[A-Z]", sentence):
         return False
     return any(pattern.search(sentence) for pattern in (_OF_THE_ASSISTANT, _MUSES, _REACTS))
 
 
-def _classified(sentence: str, whole: str, sense: Sense, *, alone: bool, marked: bool) -> Utterance:
+def _classified(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
     asks = sentence.endswith("?")
     if _GREETING.match(sentence) or SHOWS.match(sentence):
         return Utterance("chat", sentence)
     if asks and (tag := _TAG.search(sentence)):
-        told = _YOU_KNOW.sub("", sentence[: tag.start()]).strip(" ,")
-        if act_of(f"{told}.", sense) == "tell":
-            return Utterance("tell", told)
-        return Utterance("chat" if whole == "chat" else "ask", sentence)
-    if any(pattern.search(sentence) for pattern in (*_ASKS, _ASKED_ON)) or _wants_said(sentence):
+        statement = _YOU_KNOW.sub("", sentence[: tag.start()]).strip(" ,")
+        if act_of(f"{statement}.", sense) == "tell":
+            return Utterance("tell", statement)
+        return Utterance("chat" if message_act == "chat" else "ask", sentence)
+    if any(pattern.search(sentence) for pattern in (*_ASKS, _PASSES_ON_A_QUESTION)) or _is_bare_request(sentence):
         return Utterance("ask", sentence)
     chances = act_probabilities(sentence, sense)
     if alone:
-        stated = not asks and chances["tell"] >= max(_TELLS, chances["ask"])
-        return Utterance("ask" if asks else "tell" if stated else whole, sentence)  # type: ignore[arg-type]
-    if whole == "tell":
+        is_statement = not asks and chances["tell"] >= max(_TELLS, chances["ask"])
+        return Utterance("ask" if asks else "tell" if is_statement else message_act, sentence)  # type: ignore[arg-type]
+    if message_act == "tell":
         if asks and chances["ask"] > chances["tell"]:
             return Utterance("ask", sentence)
         idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
-        if marked and chances["tell"] < _TELLS_BESIDE_A_QUESTION:
+        if has_question and chances["tell"] < _TELLS_BESIDE_A_QUESTION:
             idle = True  # "The code? I forgot it again."
         elif len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence):
             idle = False  # "Nope. Thursday."
         return Utterance("chat" if idle else "tell", sentence)
-    unmarked = not marked or _WH_FIRST.match(sentence.lower())  # beside "…?" only what is put as one asks too
-    if asks or (whole == "ask" and unmarked and chances["ask"] >= max(chances["tell"], chances["chat"])):
+    # Beside "…?" only a sentence that opens as a question asks too.
+    may_ask = not has_question or _WH_FIRST.match(sentence.lower())
+    if asks or (message_act == "ask" and may_ask and chances["ask"] >= max(chances["tell"], chances["chat"])):
         return Utterance("ask", sentence)
-    # Beside a question a sentence says why it is asked; only what it gives a name to, or a code that it tells, is news.
-    coded = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
-    return Utterance("tell" if whole == "ask" and (find_namings(sentence) or coded) else "chat", sentence)
+    # A sentence beside a question says why the user asks. It tells something new only if it gives a name or a code.
+    tells_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
+    return Utterance("tell" if message_act == "ask" and (find_namings(sentence) or tells_code) else "chat", sentence)
 
 
-def _is_of_life(sentence: str) -> bool:
-    """Whether it says something of the user, of somebody or something of theirs, or gives a number or a day: no remark does."""
+def _is_personal(sentence: str) -> bool:
+    """Whether the sentence is about the user, their people or their things, or gives a number or a day, unlike a remark."""
     lower = sentence.lower()
     if sentence.endswith("!") or any(
         form.match(lower) for form in (_FORMS["opens as a reaction"], _AUXILIARY_FIRST, _WH_FIRST)
@@ -595,29 +596,29 @@ def _is_of_life(sentence: str) -> bool:
 
 
 def _is_clause(sentence: str) -> bool:
-    """Whether it says something of something: "the key hangs in the hall", rather than "what a day"."""
+    """Whether the sentence has a subject and a predicate: "the key hangs in the hall", unlike "what a day"."""
     return len(tokens(sentence)) > 3 and find_subject(sentence) is not None
 
 
-def _wants_said(sentence: str) -> bool:
-    """ "Her hostel's postal code too, please": a thing of somebody's, and nothing told of it."""
+def _is_bare_request(sentence: str) -> bool:
+    """Whether the sentence only names what it wants: "Her hostel's postal code too, please"."""
     return bool(_PLEASE.match(sentence)) and find_subject(sentence.replace("'s", "")) is None
 
 
-def _with_question(found: Sequence[Utterance]) -> list[Utterance]:
-    """A message that asks holds a question, though none of its sentences looks like one; "Who?" belongs to the last."""
-    asked: list[Utterance] = []
-    for one in found:
-        if one.act == "ask" and asked and asked[-1].act == "ask" and len(tokens(one.text)) < 3:
-            asked[-1] = Utterance("ask", f"{asked[-1].text} {one.text}")
+def _with_question(items: Sequence[Utterance]) -> list[Utterance]:
+    """Marks the longest sentence as the question if none is one. Joins "Who?" to the question before it."""
+    result: list[Utterance] = []
+    for item in items:
+        if item.act == "ask" and result and result[-1].act == "ask" and len(tokens(item.text)) < 3:
+            result[-1] = Utterance("ask", f"{result[-1].text} {item.text}")
         else:
-            asked.append(one)
-    done = any(one.act in ("ask", "forget", "restore", "preference", "command", "unread") for one in asked)
-    if not done and not any(_GREETING.match(one.text) for one in asked):
-        longest = max(range(len(asked)), key=lambda index: len(asked[index].text), default=None)
+            result.append(item)
+    has_purpose = any(item.act in ("ask", "forget", "restore", "preference", "command", "unread") for item in result)
+    if not has_purpose and not any(_GREETING.match(item.text) for item in result):
+        longest = max(range(len(result)), key=lambda index: len(result[index].text), default=None)
         if longest is not None:
-            asked[longest] = Utterance("ask", asked[longest].text)
-    return asked
+            result[longest] = Utterance("ask", result[longest].text)
+    return result
 
 
 FEATURES = frozenset(features(""))

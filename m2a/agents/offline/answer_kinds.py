@@ -1,4 +1,4 @@
-"""Whether a memory holds an answer of the kind that is asked for: a day, a person, a name, an amount, one of a kind."""
+"""Whether a memory has an answer of the kind in question: a day, a person, a name, an amount, a member of a kind."""
 
 import re
 from collections.abc import Callable
@@ -34,7 +34,7 @@ _PEOPLE = frozenset(
         *lexicon.JOBS,
     )
 )
-# What goes by a name of its own; the first are places too, and "to King Edward's" may name one.
+# Nouns for things with names. The first are also places: "to King Edward's" may name one.
 _NAMED_PLACES = (
     "school college university hospital hotel hostel restaurant pub cafe bar shop store church nursery daycare surgery clinic "
     "bank garage museum company firm"
@@ -42,7 +42,7 @@ _NAMED_PLACES = (
 _NAMED_THINGS = (
     "airline brand band team make model supplier film movie book album song series game opera play musical magazine newspaper app"
 ).split()
-_PROPER = {stem(word): word in _NAMED_PLACES for word in (*_NAMED_PLACES, *_NAMED_THINGS)}
+_HAS_NAMES = {stem(word): word in _NAMED_PLACES for word in (*_NAMED_PLACES, *_NAMED_THINGS)}
 _WITH_DIGITS = frozenset(map(stem, "number phone extension postcode zip plate pin".split()))
 _INSTITUTION = re.compile(
     r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
@@ -50,10 +50,10 @@ _INSTITUTION = re.compile(
 )
 
 
-def holds_kind(question: "Question", said: str, *, dated: bool = False) -> bool | None:
-    """None if the kind of answer has no looks of its own: anything may answer "what does he like?"."""
+def holds_kind(question: "Question", text: str, *, dated: bool = False) -> bool | None:
+    """Whether the text has an answer of the kind, None if the kind has no form: anything may answer "what does he like?"."""
     held_by = question.kind.held_by
-    return None if held_by is None else held_by(question, plain(said), dated)
+    return None if held_by is None else held_by(question, plain(text), dated)
 
 
 def looks_like(has_value: Callable[[str], bool]) -> Callable[["Question", str, bool], bool]:
@@ -81,8 +81,8 @@ def holds_name(question: "Question", text: str, _dated: bool) -> bool:
 def holds_count(question: "Question", text: str, _dated: bool) -> bool | None:
     noun = stem(question.noun)
     counted = values.amount_of(text, set(equivalents(noun))) is not None or values.amount_left(text)
-    named = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
-    return counted or named or (None if values.has_amount(text) else False)
+    by_name = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
+    return counted or by_name or (None if values.has_amount(text) else False)
 
 
 def holds_age(_question: "Question", text: str, _dated: bool) -> bool:
@@ -104,18 +104,18 @@ def holds_taste(question: "Question", text: str, _dated: bool) -> bool | None:
 
 
 def holds_job(_question: "Question", text: str, _dated: bool) -> bool | None:
-    """A trade by its name, "is a carpenter", or a word of working."""
+    """Whether the text has the name of a job, "is a carpenter", or a word about work; None if not."""
     is_named = any(token.lower in lexicon.JOBS for token in tokens(text)) or _IS_A.search(text) is not None
     return is_named or values.speaks_of_work(text) or None
 
 
 def holds_one_of(question: "Question", text: str, _dated: bool) -> bool | None:
-    """One of what the question's noun names: an airline, a number, a colour."""
+    """Whether the text has a member of what the question's noun names: an airline, a number, a colour."""
     noun = stem(question.noun)
     if noun in _PEOPLE:
         return bool(_new_people(question, text, relations=False))
-    if noun in _PROPER:
-        places = [] if _PROPER[noun] else find_places(text)
+    if noun in _HAS_NAMES:
+        places = [] if _HAS_NAMES[noun] else find_places(text)
         names = [name for name in _new_names(question, text) if name not in places]
         return bool(names) or noun in stems(text)
     if noun in _WITH_DIGITS:
@@ -125,40 +125,40 @@ def holds_one_of(question: "Question", text: str, _dated: bool) -> bool | None:
 
 
 def gives_the_name(question: "Question", text: str) -> bool:
-    """Whether it names what is asked for by what it is to the user: "my wife Anna" for "what's my wife called?"."""
+    """Whether the text names the person or thing in question: "my wife Anna" for "what's my wife called?"."""
     if question.kind.name not in ("name", "person"):
         return False
     if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
         return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
-    asked = set(stems(question.text))
+    question_stems = set(stems(question.text))
     return any(
-        set(stems(" ".join(naming.aliases))) & asked and not set(stems(naming.name)) & asked
+        set(stems(" ".join(naming.aliases))) & question_stems and not set(stems(naming.name)) & question_stems
         for naming in find_namings(text)
     )
 
 
 def tells_the_taste(question: "Question", text: str) -> bool:
-    """Whether it tells what somebody likes where just that is asked: "what does Rex like?", "what toys does Rex like?"."""
+    """Whether the text says what somebody likes, for a question about just that: "what (toys) does Rex like?"."""
     if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_OF_TASTE.search(question.text):
         return False
-    asked = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
-    asked -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
-    return not asked and bool(_TELLS_OF_TASTE.search(text))
+    stems_left = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
+    stems_left -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
+    return not stems_left and bool(_TELLS_OF_TASTE.search(text))
 
 
 def goes_by_a_name(question: "Question") -> bool:
-    """ "Which airline", "what school": without a name nothing answers that."""
-    return question.kind.name == "noun" and stem(question.noun) in _PROPER
+    """Whether only a name can answer the question: "which airline", "what school"."""
+    return question.kind.name == "noun" and stem(question.noun) in _HAS_NAMES
 
 
 def _new_names(question: "Question", text: str) -> list[str]:
-    """Who and what is named in the text, and not in the message that asks."""
-    asked = set(stems(f"{question.context} {question.text}"))
-    return [name for name in find_names(text) if not set(stems(name)) & asked]
+    """Returns the names in the text that are not in the question or its message."""
+    question_stems = set(stems(f"{question.context} {question.text}"))
+    return [name for name in find_names(text) if not set(stems(name)) & question_stems]
 
 
 def _new_people(question: "Question", text: str, *, relations: bool = True) -> list[str]:
-    """Who is named in the text and not in the question, by a name or, with `relations`, by what they are to somebody."""
+    """Returns people in the text who are not in the question, by name or, with `relations`, by words such as "sister"."""
     places = find_places(text)
     people = [
         name
@@ -166,10 +166,10 @@ def _new_people(question: "Question", text: str, *, relations: bool = True) -> l
         if (name not in places or (relations and re.search(rf"\b(?:from|to) {re.escape(name)}", text)))
         and not _INSTITUTION.search(name)
     ]
-    asked = set(stems(question.text))
-    called = [
+    question_stems = set(stems(question.text))
+    relation_words = [
         token.lower
         for token in tokens(text)
-        if relations and token.lower in lexicon.RELATIONS and not meets(stem(token.lower), asked)
+        if relations and token.lower in lexicon.RELATIONS and not meets(stem(token.lower), question_stems)
     ]
-    return people + called
+    return people + relation_words

@@ -1,10 +1,10 @@
-"""The words by which a correction is known: that something changed, or that what was said before is taken back."""
+"""The words of a correction: something has changed, or the user takes back an earlier statement."""
 
 import re
 
 from m2a.agents.offline.clauses import segments
 
-# It is so now, and was not before.
+# True now, but not before.
 LATELY = re.compile(
     r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|"
     r"my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
@@ -12,7 +12,7 @@ LATELY = re.compile(
     r"thurs|fri|satur|sun)day)(?: on)?|as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
-# Somebody or something was put elsewhere, to another day, or to another measure.
+# A change of place, day or measure.
 MOVES = re.compile(
     r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|"
     r"rearranged|rebooked|revised|"
@@ -37,21 +37,21 @@ TAKES_BACK = re.compile(
     r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry|apologies)\b|"
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
     r"^\W*not\b|"
-    # "Looked out my card and the booster was in 2017": what is looked up anew is told for the better.
+    # "Looked out my card and the booster was in 2017": a new look corrects what was said before.
     r"^\W*(?:i(?:'ve| have)? )?(?:just )?(?:(?:re|double-)?checked|looked (?:it|out|up|again)|(?:re)?measured|recounted|"
     r"found (?:the|my|our|his|her)|rang|rung)\b.{3,40}?(?:[,:]| and| that)|"
     r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
     re.IGNORECASE,
 )
-# That what was told is wrong, and not what is right.
+# An earlier statement was wrong; these words do not say what is right.
 IS_WRONG = re.compile(
     r"\b(?:wrong|mistake|error|mixed\b.{0,12} up|muddled|mistaken|typo|mis(?:read|heard|remembered|spoke|typed|counted)|"
     r"ignore (?:the|what|that)|i(?:'d| had)? (?:told|gave) you)\b",
     re.IGNORECASE,
 )
 
-# What is named as no longer so, and what is put against it.
-_OPPOSITIONS = (
+# What is no longer true (`old`), and what replaces it (`new`).
+_CONTRASTS = (
     re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
     re.compile(r"\bnot (?P<old>[^,.;]+?), (?P<new>[^,.;]+)", re.IGNORECASE),
     re.compile(
@@ -72,13 +72,13 @@ _OPPOSITIONS = (
     ),
     re.compile(r"\bfrom (?P<old>[^,.;]+?) to (?P<new>[^,.;]+)", re.IGNORECASE),
 )
-# What is denied alone: "the cast doesn't come off until the 19th" corrects a day, "Megan doesn't work on Tuesdays" may not.
+# A denial without a contrast: "the cast doesn't come off until the 19th" corrects, "Megan doesn't work on Tuesdays" may not.
 _DENIED = re.compile(
     r"\b(?:isn't|wasn't|aren't|weren't|doesn't|don't|is not|was not|does not|do not)\b(?P<old>[^,.;]+)", re.IGNORECASE
 )
 
 
-# What stays as it was, though something beside it changes: "her parents are where they were", "Egusi has not moved".
+# Something stays as it was while something else changes: "her parents are where they were", "Egusi has not moved".
 _STAYS = re.compile(
     r"\b(?:did|has|have|is|was|were|are|had)(?:n't| not)(?: been)? ?(?:changed?|altered|moved?|affected|different)?\W*$|"
     r"\b(?:was|were|is|are) (?:still )?(?:right|correct|fine|unchanged|unaffected|the same|"
@@ -90,7 +90,7 @@ _STAYS = re.compile(
 
 
 def what_changes(text: str) -> str:
-    """The text without the clauses that say what stays; all of it where nothing else is said."""
+    """Returns the text without the clauses about what stays, or the whole text if it has no others."""
     text = re.sub(r"\(([^()]*)\)", lambda match: "" if _STAYS.search(match[1]) else match[0], text)
     clauses = [text[first:last] for first, last in segments(text)]
     changing = [clause for clause in clauses if not _STAYS.search(clause)]
@@ -98,23 +98,23 @@ def what_changes(text: str) -> str:
 
 
 def says_what_stays(text: str) -> bool:
-    """Whether all of the text says that something stays as it was: "The date stands.", which corrects nothing."""
+    """Whether the whole text says that something stays as it was and corrects nothing: "The date stands."."""
     return bool(_STAYS.search(what_changes(text))) and not refuted(text)
 
 
 def corrects(text: str) -> bool:
-    """Whether the text says that something told before was wrong or has changed."""
+    """Whether the text says that an earlier statement was wrong or that something has changed."""
     return bool(TAKES_BACK.search(text) or MOVES.search(text) or LATELY.search(text) or refuted(text) or denied(text))
 
 
 def denied(text: str) -> str:
-    """The words that the text denies, "" where it denies none."""
+    """Returns the words that the text denies, "" if there are none."""
     match = _DENIED.search(text)
     return match["old"].strip() if match else ""
 
 
 def refuted(text: str) -> list[str]:
-    """The words that the text names as no longer so, or never so: "not Monday but Tuesday" refutes "Monday"."""
-    matches = [match.groupdict() for pattern in _OPPOSITIONS if (match := pattern.search(text))]
-    found = [(groups["old"] or groups.get("over") or "").strip() for groups in matches]
-    return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", old, flags=re.IGNORECASE) for old in found if old]
+    """Returns the words for what is not true, or no longer: "not Monday but Tuesday" refutes "Monday"."""
+    matches = [match.groupdict() for pattern in _CONTRASTS if (match := pattern.search(text))]
+    phrases = [(groups["old"] or groups.get("over") or "").strip() for groups in matches]
+    return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", old, flags=re.IGNORECASE) for old in phrases if old]

@@ -1,7 +1,7 @@
 """Sentences and the clauses in them: where one fact ends and the next begins.
 
-No parser: a clause is known by a subject (a pronoun, a name, or a noun with its determiner) before a finite verb from
-the verb list. Where that is unsure nothing is split, since a memory that holds two facts is better than half a one.
+There is no parser: a clause is a subject (a pronoun, a name, or a noun with its determiner) before a finite verb from the
+verb list. In doubt nothing is split, since a memory with two facts is better than half a fact.
 """
 
 import re
@@ -35,7 +35,7 @@ _ADVERBS = frozenset(
     "generally "
     "secretly officially accidentally quickly recently last".split()
 )
-_LEADING = frozenset(
+_OPENINGS = frozenset(
     "and but so also then oh well ok okay yes yeah no btw anyway besides plus hey actually ah hm hmm um wait "
     "sorry look right "
     "ps fyi funny sadly unfortunately luckily".split()
@@ -46,7 +46,7 @@ SUBORDINATORS = frozenset(
     "where".split()
 )
 PREPOSITIONS = frozenset("in at on with from of for to by near under over behind about without".split())
-_IS_AFTER = frozenset(
+_AFTER_CLITIC_IS = frozenset(
     "a an the my our not now in on at from for with to very really so too just also still always never getting "
     "going called "
     "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
@@ -60,8 +60,8 @@ _DATE_BEGINS = (
     r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|morning|afternoon|evening|"
     r"week|weekend|month|year|spring|summer|autumn|fall|winter|easter|christmas)\b)"
 )
-# A date after these is the new one, and lies ahead though the verb is past. "Moved to Ghent in March" is over.
-_MOVED = re.compile(
+# A date after these verbs is the new date and in the future, despite the past tense, unlike "moved to Ghent in March".
+_MOVED_TO_DATE = re.compile(
     rf"\b(?:moved|shifted|changed|switched)\b.*\b(?:to|for|until|till) {_DATE_BEGINS}|"
     r"\b(?:pushed|postponed|rescheduled|delayed|extended|rented|hired|ordered|"
     r"signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|"
@@ -73,7 +73,7 @@ _MOVED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """`text` is the subject as typed, `rest` what follows it, its verb first ("is a carpenter")."""
+    """`text` is the subject as typed; `rest` is what follows, from the verb on ("is a carpenter")."""
 
     text: str
     rest: str
@@ -81,8 +81,8 @@ class Subject:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences as typed, each with its end mark."""
-    found: list[str] = []
+    """Returns the sentences as typed, each with its end mark."""
+    result: list[str] = []
     for line in text.splitlines():
         start = 0
         for match in re.finditer(
@@ -92,25 +92,25 @@ def sentences(text: str) -> list[str]:
             if ABBREVIATION.search(piece) and match.end() < len(line):
                 continue
             if piece.endswith(")") and re.match(r" [a-z]", line[match.end() :]):
-                continue  # "Shona (not that one!) runs triage": the sentence goes on
-            found.append(piece)
+                continue  # "Shona (not that one!) runs triage": the sentence continues
+            result.append(piece)
             start = match.end()
-        found.append(line[start:].strip())
-    return [sentence for sentence in found if re.search(r"\w", sentence)]
+        result.append(line[start:].strip())
+    return [sentence for sentence in result if re.search(r"\w", sentence)]
 
 
 def segments(text: str) -> list[tuple[int, int]]:
-    """Where the parts between commas, dashes, "and" and "but" stand: each may be a clause of its own."""
-    found, start = [], 0
+    """Returns the spans between commas, dashes, "and" and "but": each may be a clause."""
+    result, start = [], 0
     for match in _BOUNDARY.finditer(text):
         if ABBREVIATION.search(text[start : match.end()].rstrip()):
             continue
-        found.append((start, match.start()))
+        result.append((start, match.start()))
         start = match.end()
-    return [*found, (start, len(text))]
+    return [*result, (start, len(text))]
 
 
-# "Henrietta, the brown hen, lays four eggs": what stands between says only who she is.
+# "Henrietta, the brown hen, lays four eggs": the words between the commas only say who she is.
 _APPOSITION = re.compile(
     r"^(?P<name>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)(?P<beside>, (?:the|an?|my|our|his|her|their) [^,]{2,40},)(?= [a-z])"
 )
@@ -118,24 +118,24 @@ _APPOSITION = re.compile(
 
 @lru_cache(maxsize=8192)
 def find_subject(clause: str) -> Subject | None:
-    """The first subject with a finite verb after it, or None for a fragment."""
-    if beside := _APPOSITION.match(clause):
-        clause = beside["name"] + clause[beside.end() :]
-    found = tokens(clause)
-    start = _skip_leading(found)
-    reach = 8 if start < len(found) and found[start].lower in PREPOSITIONS else 4
-    for first in range(start, min(start + reach, len(found))):
-        verb = _verb_of_subject(clause, found, first, bare=first == start)
+    """Returns the first subject with a finite verb after it, or None for a fragment."""
+    if apposition := _APPOSITION.match(clause):
+        clause = apposition["name"] + clause[apposition.end() :]
+    words = tokens(clause)
+    start = _skip_leading(words)
+    reach = 8 if start < len(words) and words[start].lower in PREPOSITIONS else 4
+    for first in range(start, min(start + reach, len(words))):
+        verb = _verb_of_subject(clause, words, first, bare=first == start)
         if verb is not None:
-            return _subject(clause, found, first, verb)
-        if found[first].lower in SUBORDINATORS - {"that"}:
+            return _subject(clause, words, first, verb)
+        if words[first].lower in SUBORDINATORS - {"that"}:
             return None
     return None
 
 
 def has_verb(text: str) -> bool:
-    found = tokens(text)
-    return any(_is_finite(found, index) for index in range(len(found)))
+    words = tokens(text)
+    return any(_is_finite(words, index) for index in range(len(words)))
 
 
 def is_verb(word: str) -> bool:
@@ -143,18 +143,18 @@ def is_verb(word: str) -> bool:
     return word.lower() in AUXILIARIES or word.lower() in _finite_forms()
 
 
-_OF_THE_PLAN = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
+_PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
 
 
 def is_past(clause: str) -> bool:
-    """Whether the clause tells of something over: it decides which year or week an open date means."""
+    """Whether the clause is about the past, which decides the year or week of an open date."""
     words = [token.lower for token in tokens(clause)]
     if any(word in ("will", "'ll", "going", "tomorrow", "next", "upcoming", "soon", "due") for word in words):
         return False
     if any(re.fullmatch(r"\w+'(?:ll|re|m)", word) for word in words):
         return False
     past = _past_forms()
-    if _MOVED.search(clause) or re.search(r"\b(?:have|has|had|\w+'ve|\w+'s) got\b", clause, re.IGNORECASE):
+    if _MOVED_TO_DATE.search(clause) or re.search(r"\b(?:have|has|had|\w+'ve|\w+'s) got\b", clause, re.IGNORECASE):
         return False
     for index, word in enumerate(words):
         if word in ("is", "are", "has", "have", "need", "needs", "must") and index + 1 < len(words):
@@ -162,47 +162,47 @@ def is_past(clause: str) -> bool:
             if follows in ("to", "on") or follows.endswith("ing") or word in ("is", "are"):
                 return False
         if word.endswith("'s") and index + 1 < len(words) and words[index + 1] in past:
-            return False  # "the van's parked in the yard", "Ana's moved": it is so now
+            return False  # "the van's parked in the yard", "Ana's moved": true now
         if word == "done" and any(earlier in ("get", "getting", "having") for earlier in words[:index]):
             continue
-        if word in past and word not in _OF_THE_PLAN:
+        if word in past and word not in _PLANNING:
             return True
     return False
 
 
-def _skip_leading(found: list[Token]) -> int:
+def _skip_leading(words: list[Token]) -> int:
     index = 0
-    while index < len(found) and found[index].lower in _LEADING:
+    while index < len(words) and words[index].lower in _OPENINGS:
         index += 1
     return index
 
 
-def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool = False) -> int | None:
-    """The index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`."""
-    if first >= len(found):
+def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool = False) -> int | None:
+    """Returns the index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`."""
+    if first >= len(words):
         return None
-    token = found[first]
+    token = words[first]
     if _PRONOUN_CLITIC.fullmatch(token.text):
         return first
     if token.lower in PRONOUNS:
-        for index in range(first + 1, min(first + 4, len(found))):
-            if _is_finite(found, index):
+        for index in range(first + 1, min(first + 4, len(words))):
+            if _is_finite(words, index):
                 if token.lower in ("this", "that", "these", "those") and index > first + 1:
                     break
                 return index
-            if found[index].lower not in _ADVERBS and token.lower not in DETERMINERS:
+            if words[index].lower not in _ADVERBS and token.lower not in DETERMINERS:
                 return None
     if bare and _is_bare_noun(token) and not (token.text[0].isupper() and first > 0):
-        if token.lower.endswith("'s") and _clitic_is(found, first, bare=True):
+        if token.lower.endswith("'s") and _clitic_is(words, first, bare=True):
             return first
-        for index in range(first + 1, min(first + 4, len(found))):
-            word = found[index].lower
-            if _is_finite(found, index) and (word in AUXILIARIES or word in _past_forms() or word in _third_forms()):
+        for index in range(first + 1, min(first + 4, len(words))):
+            word = words[index].lower
+            if _is_finite(words, index) and (word in AUXILIARIES or word in _past_forms() or word in _third_forms()):
                 return index
             if (
                 word in DETERMINERS
                 or word in PREPOSITIONS
-                or re.search(r"[,;:]", clause[found[index - 1].end : found[index].start])
+                or re.search(r"[,;:]", clause[words[index - 1].end : words[index].start])
             ):
                 break
     if not (
@@ -216,15 +216,15 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
     if token.lower in PREPOSITIONS or token.lower in SUBORDINATORS:
         return None
     nouns = 0
-    for index in range(first, min(first + 9, len(found))):
-        noun = found[index]
-        if index > first and re.search(r"[;:(]|,(?! (?:my|our|[A-Z]))", clause[found[index - 1].end : noun.start]):
+    for index in range(first, min(first + 9, len(words))):
+        noun = words[index]
+        if index > first and re.search(r"[;:(]|,(?! (?:my|our|[A-Z]))", clause[words[index - 1].end : noun.start]):
             return None
         if index > first and (noun.lower in _PERSONAL or _PRONOUN_CLITIC.fullmatch(noun.text)):
             return None  # "This week I'm on nights": the subject comes after
-        if nouns and _agrees(found, index, found[index - 1]):
+        if nouns and _agrees(words, index, words[index - 1]):
             return index
-        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(found, index, bare=bare):
+        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(words, index, bare=bare):
             return index
         if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
@@ -232,38 +232,38 @@ def _verb_of_subject(clause: str, found: list[Token], first: int, *, bare: bool 
 
 
 def _is_bare_noun(token: Token) -> bool:
-    """A noun that opens a sentence without its determiner: "physio is on Monday"."""
+    """Whether the word may be a noun that opens a sentence without its determiner: "physio is on Monday"."""
     lower = token.lower
     if is_verb(lower) and lower not in ("class", "work", "training", "practice"):
         return False
-    return lower not in DETERMINERS | _ADVERBS | PREPOSITIONS | SUBORDINATORS | _LEADING | PRONOUNS and len(lower) > 2
+    return lower not in DETERMINERS | _ADVERBS | PREPOSITIONS | SUBORDINATORS | _OPENINGS | PRONOUNS and len(lower) > 2
 
 
-def _clitic_is(found: list[Token], index: int, *, bare: bool = False) -> bool:
-    """Whether a noun's 's stands for is or has ("the plumber's coming") and not for a possession."""
-    if index + 1 >= len(found):
+def _clitic_is(words: list[Token], index: int, *, bare: bool = False) -> bool:
+    """Whether the 's of a noun means "is" or "has" ("the plumber's coming") and not possession."""
+    if index + 1 >= len(words):
         return False
-    after = found[index + 1].lower
+    after = words[index + 1].lower
     if after.isdigit() or (after.endswith("ly") and after not in ("family", "only", "july", "reply", "belly", "jelly")):
         return True
     if bare and not after.endswith("'s"):
-        # "Dad's stubborn as they come": with no verb of its own behind it, the clause has none but this one.
-        upto = next((at for at in range(index + 1, len(found)) if found[at].lower in SUBORDINATORS), len(found))
-        if not any(_is_finite(found, at) for at in range(index + 1, upto)):
+        # "Dad's stubborn as they come": without another verb after it, this is the verb of the clause.
+        end = next((at for at in range(index + 1, len(words)) if words[at].lower in SUBORDINATORS), len(words))
+        if not any(_is_finite(words, at) for at in range(index + 1, end)):
             return True
-    return after in _IS_AFTER or (after.endswith("ing") and len(after) > 4)
+    return after in _AFTER_CLITIC_IS or (after.endswith("ing") and len(after) > 4)
 
 
-def _agrees(found: list[Token], index: int, before: Token) -> bool:
-    """A base form needs a plural before it: "the phone plan costs" has one verb, not two."""
-    word = found[index].lower
-    if not _is_finite(found, index):
+def _agrees(words: list[Token], index: int, previous: Token) -> bool:
+    """Whether the word may be the verb after the previous word. A base form needs a plural: "the plan costs" has one verb."""
+    word = words[index].lower
+    if not _is_finite(words, index):
         return False
-    if word in ("need", "dare", "ought") and index + 1 < len(found) and found[index + 1].lower == "not":
+    if word in ("need", "dare", "ought") and index + 1 < len(words) and words[index + 1].lower == "not":
         return True
     if word in AUXILIARIES or word in _past_forms() or word in _third_forms():
-        return word not in _third_forms() or not _is_plural(before) or word in AUXILIARIES
-    return _is_plural(before)
+        return word not in _third_forms() or not _is_plural(previous) or word in AUXILIARIES
+    return _is_plural(previous)
 
 
 def _is_plural(token: Token) -> bool:
@@ -275,24 +275,24 @@ def _is_plural(token: Token) -> bool:
     )
 
 
-def _is_finite(found: list[Token], index: int) -> bool:
-    if found[index].text == "May":
+def _is_finite(words: list[Token], index: int) -> bool:
+    if words[index].text == "May":
         return False  # the month
-    return is_verb(found[index].lower) or bool(_PRONOUN_CLITIC.fullmatch(found[index].text))
+    return is_verb(words[index].lower) or bool(_PRONOUN_CLITIC.fullmatch(words[index].text))
 
 
-def _subject(clause: str, found: list[Token], first: int, verb: int) -> Subject:
-    token = found[verb]
+def _subject(clause: str, words: list[Token], first: int, verb: int) -> Subject:
+    token = words[verb]
     if "'" in token.text and token.lower not in AUXILIARIES:
         word, _, clitic = token.text.rpartition("'")
-        after = found[verb + 1].lower if verb + 1 < len(found) else ""
+        after = words[verb + 1].lower if verb + 1 < len(words) else ""
         full = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}.get(clitic.lower()) or (
             "has" if after in ("got", "been", "had") or after in _participles() - {"called", "named"} else "is"
         )
-        text = clause[found[first].start : token.start] + word
-        return Subject(text, f"{full} {clause[token.end :].strip()}".strip(), found[first].start)
-    last = found[verb - 1].end
-    return Subject(clause[found[first].start : last], clause[last:].strip(), found[first].start)
+        text = clause[words[first].start : token.start] + word
+        return Subject(text, f"{full} {clause[token.end :].strip()}".strip(), words[first].start)
+    last = words[verb - 1].end
+    return Subject(clause[words[first].start : last], clause[last:].strip(), words[first].start)
 
 
 @lru_cache(maxsize=1)

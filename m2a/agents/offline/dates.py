@@ -1,8 +1,8 @@
-"""Dates in a sentence, resolved against the moment at which it was said.
+"""Dates in a sentence, resolved against the day of its message.
 
-A thin layer of our own instead of dateparser's search, which reads "may", "sun" and "a second" as dates and has no
-"the day before yesterday", weekends, seasons or ranges. Each find keeps its place in the text, so that a memory can
-carry the absolute date beside the user's own words.
+This replaces the search of dateparser, which reads "may", "sun" and "a second" as dates and does not know "the day before
+yesterday", weekends, seasons or ranges. Each date keeps its position in the text, so that a memory can show the absolute
+date beside the user's own words.
 """
 
 import re
@@ -43,12 +43,12 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
 _WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
-# Before a full date it adds nothing: "Thursday 23 April", "Tues, the 5th of May".
+# A weekday before a full date adds nothing: "Thursday 23 April", "Tues, the 5th of May".
 _ITS_WEEKDAY = r"(?:(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?,? )?"
-# "Thursday evenings" and "Friday night is pizza night" tell of every week.
+# "Thursday evenings" and "Friday night is pizza night" are about every week.
 _NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
-# "The Christmas presents" are of no day.
+# "The Christmas presents" is no date.
 _NO_FEAST = (
     r"(?! (?:presents?|gifts?|cards?|trees?|cakes?|puddings?|jumpers?|lights?|decorations?|markets?|songs?|carols?|films?|"
     r"movies?|stockings?|costumes?|sweets|cookies|crackers?|box(?:es)?)\b)"
@@ -65,7 +65,7 @@ _UNIT = r"(?P<unit>day|week|fortnight|month|year|weekend)s?"
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """`text[start:end]` means `interval`. `relative`: the words alone lose their meaning as time passes."""
+    """A date at `start` to `end` of a text. `relative` means that the words alone lose their meaning as time passes."""
 
     start: int
     end: int
@@ -76,7 +76,7 @@ class FoundDate:
 
 
 def written(interval: DateInterval) -> str:
-    """`9 June 2026`, `September 2026`, `2019`, or `18 September 2026 to 20 September 2026`."""
+    """Returns `9 June 2026`, `September 2026`, `2019`, or `18 September 2026 to 20 September 2026`."""
     first, last = interval
     if first == last:
         return f"{first.day} {first:%B} {first.year}"
@@ -91,7 +91,7 @@ def written(interval: DateInterval) -> str:
 
 
 def number(word: str) -> int | None:
-    """`17`, `seventeen`, `a`, `twenty-one`; None for no number."""
+    """Returns the value of `17`, `seventeen`, `a` or `twenty-one`, None for any other word."""
     lower = word.lower().strip()
     if lower.isdigit():
         return int(lower)
@@ -101,42 +101,42 @@ def number(word: str) -> int | None:
         return 2
     if re.fullmatch(r"(?:a )?few|several", lower):
         return 3
-    ten, _, one = lower.replace(" ", "-").partition("-")
-    if ten in NUMBERS and one in NUMBERS and NUMBERS[ten] % 10 == 0 and NUMBERS[ten] >= 20:
-        return NUMBERS[ten] + NUMBERS[one]
+    ten, _, unit = lower.replace(" ", "-").partition("-")
+    if ten in NUMBERS and unit in NUMBERS and NUMBERS[ten] % 10 == 0 and NUMBERS[ten] >= 20:
+        return NUMBERS[ten] + NUMBERS[unit]
     return None
 
 
 def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
-    """The dates that the text names, in order. `past` decides where a year or a week is left open."""
-    found: list[FoundDate] = []
+    """Returns the dates in the text, in order. `past` decides the side of today if the year or week is open."""
+    dates: list[FoundDate] = []
     taken = [False] * len(text)
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
             if any(taken[match.start() : match.end()]):
                 continue
-            interval = _resolved(resolve, match, today, past)
+            interval = _resolve_or_none(resolve, match, today, past)
             taken[match.start() : match.end()] = [True] * (match.end() - match.start())
             if interval is None:
-                continue  # a day that no calendar has: no shorter rule shall read a part of it
+                continue  # an impossible date: no later rule may read a part of it
             groups = match.groupdict()
             absolute = bool(groups.get("month") or groups.get("year") or groups.get("iso")) and not groups.get(
                 "which_year"
             )
             yearless = absolute and not (groups.get("year") or groups.get("iso"))
-            found.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
-    return sorted(found, key=lambda date_: date_.start)
+            dates.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
+    return sorted(dates, key=lambda found: found.start)
 
 
 def annotate(text: str, dates: list[FoundDate]) -> str:
-    """The text with each date's absolute form beside it: "in three weeks (9 June 2026)", "11 September 2026"."""
-    for found in reversed(dates):
-        absolute = written(found.interval)
-        if found.relative:
-            text = f"{text[: found.end]} ({absolute}){text[found.end :]}"
-        elif found.yearless:
-            year = found.interval.last.year
-            text = f"{text[: found.end]} {year}{text[found.end :]}"
+    """Returns the text with absolute dates: "in three weeks (9 June 2026)", "11 September 2026"."""
+    for day in reversed(dates):
+        absolute = written(day.interval)
+        if day.relative:
+            text = f"{text[: day.end]} ({absolute}){text[day.end :]}"
+        elif day.yearless:
+            year = day.interval.last.year
+            text = f"{text[: day.end]} {year}{text[day.end :]}"
     return text
 
 
@@ -144,14 +144,14 @@ def _group(match: re.Match[str], name: str) -> str:
     return match.groupdict().get(name) or ""
 
 
-def _resolved(resolve: "_Resolve", match: re.Match[str], today: date, past: bool) -> DateInterval | None:
+def _resolve_or_none(resolve: "_Resolve", match: re.Match[str], today: date, past: bool) -> DateInterval | None:
     try:
         return resolve(match, today, past)
     except (ValueError, OverflowError):
         return None
 
 
-def _one(day: date) -> DateInterval:
+def _single_day(day: date) -> DateInterval:
     return DateInterval(day, day)
 
 
@@ -175,7 +175,7 @@ def _month(year: int, month: int) -> DateInterval:
 
 
 def _open_year(month: int, day: int, today: date, past: bool) -> int:
-    """The year that makes the day the nearest one on the side that the tense asks for."""
+    """Returns the year of the nearest such day in the past or the future."""
     this_year = date(today.year, month, min(day, monthrange(today.year, month)[1]))
     if past and this_year > today:
         return today.year - 1
@@ -184,36 +184,36 @@ def _open_year(month: int, day: int, today: date, past: bool) -> int:
     return today.year
 
 
-def _said_year(match: re.Match[str], today: date) -> int | None:
+def _stated_year(match: re.Match[str], today: date) -> int | None:
     if which := _group(match, "which_year").lower():
         return today.year + _STEPS[which]
     return int(match["year"]) if _group(match, "year") else None
 
 
 def _iso(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _one(date.fromisoformat(match["iso"]))
+    return _single_day(date.fromisoformat(match["iso"]))
 
 
 def _numeric(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _one(date(int(match["year"]), int(match["m"]), int(match["d"])))
+    return _single_day(date(int(match["year"]), int(match["m"]), int(match["d"])))
 
 
 def _day_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month, day = _month_number(match["month"]), int(match["day"])
-    year = _said_year(match, today) or _open_year(month, day, today, past)
-    return _one(date(year, month, day))
+    year = _stated_year(match, today) or _open_year(month, day, today, past)
+    return _single_day(date(year, month, day))
 
 
 def _day_range(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month = _month_number(match["month"])
     first, last = int(match["first"]), int(match["day"])
-    year = _said_year(match, today) or _open_year(month, last, today, past)
+    year = _stated_year(match, today) or _open_year(month, last, today, past)
     return DateInterval(date(year, month, first), date(year, month, last))
 
 
 def _whole_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month = _month_number(match["month"])
-    if year := _said_year(match, today):
+    if year := _stated_year(match, today):
         return _month(year, month)
     return _month(_open_year(month, 1 if past else 31, today, past), month)
 
@@ -249,26 +249,26 @@ _NAMED_DAYS = {
 
 
 def _named_day(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _one(today + timedelta(days=_NAMED_DAYS[" ".join(match["named"].lower().split())]))
+    return _single_day(today + timedelta(days=_NAMED_DAYS[" ".join(match["named"].lower().split())]))
 
 
 def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    wanted = next(i for i, name in enumerate(WEEKDAYS) if name.startswith(match["weekday"].lower()[:3]))
+    weekday = next(i for i, name in enumerate(WEEKDAYS) if name.startswith(match["weekday"].lower()[:3]))
     which = _group(match, "which").lower()
-    ahead = (wanted - today.weekday()) % 7
+    ahead = (weekday - today.weekday()) % 7
     if which in ("last", "past", "this past"):
-        return _one(today - timedelta(days=(today.weekday() - wanted) % 7 or 7))
+        return _single_day(today - timedelta(days=(today.weekday() - weekday) % 7 or 7))
     if which == "next":
         monday = today - timedelta(days=today.weekday())
-        return _one(monday + timedelta(days=7 + wanted))
+        return _single_day(monday + timedelta(days=7 + weekday))
     if later := _group(match, "later"):
         weeks = 2 if "fortnight" in later else 1
-        return _one(today + timedelta(days=(ahead or 7) + 7 * weeks))
+        return _single_day(today + timedelta(days=(ahead or 7) + 7 * weeks))
     if which in ("this", "this coming", "coming"):
-        return _one(today + timedelta(days=ahead))
+        return _single_day(today + timedelta(days=ahead))
     if past:
-        return _one(today - timedelta(days=(today.weekday() - wanted) % 7))
-    return _one(today + timedelta(days=ahead or 7))
+        return _single_day(today - timedelta(days=(today.weekday() - weekday) % 7))
+    return _single_day(today + timedelta(days=ahead or 7))
 
 
 def _ago(match: re.Match[str], today: date, past: bool) -> DateInterval:
@@ -280,10 +280,10 @@ def _ahead(match: re.Match[str], today: date, past: bool) -> DateInterval:
 
 
 def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """ "A week on Friday": the coming Friday and a week."""
-    wanted = WEEKDAYS.index(match["weekday"].lower())
+    """Resolves "a week on Friday": the coming Friday plus a week."""
+    weekday = WEEKDAYS.index(match["weekday"].lower())
     days = (number(match["count"]) or 1) * (14 if match["unit"].lower() == "fortnight" else 7)
-    return _one(today + timedelta(days=((wanted - today.weekday()) % 7 or 7) + days))
+    return _single_day(today + timedelta(days=((weekday - today.weekday()) % 7 or 7) + days))
 
 
 def _from_tomorrow(match: re.Match[str], today: date, past: bool) -> DateInterval:
@@ -291,19 +291,19 @@ def _from_tomorrow(match: re.Match[str], today: date, past: bool) -> DateInterva
 
 
 def _shifted(match: re.Match[str], today: date, sign: int) -> DateInterval:
-    """Days and weeks are exact; months and years are meant loosely, as the month or year they fall into."""
+    """Shifts the day exactly by days and weeks; months and years mean the whole month or year."""
     word, unit = match["count"].lower(), match["unit"].lower()
     if word.startswith("half"):
         if unit == "year":
-            there = _add_months(today, sign * 6)
-            return _month(there.year, there.month)
+            target = _add_months(today, sign * 6)
+            return _month(target.year, target.month)
         raise ValueError(word)
     count = number(word) or 1
     if unit in ("day", "week", "fortnight"):
-        return _one(today + timedelta(days=sign * count * {"day": 1, "week": 7, "fortnight": 14}[unit]))
+        return _single_day(today + timedelta(days=sign * count * {"day": 1, "week": 7, "fortnight": 14}[unit]))
     if unit == "month" or (unit == "year" and count == 1):
-        there = _add_months(today, sign * count * (12 if unit == "year" else 1))
-        return _month(there.year, there.month)
+        target = _add_months(today, sign * count * (12 if unit == "year" else 1))
+        return _month(target.year, target.month)
     if unit == "year":
         return DateInterval(date(today.year + sign * count, 1, 1), date(today.year + sign * count, 12, 31))
     raise ValueError(unit)
@@ -313,7 +313,7 @@ _STEPS = {"last": -1, "past": -1, "this past": -1, "this": 0, "": 0, "this comin
 
 
 def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """last / this / next week, weekend, month, year."""
+    """Resolves last, this or next week, weekend, month or year."""
     step = _STEPS[_group(match, "which").lower()]
     unit = match["unit"].lower()
     monday = today - timedelta(days=today.weekday())
@@ -329,8 +329,8 @@ def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
         first = monday + timedelta(days=7 * step)
         return DateInterval(first, first + timedelta(days=6))
     if unit == "month":
-        there = _add_months(today.replace(day=1), step)
-        return _month(there.year, there.month)
+        start = _add_months(today.replace(day=1), step)
+        return _month(start.year, start.month)
     if unit == "year":
         return DateInterval(date(today.year + step, 1, 1), date(today.year + step, 12, 31))
     raise ValueError(unit)
@@ -339,14 +339,14 @@ def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
 def _end_of(match: re.Match[str], today: date, past: bool) -> DateInterval:
     unit, following = match["unit"].lower(), match["which"].lower() == "next"
     if unit == "week":
-        return _one(today - timedelta(days=today.weekday()) + timedelta(days=6 + 7 * following))
+        return _single_day(today - timedelta(days=today.weekday()) + timedelta(days=6 + 7 * following))
     if unit == "year":
-        return _one(date(today.year + following, 12, 31))
-    return _one(_month_end(_add_months(today, int(following))))
+        return _single_day(date(today.year + following, 12, 31))
+    return _single_day(_month_end(_add_months(today, int(following))))
 
 
 def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """Seasons of the northern half; winter runs over the turn of the year."""
+    """Resolves a season of the northern hemisphere; winter spans the turn of the year."""
     start_month, which = _SEASONS[match["season"].lower()], _group(match, "which").lower()
     if _group(match, "year"):
         year = int(match["year"])
@@ -355,13 +355,13 @@ def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
         if start_month == 12 and today.month <= 2:
             year -= 1
         first = date(year, start_month, 1)
-        over = _month_end(_add_months(first, 2)) < today
+        is_over = _month_end(_add_months(first, 2)) < today
         if which in ("last", "past", "this past"):
-            year -= 0 if over else 1
+            year -= 0 if is_over else 1
         elif which == "next":
             year += 1 if today >= first else 0
         elif which == "":
-            year += (1 if over else 0) if not past else (-1 if first > today else 0)
+            year += (1 if is_over else 0) if not past else (-1 if first > today else 0)
     first = date(year, start_month, 1)
     return DateInterval(first, _month_end(_add_months(first, 2)))
 
@@ -369,20 +369,20 @@ def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
 def _feast(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month, day = _FEASTS[match["feast"].lower()]
     which = _group(match, "which").lower()
-    back = past or which == "last"
-    year = int(match["year"]) if _group(match, "year") else _open_year(month, day, today, back)
-    return _one(date(year, month, day))
+    is_past = past or which == "last"
+    year = int(match["year"]) if _group(match, "year") else _open_year(month, day, today, is_past)
+    return _single_day(date(year, month, day))
 
 
 def _day_of_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """ "on the 5th": the nearest one on the side that the tense asks for."""
+    """Resolves "on the 5th": the nearest one in the past or the future."""
     day = int(match["ordinal"])
     for step in range(13):
         month = _add_months(today.replace(day=1), -step if past else step)
         if day <= monthrange(month.year, month.month)[1]:
-            there = month.replace(day=day)
-            if (there <= today) if past else (there >= today):
-                return _one(there)
+            candidate = month.replace(day=day)
+            if (candidate <= today) if past else (candidate >= today):
+                return _single_day(candidate)
     raise ValueError(day)
 
 
@@ -393,7 +393,7 @@ def _rule(pattern: str, resolve: _Resolve) -> tuple[re.Pattern[str], _Resolve]:
     return re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/-])", re.IGNORECASE), resolve
 
 
-# Longest and surest first: what one rule took, no later one reads.
+# The longest and most certain rules come first: no later rule reads the characters of an earlier match.
 _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_ITS_WEEKDAY}(?P<iso>\d{{4}}-\d\d-\d\d)", _iso),
     _rule(rf"{_ITS_WEEKDAY}(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _numeric),

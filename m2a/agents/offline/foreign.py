@@ -1,7 +1,7 @@
-"""What is said in a language that the rules do not read, of which they know a few words alone.
+"""Messages in other languages, of which the rules know only a few words.
 
-A sentence that tells something is kept as it was typed; which one a correction or a request to forget means is known by the
-words that they share.
+A sentence that tells something is kept as typed. A correction or a request to forget is matched to a sentence by the words
+that both share.
 """
 
 import re
@@ -17,24 +17,24 @@ from m2a.agents.offline.text import plain
 from m2a.memory.words import finished_words
 from m2a.types import MemoryEntry, Message
 
-_SHORT = 3  # characters of a word that may be another word's ending
-_ENDING = 2  # characters in which two forms of a word may differ
-_LEAST_WORDS, _LEAST_SIGNS = 4, 8  # of a sentence that tells something; signs of a script without spaces
-# Words of what is corrected that its correction names at least: two, or this part of few.
-_ENOUGH, _OF_THE_OLD = 2, 1 / 3
-_SIGN = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
-_SIGNS_OF_CHANGE = re.compile(
+_MIN_LENGTH = 3  # characters of a word that counts; two forms of one word share more than these
+_MAX_ENDING = 2  # characters at the end in which they may differ, at most
+_MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; characters in scripts without spaces
+# A correction shares at least two words with the memory, or this share of a short one.
+_MIN_SHARED, _MIN_SHARE = 2, 1 / 3
+_CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
 )
-_BEGINS = re.compile(r"[,;:.!?¿¡()]\s*|\s[-–]\s|^")
-# What may stand before the verb of a request: "bitte", "y", "quindi".
-_BEFORE = frozenset(
+_CLAUSE_START = re.compile(r"[,;:.!?¿¡()]\s*|\s[-–]\s|^")
+# Words that may come before the verb of a request: "bitte", "y", "quindi".
+_POLITE_WORDS = frozenset(
     "bitte und also dann och en dus graag alstublieft et donc alors stp svp y e pues entonces por favor porfa quindi per "
     "favore allora vær så snill venligst proszę prosím пожалуйста lütfen ole hyvä kérlek tafadhali tolong कृपया".split()
 )
 
 
-class Told(NamedTuple):
+class EarlierSentence(NamedTuple):
     """A sentence of an earlier message."""
 
     message_id: int
@@ -42,21 +42,21 @@ class Told(NamedTuple):
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether a text in another language than English bids to forget something."""
-    clauses = [clause.split() for clause in _BEGINS.split(plain(text).casefold())]
+    """Whether a text in another language than English asks to forget something."""
+    clauses = [clause.split() for clause in _CLAUSE_START.split(plain(text).casefold())]
     if any(f" {form} " in f" {' '.join(words)} " for words in clauses for form in lexicon.FORGET_ELSEWHERE):
         return True
     return not is_english(text) and any(
-        " ".join(dropwhile(_BEFORE.__contains__, words)).startswith(f"{form} ")
+        " ".join(dropwhile(_POLITE_WORDS.__contains__, words)).startswith(f"{form} ")
         for words in clauses
         for form in lexicon.FORGET_AT_FIRST
     )
 
 
 def tells(text: str) -> bool:
-    """Whether a sentence in another language tells something: it is long enough, and neither asks, exclaims nor thanks."""
+    """Whether a sentence in another language tells something: it is long enough and no question, exclamation or courtesy."""
     words = re.findall(r"[^\W_]+", text)
-    enough = len("".join(words)) >= _LEAST_SIGNS if _SIGN.search(text) else len(words) >= _LEAST_WORDS
+    enough = len("".join(words)) >= _MIN_CHARACTERS if _CJK.search(text) else len(words) >= _MIN_WORDS
     idle = text.strip().endswith(("?", "？", "؟", "か。", "か", "!", "！")) or _holds_any(
         lexicon.COURTESY_ELSEWHERE, text
     )
@@ -64,32 +64,33 @@ def tells(text: str) -> bool:
 
 
 def is_courteous(text: str) -> bool:
-    """Whether a few words hold thanks or a greeting of another language, whatever they are taken for: "Boa noite".
+    """Whether a few words contain thanks or a greeting of another language: "Boa noite".
 
-    Where one of them says something of something they are more than that.
+    Words with a subject and a verb are more than that.
     """
-    few = len(text.split()) <= _LEAST_WORDS and find_subject(text) is None
+    few = len(text.split()) <= _MIN_WORDS and find_subject(text) is None
     return few and _holds_any(lexicon.COURTESY_ELSEWHERE, text)
 
 
 def says_that_it_changed(text: str) -> bool:
-    return bool(_SIGNS_OF_CHANGE.search(text)) or _holds_any(lexicon.CHANGE_ELSEWHERE, text)
+    return bool(_CHANGE_MARKS.search(text)) or _holds_any(lexicon.CHANGE_ELSEWHERE, text)
 
 
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
-    """The memory that a correction surely means: it shares words with that one, and with no other any that that one lacks.
+    """Returns the memory that a correction certainly means, None if there is none.
 
-    What only repeats it corrects nothing.
+    With this memory the correction shares all words that it shares with any other, and more. A text that only repeats the
+    memory corrects nothing.
     """
     if not says_that_it_changed(text):
         return None
-    wanted = _words(text)
-    held = [_words(entry.text) for entry in entries]
-    in_any_form = [_shared(wanted, words) for words in held]
-    as_typed = [wanted.keys() & words.keys() for words in held]  # "Ersilia" and "Ersilde" are two
-    for shared in (in_any_form, as_typed):
+    new_words = _words(text)
+    entry_words = [_words(entry.text) for entry in entries]
+    in_any_form = [_shared(new_words, words) for words in entry_words]
+    in_same_form = [new_words.keys() & words.keys() for words in entry_words]  # "Ersilia" is not "Ersilde"
+    for shared in (in_any_form, in_same_form):
         best = max(range(len(shared)), key=[len(words) for words in shared].__getitem__, default=None)
-        if best is None or len(shared[best]) < max(1, min(_ENOUGH, _OF_THE_OLD * len(held[best]))):
+        if best is None or len(shared[best]) < max(1, min(_MIN_SHARED, _MIN_SHARE * len(entry_words[best]))):
             return None
         if all(words < shared[best] for at, words in enumerate(shared) if at != best):
             says_more = set(finished_words(text)) - set(finished_words(entries[best].text))
@@ -98,16 +99,16 @@ def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | Non
 
 
 def may_be_meant(request: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-    """The memories that share a word with a request to forget, the newest first."""
-    wanted = _words(request)
-    meant = [entry for entry in entries if _shared(wanted, _words(entry.text))]
-    return sorted(meant, key=lambda entry: entry.memory_id, reverse=True)
+    """Returns the memories that share a word with a request to forget, the newest first."""
+    request_words = _words(request)
+    matches = [entry for entry in entries if _shared(request_words, _words(entry.text))]
+    return sorted(matches, key=lambda entry: entry.memory_id, reverse=True)
 
 
-def told_before(messages: Sequence[Message]) -> list[Told]:
-    """The sentences of the messages that may tell something: no question, and no request to forget."""
+def told_before(messages: Sequence[Message]) -> list[EarlierSentence]:
+    """Returns the sentences of the messages that may tell something: no questions and no requests to forget."""
     return [
-        Told(message.message_id, sentence)
+        EarlierSentence(message.message_id, sentence)
         for message in messages
         if not asks_to_forget(message.text)
         for sentence in sentences(plain(message.text))
@@ -116,30 +117,30 @@ def told_before(messages: Sequence[Message]) -> list[Told]:
 
 
 def names_anything(request: str) -> bool:
-    """Whether a request to forget says what: "Vergiss das." means what was said last."""
+    """Whether a request to forget names its object: "Vergiss das." means the last statement."""
     return bool(_words(request))
 
 
-def meant_by(request: str, told: Sequence[Told]) -> list[Told]:
-    """The sentence that the request surely means: it shares the most words that few others hold.
+def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[EarlierSentence]:
+    """Returns the sentence that the request certainly means: it shares the most rare words. Returns none if unsure.
 
-    A name alone is not enough where the request says more: of the same person something else may be meant.
+    A shared name alone is not enough if the request says more: it may mean something else about the same person.
     """
     wanted = _words(request)
-    held = [_words(one.text) for one in told]
-    shared = [_shared(wanted, words) for words in held]
+    statement_words = [_words(statement.text) for statement in statements]
+    shared = [_shared(wanted, words) for words in statement_words]
     holders = Counter(word for words in shared for word in words)
     weights = [sum(1 / holders[word] for word in words) for words in shared]
     if not weights or max(weights) < 1:
         return []
-    best = max(range(len(told)), key=weights.__getitem__)
+    best = max(range(len(statements)), key=weights.__getitem__)
     rivals = [weight for index, weight in enumerate(weights) if index != best]
     by_more_than_names = any(not wanted[word] for word in shared[best]) or len(shared[best]) == len(wanted)
-    return [told[best]] if by_more_than_names and weights[best] >= 2 * max(rivals, default=0) else []
+    return [statements[best]] if by_more_than_names and weights[best] >= 2 * max(rivals, default=0) else []
 
 
-def _shared(wanted: Iterable[str], words: Iterable[str]) -> set[str]:
-    return {word for word in wanted if any(_is_a_form(word, other) for other in words)}
+def _shared(words: Iterable[str], others: Iterable[str]) -> set[str]:
+    return {word for word in words if any(_is_a_form(word, other) for other in others)}
 
 
 def _holds_any(phrases: Iterable[str], text: str) -> bool:
@@ -148,19 +149,19 @@ def _holds_any(phrases: Iterable[str], text: str) -> bool:
 
 
 def _words(text: str) -> dict[str, bool]:
-    """The finished words of a text without common ones, each with whether it is written as a name is."""
+    """Returns the finished words of a text without common ones, each with whether it always has a capital letter."""
     verbs = {word for form in lexicon.FORGET_ELSEWHERE | lexicon.FORGET_AT_FIRST for word in form.split()}
-    found: dict[str, bool] = {}
-    for typed in re.findall(r"[^\s,;:.!?¿¡()\"'’]+", text):
-        if typed.casefold() not in lexicon.FOREIGN | verbs | _BEFORE:
-            for word in finished_words(typed):
-                if len(word) >= _SHORT or _SIGN.fullmatch(word):
-                    found[word] = typed[0].isupper() and found.get(word, True)
-    return found
+    result: dict[str, bool] = {}
+    for written in re.findall(r"[^\s,;:.!?¿¡()\"'’]+", text):
+        if written.casefold() not in lexicon.FOREIGN | verbs | _POLITE_WORDS:
+            for word in finished_words(written):
+                if len(word) >= _MIN_LENGTH or _CJK.fullmatch(word):
+                    result[word] = written[0].isupper() and result.get(word, True)
+    return result
 
 
-def _is_a_form(one: str, other: str) -> bool:
-    """Whether two words begin alike and differ in no more than their endings."""
-    longer = max(len(one), len(other))
-    alike = next((at for at in range(min(len(one), len(other))) if one[at] != other[at]), min(len(one), len(other)))
-    return one == other or (alike > _SHORT and longer - alike <= _ENDING)
+def _is_a_form(word: str, other: str) -> bool:
+    """Whether two words have the same beginning and differ only in their endings."""
+    longer = max(len(word), len(other))
+    same = next((at for at in range(min(len(word), len(other))) if word[at] != other[at]), min(len(word), len(other)))
+    return word == other or (same > _MIN_LENGTH and longer - same <= _MAX_ENDING)

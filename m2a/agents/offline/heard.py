@@ -1,4 +1,4 @@
-"""All that the rules read out of one message: what it tells, and what it asks."""
+"""Everything that the rules read from one message: its statements and its questions."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def hear(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
 
 
 def _with_capital(text: str, concepts: Sequence[Concept]) -> str:
-    """ "is tom married" with the name as it is known: without a question mark only that shows that it asks."""
+    """Capitalises a known name as in "is tom married", which shows a question even without a question mark."""
     opening = _VERB_AND_NAME.match(text)
     names = {concept.name.casefold(): concept.name for concept in concepts}
     name = names.get(opening["name"].casefold()) if opening else None

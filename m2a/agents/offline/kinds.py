@@ -1,4 +1,4 @@
-"""The kinds of answers that a question may ask for, a row each."""
+"""The kinds of answers that a question may ask for, one row each."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -32,10 +32,10 @@ _UNIT = r"(?P<unit>day|week|month|year|night|hour)s?"
 class Kind:
     """A kind of answer.
 
-    Any of the patterns `asked_by` asks for it; their groups `noun` and `unit` are what "which …" and "how many …" ask for.
-    `held_by(question, text, dated)` is whether a memory of that text, `dated` or not, holds an answer of the kind; None if the
-    text cannot show it. A memory without a `strict` kind is not the answer, however near it is. A `value` is known by its
-    looks. `answer` is the way in which the reply is made.
+    A question that matches one of the patterns `asked_by` asks for it; their groups `noun` and `unit` are the words after
+    "which …" and "how many …". `held_by(question, text, dated)` returns whether a memory with that text, `dated` or not, has
+    an answer of the kind, None if the text cannot show it. If the kind is `strict`, a memory without it is never the answer,
+    however near. A `value` is recognised by its form. `answer` is how the reply is made.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Kind:
     answer: AnswersBy = "quoted"
 
 
-# In order: a question asks for the first kind of which a pattern is found anywhere in it.
+# In order: a question asks for the first kind with a matching pattern.
 _TABLE = (
     Kind(
         "about",
@@ -254,7 +254,7 @@ _PATTERNS = [(kind, re.compile(pattern, re.IGNORECASE)) for kind in _TABLE for p
 
 
 def kind_of(question: str) -> tuple[Kind, re.Match[str] | None]:
-    """The kind of answer that a question asks for, and the words that ask for it."""
+    """Returns the kind of answer that a question asks for, and the match of the words that ask for it."""
     for kind, pattern in _PATTERNS:
         if match := pattern.search(question):
             return kind, match

@@ -1,7 +1,7 @@
-"""Whether a text is in English, the one language that these rules read.
+"""Whether a text is in English, the only language that these rules read.
 
-Short messages give a statistical detector little to go by, so a text counts as English unless its function words, or its
-letters, say otherwise.
+Short messages are too little evidence for a statistical detector, so a text counts as English unless its function words or
+letters show another language.
 """
 
 import re
@@ -12,7 +12,7 @@ from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import is_verb
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# Function words that are common in English; those that another language has too count for neither.
+# Common English function words; those that another language shares count for neither.
 _ENGLISH = frozenset(
     """
     the a an this that these those my our your his her its their i you he she it we they me him us them is are was were am
@@ -32,25 +32,25 @@ def is_english(text: str) -> bool:
         return True
     if sum(_is_latin(character) for character in letters) < len(letters) / 2:
         return False
-    typed = [word.replace("’", "'") for word in _WORD.findall(text)]
-    words = [word.casefold() for word in typed]
+    written = [word.replace("’", "'") for word in _WORD.findall(text)]
+    words = [word.casefold() for word in written]
     english = sum(word in _english_words() for word in words)
     foreign = sum(
-        _is_foreign(word) and not (named[0].isupper() and _has_a_subject(follows))
-        for word, named, follows in zip(words, typed, [*words[1:], ""], strict=True)
+        _is_foreign(word) and not (before[0].isupper() and _has_a_subject(after))
+        for word, before, after in zip(words, written, [*words[1:], ""], strict=True)
     )
     return foreign <= english
 
 
 def _is_foreign(word: str) -> bool:
-    """A function word of another language alone: a name has accents too, "déjà vu" is English enough."""
+    """Whether the word is a function word of another language. Accents are no evidence: names and "déjà vu" have them."""
     return word in _foreign_words() or (
         "'" in word and word.split("'")[0] in ("l", "d", "j", "qu", "c", "n", "s", "m", "dell", "all", "un", "nell")
     )
 
 
 def _has_a_subject(word: str) -> bool:
-    """Whether it is a verb of English as it stands behind a name: "Per drives a Skoda"."""
+    """Whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
     return is_verb(word) and word.endswith(("s", "ed")) and word not in lexicon.FOREIGN
 
 

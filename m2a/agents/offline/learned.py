@@ -1,4 +1,4 @@
-"""The decisions of the offline rules that are learned, as they ship (`python -m tests.bench offline --train`)."""
+"""The learned decisions of the offline rules, as committed (`python -m tests.bench offline --train`)."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from models.text_encoder import TextEncoder
 
 LEARNED = Path(__file__).parent / "learned.json"
 OF_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -m tests.bench facts --train`
-# The features of "forgets" are runs of words, and differ with what it is learned from.
+# The features of "forgets" are not listed: they are runs of words and depend on the training texts.
 _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
     "answers": relevance.FEATURES,
@@ -27,9 +27,9 @@ _FEATURES: Mapping[str, frozenset[str]] = {
 
 
 def learned(encoder: TextEncoder) -> Mapping[str, Logistic]:
-    """The decisions of the committed file, by name.
+    """Returns the decisions of the committed files, by name.
 
-    Raises `ValueError` for an encoder that they were not learned with, and for weights of other features.
+    Raises `ValueError` for an encoder that they were not trained on, and for weights of other features.
     """
     trained_on, decisions = _shipped()
     if encoder.encoder_id.partition("@")[0] != trained_on:

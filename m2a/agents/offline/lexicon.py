@@ -1,7 +1,7 @@
-"""Everyday English, as word lists beside this file: which words say the same, and what is a kind of what.
+"""Word lists of everyday English, from the files beside this one: synonyms, kinds and their members, and others.
 
-The rules answer only where every content word of a question is met in a memory, so these lists decide how far a
-question may be worded differently from what was said. Each list says in its head what belongs into it.
+The rules answer only if a memory matches every content word of a question, so these lists decide how far the wording of a
+question may differ from the memory. The head of each list says what belongs in it.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ _WORDS = Path(__file__).parent / "words"
 
 
 def _lines(name: str) -> list[str]:
-    """The lines of a list; an indented line continues the one above it."""
+    """Returns the lines of a list; an indented line continues the one above it."""
     lines: list[str] = []
     for line in (_WORDS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("#"):
@@ -40,12 +40,12 @@ RELATIONS = _words("relations")
 PETS = _words("pets")
 PLACES = _words("places")
 FOREIGN = _words("foreign")
-# "Forget" as one bids it in other languages: wherever it stands, and only at the beginning of a clause.
+# "Forget" as a request in other languages: anywhere in a text, and only at the beginning of a clause.
 FORGET_ELSEWHERE, FORGET_AT_FIRST = (
     frozenset(word.replace("_", " ") for line in _lines("forget_elsewhere") for word in line.split("|")[side].split())
     for side in (0, 1)
 )
-# That something changed or was wrong, thanks and greetings, and how a question begins, as they are said in other languages.
+# Words of other languages for a change or an error, for thanks and greetings, and at the beginning of a question.
 CHANGE_ELSEWHERE = _words("change_elsewhere")
 COURTESY_ELSEWHERE = _words("courtesy_elsewhere")
 ASK_ELSEWHERE = _words("ask_elsewhere")

@@ -1,4 +1,4 @@
-"""Names that the user gives to people, pets, places and things, and whom a pronoun means."""
+"""Names that the user gives to people, pets, places and things, and the meaning of pronouns."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ from m2a.types import Concept, NamedConcept
 
 Kind = Literal["person", "pet", "place", "thing"]
 
-# A name: a capitalised word or up to three, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
+# A name: one to three capitalised words, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
 NAME = (
     r"(?:(?:Mr|Mrs|Ms|Dr|Prof|Aunt|Uncle|Auntie|Grandma|Grandpa|Sir|St)\.? (?:(?:van|von|de|da|del|la|el|al)(?: "
     r"der| den)? )?)?"
     r"[A-ZÀ-Þ][\w'’-]*(?:(?: (?:van|von|de|da|del|la|of|bin|el|al|the))*(?: &)? [A-ZÀ-Þ][\w'’-]*){0,2}"
 )
 _OWNER = r"(?:my|our|his|her|their)"
-# Words that are capitalised where they are no names.
+# Capitalised words that are no names.
 _NO_NAMES = frozenset(
     [
         *MONTHS,
@@ -56,7 +56,7 @@ _PLACE_PREPOSITIONS = frozenset("in on at to from near around outside towards th
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """A name that the text gives, with what the user calls its bearer besides ("my sister")."""
+    """A name that the text gives, with other words of the user for its bearer ("my sister")."""
 
     name: str
     kind: Kind
@@ -67,8 +67,8 @@ class Naming:
 
 
 def find_names(text: str) -> list[str]:
-    """The capitalised runs that may be names, in order. A sentence's first word counts where it is no common word."""
-    found: list[str] = []
+    """Returns the capitalised runs that may be names, in order. The first word of a sentence counts unless it is common."""
+    names: list[str] = []
     for sentence in sentences(plain(text)):
         for match in re.finditer(NAME, sentence):
             words = match.group().split()
@@ -77,39 +77,39 @@ def find_names(text: str) -> list[str]:
             while words and _is_no_name(words[-1], False):
                 words.pop()
             name = re.sub(r"'s$", "", " ".join(words))
-            if name and name not in found:
-                found.append(name)
-    return found
+            if name and name not in names:
+                names.append(name)
+    return names
 
 
 def find_places(text: str) -> list[str]:
-    """Names that follow a word of place: "in Graz", "at Lake Bled"."""
-    found = []
+    """Returns the names after a preposition of place: "in Graz", "at Lake Bled"."""
+    places = []
     for match in re.finditer(rf"\b(?:{'|'.join(_PLACE_PREPOSITIONS)}) (?:[Tt]he )?({NAME})", text):
         name = re.sub(r"'s$", "", match[1])
         if not _is_no_name(name.split()[0], False):
-            found.append(name)
-    return found
+            places.append(name)
+    return places
 
 
 def find_namings(text: str) -> list[Naming]:
-    """Who or what is given a name in the text."""
-    found: dict[str, Naming] = {}
+    """Returns the people, pets, places and things that the text names."""
+    namings: dict[str, Naming] = {}
     for sentence in sentences(plain(text)):
         for naming in (*_named_relations(sentence), *_named_things(sentence), *_named_lists(sentence)):
-            before = found.get(naming.name.casefold())
-            if before is None or (before.kind in ("thing", "person") and not before.aliases):
-                found[naming.name.casefold()] = naming
+            earlier = namings.get(naming.name.casefold())
+            if earlier is None or (earlier.kind in ("thing", "person") and not earlier.aliases):
+                namings[naming.name.casefold()] = naming
             else:
-                aliases = tuple(dict.fromkeys((*before.aliases, *naming.aliases)))
-                found[naming.name.casefold()] = Naming(before.name, before.kind, aliases)
+                aliases = tuple(dict.fromkeys((*earlier.aliases, *naming.aliases)))
+                namings[naming.name.casefold()] = Naming(earlier.name, earlier.kind, aliases)
         for name, alias in _nicknames(sentence):
-            before = found.get(name.casefold(), Naming(name, "person"))
-            found[name.casefold()] = Naming(before.name, before.kind, (*before.aliases, alias))
-    return [naming for naming in found.values() if not _is_no_name(naming.name.split()[0], False)]
+            earlier = namings.get(name.casefold(), Naming(name, "person"))
+            namings[name.casefold()] = Naming(earlier.name, earlier.kind, (*earlier.aliases, alias))
+    return [naming for naming in namings.values() if not _is_no_name(naming.name.split()[0], False)]
 
 
-_A_PHRASE = 5  # words
+_PHRASE_WORDS = 5  # words
 
 
 _WOMEN = frozenset(
@@ -123,35 +123,39 @@ _MEN = frozenset(
 
 
 def antecedent(clauses: Sequence[str], concepts: Sequence[Concept], pronoun: str) -> str | None:
-    """Whom the pronoun means after these clauses, newest last: a name, or the noun that a person goes by.
+    """Returns whom the pronoun means after these clauses, newest last: a name, or a noun for a person.
 
-    A sister is no "he". Whether a name is a man's or a woman's is not known, but what they are to somebody may tell.
+    A sister is no "he". The gender of a name is not known, but a word for its bearer may show it.
     """
-    others = _WOMEN if pronoun.lower() in ("he", "him", "his") else _MEN
-    known = {name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)}
+    excluded = _WOMEN if pronoun.lower() in ("he", "him", "his") else _MEN
+    known_names = {
+        name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)
+    }
     for clause in reversed(clauses):
         if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named|name)\b)", clause, re.IGNORECASE):
-            continue  # still about the one before
-        named = _animate_subject(clause, known) or _animate_naming(clause, known)
-        if named and others.isdisjoint(_called(named, clause, concepts)):
-            return named
+            continue  # still about the person before
+        name = _animate_subject(clause, known_names) or _animate_naming(clause, known_names)
+        if name and excluded.isdisjoint(_words_for(name, clause, concepts)):
+            return name
     return None
 
 
-def _called(named: str, clause: str, concepts: Sequence[Concept]) -> set[str]:
-    """The words for somebody: those of the phrase itself, and those that they go by here or went by before."""
-    aliases = [alias for concept in concepts if named in names_of(concept) for alias in concept.aliases]
-    aliases += re.findall(rf"((?:[\w-]+ )?[\w-]+),? {re.escape(named)}\b", clause)  # "my aunt Rosa"
-    return {word.lower() for phrase in (named, *aliases) for word in phrase.split()}
+def _words_for(name: str, clause: str, concepts: Sequence[Concept]) -> set[str]:
+    """Returns the words for a person: those of the name itself, of the clause, and of earlier messages."""
+    aliases = [alias for concept in concepts if name in names_of(concept) for alias in concept.aliases]
+    aliases += re.findall(rf"((?:[\w-]+ )?[\w-]+),? {re.escape(name)}\b", clause)  # "my aunt Rosa"
+    return {word.lower() for phrase in (name, *aliases) for word in phrase.split()}
 
 
-def _animate_subject(clause: str, known: set[str]) -> str | None:
+def _animate_subject(clause: str, known_names: set[str]) -> str | None:
     subject = find_subject(clause)
-    if subject is None or (re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known)):
+    if subject is None or (
+        re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known_names)
+    ):
         return None
     text = re.sub(r"'s$", "", subject.text)  # "Rufus's terrified of thunder"
-    if inside := _animate_naming(text, known):
-        return inside
+    if name_within := _animate_naming(text, known_names):
+        return name_within
     owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"
     if owner and (
         owner[2].lower() in lexicon.RELATIONS or (owner[1][0].isupper() and not _is_no_name(owner[1].split()[0], True))
@@ -160,20 +164,20 @@ def _animate_subject(clause: str, known: set[str]) -> str | None:
     if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
         return text
     words = text.lower().split()
-    if len(words) > _A_PHRASE or "with" in words:  # "Tuesdays at 6 with a trainer"
+    if len(words) > _PHRASE_WORDS or "with" in words:  # "Tuesdays at 6 with a trainer"
         return None
     if text.lower() not in PRONOUNS and (words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS):
         return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
     return None
 
 
-def _animate_naming(text: str, known: set[str]) -> str | None:
-    """The one person or pet that the words name, or give a name to."""
+def _animate_naming(text: str, known_names: set[str]) -> str | None:
+    """Returns the only person or pet in the text, None if there are none or several."""
     namings = [naming.name for naming in find_namings(text) if naming.kind in ("person", "pet")]
     if len(namings) == 1:
         return namings[0]
-    named = [name for name in find_names(text) if name.casefold() in known]
-    return named[0] if len(named) == 1 else None
+    matches = [name for name in find_names(text) if name.casefold() in known_names]
+    return matches[0] if len(matches) == 1 else None
 
 
 def names_of(concept: Concept) -> tuple[str, ...]:
@@ -181,13 +185,13 @@ def names_of(concept: Concept) -> tuple[str, ...]:
 
 
 def mentioned(text: str, concepts: Iterable[Concept]) -> list[Concept]:
-    """The concepts that the text names, by name or by what the user calls them."""
+    """Returns the concepts that the text mentions by name or alias."""
     folded = _folded(text)
     return [concept for concept in concepts if any(_folded(name) in folded for name in names_of(concept))]
 
 
 def is_named(name: str, text: str) -> bool:
-    """Whether the name stands in the text, as whole words."""
+    """Whether the name is in the text, as whole words."""
     return _folded(name) in _folded(text)
 
 
@@ -195,15 +199,15 @@ def _folded(text: str) -> str:
     return " " + re.sub(r"[^\w]+", " ", plain(text).casefold()).strip() + " "
 
 
-def _is_no_name(word: str, first: bool) -> bool:
+def _is_no_name(word: str, is_first: bool) -> bool:
     lower = word.lower().strip("'.")
     if lower in _NO_NAMES or re.sub(r"'(?:s|m|re|ve|ll|d)$", "", lower) in _NO_NAMES:
         return True
     if lower in _LANGUAGES:
         return True
-    if first and lower.endswith(("ed", "ing")) and stem(lower) in _VERB_STEMS:  # "Signed up for …"
+    if is_first and lower.endswith(("ed", "ing")) and stem(lower) in _VERB_STEMS:  # "Signed up for …"
         return True
-    return first and (lower in lexicon.VERBS or lower in lexicon.RELATIONS or lower in _COMMON_STARTS)
+    return is_first and (lower in lexicon.VERBS or lower in lexicon.RELATIONS or lower in _COMMON_STARTS)
 
 
 _VERB_STEMS = frozenset(map(stem, lexicon.VERBS))
@@ -240,9 +244,9 @@ def _naming(name: str, noun: str) -> Naming:
     return Naming(name, kind, (head,) if head else ())
 
 
-# A noun with at most two words before it: "my old Irish terrier".
+# A noun with at most two words before it: "old Irish terrier".
 _NOUN = r"((?:[\w'-]+ ){0,2}[\w-]+)"
-# The same by the number of words before it: of "my brother Jonas married Renate" the first is meant.
+# The same with zero, one or two words before it, so that the first name in "my brother Jonas married Renate" is found.
 _NOUNS = tuple(rf"((?:[\w'-]+ ){{{before}}}[\w-]+)" for before in range(3))
 
 
@@ -251,14 +255,14 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
     patterns = [rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {noun},? ({NAME})" for noun in _NOUNS]
     for match in (match for pattern in patterns for match in re.finditer(pattern, sentence)):
         noun = match[1]
-        belongs = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
-        if _kind(noun) != "thing" and not belongs and not _is_no_name(match[2].split()[0], False):
+        is_of_another = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
+        if _kind(noun) != "thing" and not is_of_another and not _is_no_name(match[2].split()[0], False):
             yield _naming(match[2], noun)
-    noun_of_a_pet = r"((?:[\w'-]+ ){0,2}[a-z][\w-]*)"  # in small letters: "That's Tuft, Karim's rabbit" names Tuft
+    noun_of_a_pet = r"((?:[\w'-]+ ){0,2}[a-z][\w-]*)"  # in lower case: "That's Tuft, Karim's rabbit" names Tuft
     for match in re.finditer(rf"{NAME}'s? {noun_of_a_pet},? ({NAME})|({NAME}), {NAME}'s? {_NOUN}", sentence):
         noun, name = match[1] or match[4], _without_opening(match[2] or match[3])
         pet = next((part for part in _prefixes(noun) if _kind(part) == "pet"), None)
-        if pet and name and (match[4] or pet == noun):  # who is somebody else's sister is not "my sister"
+        if pet and name and (match[4] or pet == noun):  # somebody else's sister is not "my sister"
             yield _naming(name, pet)
     pattern = rf"({NAME})(?:,| is| was|'s| and I are| are) (?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {_NOUN}"
     for match in re.finditer(pattern, sentence):
@@ -288,7 +292,7 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
 
 
 def _without_opening(name: str) -> str:
-    """The name without what only opens the sentence: "It's Bobo"."""
+    """Returns the name without words that only open the sentence: "It's Bobo"."""
     words = name.split()
     while words and _is_no_name(words[0], False):
         words.pop(0)
@@ -339,23 +343,23 @@ def _named_things(sentence: str) -> Iterable[Naming]:
             yield Naming(re.sub(r"'s$", "", match[1]), "person")
     for match in re.finditer(rf"\b(?:[Mm]eet|[Ss]ay (?:hi|hello) to) ({NAME})", sentence):
         yield Naming(match[1], "person")
-    # What stands under a photo, and is no clause: "Signe's cuddly toy Blomst".
+    # A caption of a photo, which is no clause: "Signe's cuddly toy Blomst".
     caption = re.fullmatch(rf"(?:[Mm]y|[Oo]ur|{NAME}'s) ((?:[a-z-]+ ){{1,3}})({NAME})[.!]*", sentence)
     if caption and not any(map(_is_no_noun, caption[1].split())):
         yield _naming(caption[2], caption[1].strip())
 
 
 def _is_no_noun(word: str) -> bool:
-    """Whether it may be a verb, or joins one noun to another: "my dad loves Elvis", "my room in Graz"."""
+    """Whether the word may be a verb, or joins two nouns: "my dad loves Elvis", "my room in Graz"."""
     return is_verb(word) or word in PREPOSITIONS or word in ("and", "or") or bool(re.search(r"(?<!s)s$|ed$", word))
 
 
 def _named_lists(sentence: str) -> Iterable[Naming]:
     """two cats, Miso and Pip · our kids are Lia and Tom · my sons Max, Leo and Finn · Jonas and Renate, our neighbours"""
     names = rf"{NAME}(?:, {NAME})*,? and {NAME}"
-    before = rf"\b(?P<noun>[\w-]+?)s?(?:,|:| are| called| are called| named| -)? (?P<names>{names})"
-    after = rf"(?P<names>{names})(?:,| are) (?:my|our) (?:[a-z]+ )?(?P<noun>[\w-]+?)s?(?=[,.!?]|$)"
-    for match in (match for pattern in (before, after) for match in re.finditer(pattern, sentence)):
+    noun_first = rf"\b(?P<noun>[\w-]+?)s?(?:,|:| are| called| are called| named| -)? (?P<names>{names})"
+    noun_last = rf"(?P<names>{names})(?:,| are) (?:my|our) (?:[a-z]+ )?(?P<noun>[\w-]+?)s?(?=[,.!?]|$)"
+    for match in (match for pattern in (noun_first, noun_last) for match in re.finditer(pattern, sentence)):
         noun = match["noun"].lower()
         noun = {"childre": "child", "wive": "wife", "bunnie": "bunny", "puppie": "puppy", "pupp": "puppy"}.get(
             noun, noun

@@ -1,4 +1,4 @@
-"""Whether the photos under a sentence show whom it names, or only what is theirs, for them, or from them."""
+"""Whether the photos under a sentence show the person it names, or only something of, for or from that person."""
 
 import re
 
@@ -8,11 +8,11 @@ _FOR_OR_FROM = re.compile(
     rf"(?:{_OTHERS} (?:[\w'’-]+ ){{0,2}})?$",
     re.IGNORECASE,
 )
-# "The dog of my colleague Sabine", and not "a photo of my dog Bobo".
+# "The dog of my colleague Sabine", but not "a photo of my dog Bobo".
 _OF = re.compile(
     rf"(?<!photo)(?<!picture)(?<!pic)(?<!shot)(?<!portrait)(?<!drawing) of (?:{_OTHERS} (?:[\w'’-]+ ){{0,2}})?$", re.I
 )
-# "Theo's birthday", and not "Bobo's asleep", "Bobo's in the garden".
+# "Theo's birthday", but not "Bobo's asleep" or "Bobo's in the garden".
 _OWNS = re.compile(
     r"^['’](?:s(?!\w)|(?!\w))(?! (?:an?|the|my|our|his|her|not|in|on|at|under|with|so|very|too|really|here|there|asleep|"
     r"awake|always|just|\w+ing|\w+ed)\b)"
@@ -25,8 +25,8 @@ _MADE_OR_GAVE = re.compile(
 
 
 def is_pictured(name: str, sentence: str) -> bool:
-    """False where each mention of the name in the sentence is of somebody that a photo of it need not show: the owner, the
-    giver or the maker of a thing, the one whom it is for or like."""
+    """Whether a photo under the sentence may show the bearer of the name. False if every mention is of the owner, giver,
+    maker or recipient of the thing in the photo, or of something that it is compared to."""
     mentions = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence))
     return not mentions or any(
         not _FOR_OR_FROM.search(sentence[: mention.start()])

@@ -1,6 +1,6 @@
-"""What texts mean and how they are put, by the encoder, and the small learned decisions that rest on it.
+"""Vectors of the meaning and wording of texts, and the small learned decisions that use them.
 
-The decisions that ship (`learned`) fit the vectors of the embedded all-MiniLM-L6-v2 only.
+The committed decisions (`learned`) fit only the vectors of the embedded all-MiniLM-L6-v2.
 """
 
 import math
@@ -12,19 +12,19 @@ import numpy as np
 
 from models.text_encoder import MINILM, TextEncoder, WordingEncoder
 
-_REMEMBERED = 16_384
+_CACHED = 16_384
 
 
 @dataclass(frozen=True)
 class Logistic:
-    """A probability from named features and, for some, the vector of a text's wording. A feature that is left out is 0."""
+    """A probability from named features and, for some decisions, a vector of the text. A missing feature is 0."""
 
     bias: float
     features: Mapping[str, float]
     vector: tuple[float, ...] = ()
 
     def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
-        """The logarithm of the odds."""
+        """Returns the logarithm of the odds."""
         total = self.bias + sum(self.features.get(name, 0.0) * value for name, value in features.items())
         return total + float(np.dot(self.vector, vector)) if self.vector and vector is not None else total
 
@@ -40,60 +40,60 @@ def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Logist
 
 
 def leads(values: Sequence[float]) -> list[float]:
-    """How far each value is above the best of the others; one alone leads by all of it."""
+    """Returns the difference of each value and the best other one; a single value leads by itself."""
     ordered = sorted(values, reverse=True)
     others = [ordered[1:2] if value == ordered[0] else ordered[:1] for value in values]
-    return [value - other[0] if other else value for value, other in zip(values, others, strict=True)]
+    return [value - best_other[0] if best_other else value for value, best_other in zip(values, others, strict=True)]
 
 
-class _Known:
-    """Vectors by text, each computed once while no more than `limit` are known. Safe to use from threads."""
+class _VectorCache:
+    """Vectors by text, each computed once as long as no more than `limit` are cached. Safe to use from threads."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._vectors: dict[str, np.ndarray] = {}
 
     def of(self, texts: Sequence[str], encode: Callable[[list[str]], np.ndarray]) -> np.ndarray:
-        known = self._vectors
-        new = list(dict.fromkeys(text for text in texts if text not in known))
+        cached = self._vectors
+        new = list(dict.fromkeys(text for text in texts if text not in cached))
         if new:
-            known = self.add(new, encode(new), texts)
-        return np.array([known[text] for text in texts])
+            cached = self.add(new, encode(new), texts)
+        return np.array([cached[text] for text in texts])
 
-    def add(self, new: Sequence[str], vectors: np.ndarray, asked_for: Sequence[str] = ()) -> dict[str, np.ndarray]:
-        """All that is known after it: where there is too much, only these and what is `asked_for` beside them."""
-        known, encoded = self._vectors, dict(zip(new, vectors, strict=True))
-        if len(known) + len(encoded) > self._limit:
-            self._vectors = known = {**{text: known[text] for text in asked_for if text in known}, **encoded}
+    def add(self, new: Sequence[str], vectors: np.ndarray, needed: Sequence[str] = ()) -> dict[str, np.ndarray]:
+        """Caches new vectors and returns all cached ones. A full cache keeps only the new and the `needed` ones."""
+        cached, encoded = self._vectors, dict(zip(new, vectors, strict=True))
+        if len(cached) + len(encoded) > self._limit:
+            self._vectors = cached = {**{text: cached[text] for text in needed if text in cached}, **encoded}
         else:
-            known.update(encoded)
-        return known
+            cached.update(encoded)
+        return cached
 
 
 class Sense:
-    """What the encoder makes of texts: their meaning and their wording, and the decisions that rest on either."""
+    """The vectors of meaning and wording of texts, and the decisions that use them."""
 
-    def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic], *, remembered: int = _REMEMBERED) -> None:
-        """Raises `ValueError` for an encoder that shows no wordings."""
+    def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic], *, remembered: int = _CACHED) -> None:
+        """Raises `ValueError` for an encoder without vectors of wordings."""
         if not isinstance(encoder, WordingEncoder):
             raise ValueError(f"The offline rules need an encoder that shows how texts are worded, as {MINILM} does.")
         self._encoder = encoder
         self._remembered = remembered
         self.models = models
-        self._meanings, self._wordings = _Known(remembered), _Known(remembered)
+        self._meanings, self._wordings = _VectorCache(remembered), _VectorCache(remembered)
 
     def with_models(self, models: Mapping[str, Logistic]) -> "Sense":
-        """The same, with these decisions beside its own; what was encoded is not encoded again."""
+        """Returns a copy with these decisions added. Both share their cached vectors."""
         other = Sense(self._encoder, {**self.models, **models}, remembered=self._remembered)
         other._meanings, other._wordings = self._meanings, self._wordings
         return other
 
     def vectors(self, texts: Iterable[str]) -> np.ndarray:
-        """Unit vectors of what each text is about."""
+        """Returns unit vectors of the meaning of each text."""
         return self._meanings.of(list(texts), self._encoder.encode)
 
     def wordings(self, texts: Iterable[str]) -> np.ndarray:
-        """Vectors of how each text is put, which the decisions about sentences rest on."""
+        """Returns vectors of the wording of each text, for the decisions about sentences."""
         return self._wordings.of(list(texts), self._encode_wordings)
 
     def _encode_wordings(self, texts: list[str]) -> np.ndarray:
@@ -110,12 +110,12 @@ class Sense:
         return vector
 
     def cosine(self, left: str, right: str) -> float:
-        one, other = self.vectors([left, right])
-        return float(one @ other)
+        first, second = self.vectors([left, right])
+        return float(first @ second)
 
     def nearest(self, left: Iterable[str], right: Iterable[str]) -> list[float]:
-        """For each text on the left the cosine of the nearest on the right; 0 where there is none."""
-        ours, theirs = list(left), list(right)
-        if not ours or not theirs:
-            return [0.0] * len(ours)
-        return [float(one) for one in (self.vectors(ours) @ self.vectors(theirs).T).max(axis=1)]
+        """Returns for each text on the left the cosine of the nearest on the right, 0 if there is none."""
+        own, others = list(left), list(right)
+        if not own or not others:
+            return [0.0] * len(own)
+        return [float(value) for value in (self.vectors(own) @ self.vectors(others).T).max(axis=1)]

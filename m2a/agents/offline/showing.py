@@ -1,4 +1,4 @@
-"""What the user says of photos: whom they show and whom not, under the photos or in a later message of the conversation."""
+"""What the user says about photos: whom they show or do not show, under the photos or in a later message."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,8 @@ from m2a.agents.offline.text import plain
 from m2a.types import Concept, Message, NamedConcept
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-_ANSWERED = 3  # messages of the user after the photo in which it may still be named
-_IDLE = 4  # words of a message that does not lead away from the photo
+_MESSAGES_AFTER = 3  # number of user messages after the photo that may still name it
+_FEW_WORDS = 4  # at most, of a message that does not change the subject
 _ORDINAL = re.compile(
     rf"\b(?:(?:the )?(?P<word>{'|'.join(ORDINALS)}|last)(?: one| photo| picture| pic)?|"
     r"(?:photo|picture|number|no\.?) (?P<number>[1-8]))(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
@@ -57,7 +57,7 @@ _NAMED_OUTRIGHT = re.compile(r"\b(?:That's|The (?P<which>\w+) one is) (?P<name>[
 
 @dataclass(frozen=True, slots=True)
 class PhotoSaying:
-    """A sentence that names what photos show, or denies it. `text` is how it is kept."""
+    """A sentence that says what photos show or do not show. `text` is the text to keep."""
 
     said: str
     text: str
@@ -66,100 +66,102 @@ class PhotoSaying:
 
 
 def photo_sayings(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> list[PhotoSaying]:
-    """What the message says of its own photos, or of those that the conversation was just about."""
+    """Returns what the message says about its own photos, or about those of the messages just before."""
     photo_ids = message.photos or _shown_before(message, recent)
     if not photo_ids:
         return []
-    found = list(_answer(message, recent, concepts))
+    sayings = list(_answer(message, recent, concepts))
     for sentence in sentences(plain(message.text)):
-        if several := [*_sides(sentence, photo_ids), *_renamed(sentence, photo_ids, concepts)]:
-            found += several
+        if pairs := [*_sides(sentence, photo_ids), *_renamed(sentence, photo_ids, concepts)]:
+            sayings += pairs
             continue
         saying = _read(sentence, photo_ids, concepts, under=bool(message.photos))
         if saying is not None:
-            found.append(saying)
-    return found
+            sayings.append(saying)
+    return sayings
 
 
 def _sides(sentence: str, photo_ids: tuple[str, ...]) -> Iterator[PhotoSaying]:
-    """Of two photos: "Left is my teddy Bruno and on the right is the sloth Fauli"."""
+    """Reads sentences about two photos: "Left is my teddy Bruno and on the right is the sloth Fauli"."""
     if len(photo_ids) != 2:
         return
     for side in _LEFT_OR_RIGHT.finditer(sentence):
         photo_id = photo_ids[0 if side["side"].lower() == "left" else 1]
-        namings = [one for one in find_namings(side["named"]) if is_pictured(one.name, side["named"])]
-        names = [one.name for one in namings] or [n for n in find_names(side["named"]) if is_pictured(n, side["named"])]
+        namings = [each for each in find_namings(side["named"]) if is_pictured(each.name, side["named"])]
+        names = [each.name for each in namings] or [
+            each for each in find_names(side["named"]) if is_pictured(each, side["named"])
+        ]
         if names:
             kind, aliases = (namings[0].kind, namings[0].aliases) if namings else ("thing", ())
             yield _saying(sentence, names[0], kind, (photo_id,), aliases=aliases)
 
 
 def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]) -> Iterator[PhotoSaying]:
-    """ "The cat's name is Luna, not Rosi", of photos that are taken to show Rosi."""
-    renamed = _NOT_BUT.search(sentence)
-    if renamed is None:
+    """Reads "The cat's name is Luna, not Rosi" about photos that so far show Rosi."""
+    match = _NOT_BUT.search(sentence)
+    if match is None:
         return
     for wrong in concepts:
-        shown = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
-        if shown and wrong.name.casefold() == renamed["other"].casefold():
-            yield _saying(sentence, wrong.name, wrong.kind, shown, denied=True)
-            yield _saying(sentence, renamed["name"], wrong.kind, shown)
+        renamed_ids = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
+        if renamed_ids and wrong.name.casefold() == match["other"].casefold():
+            yield _saying(sentence, wrong.name, wrong.kind, renamed_ids, denied=True)
+            yield _saying(sentence, match["name"], wrong.kind, renamed_ids)
 
 
 def said_to_user(name: str) -> str:
-    """A name as the assistant says it: "my aunt's" is "your aunt's"."""
+    """Returns a name as the assistant says it: "my aunt's" becomes "your aunt's"."""
     return re.sub(r"^(?:my|our)\b", "your", name, flags=re.IGNORECASE)
 
 
 def _shown_before(message: Message, recent: Sequence[Message]) -> tuple[str, ...]:
-    """The photos of the newest message that has some, unless the conversation has gone on to something else.
+    """Returns the photos of the newest message with photos, none if the conversation has moved on to something else.
 
-    Of several the one that was spoken of last, where the message does not say itself which it means.
+    If the message does not say which of several photos it means, only the photo mentioned last is returned.
     """
-    earlier = [one for one in recent if one.role == "user" and one.message_id < message.message_id]
+    earlier = [each for each in recent if each.role == "user" and each.message_id < message.message_id]
     says_which = _ordinal(message.text) is not None
     newest = None
-    for one in reversed(earlier[-_ANSWERED:]):
-        if one.photos:
-            return one.photos if newest is None or says_which else _chosen(newest, one.photos)
-        newest = newest or _ordinal(one.text)
-        names = _IS_NAMED.search(one.text) or _DENIES.search(one.text) or _ordinal(one.text)
-        if len(one.text.split()) > _IDLE and not names:
+    for each in reversed(earlier[-_MESSAGES_AFTER:]):
+        if each.photos:
+            return each.photos if newest is None or says_which else _chosen(newest, each.photos)
+        newest = newest or _ordinal(each.text)
+        is_about_photo = _IS_NAMED.search(each.text) or _DENIES.search(each.text) or _ordinal(each.text)
+        if len(each.text.split()) > _FEW_WORDS and not is_about_photo:
             return ()
     return ()
 
 
 def _ordinal(text: str) -> re.Match[str] | None:
-    """Which of several photos is spoken of."""
+    """Returns the match of the ordinal or number of a photo, None if there is none."""
     return _ORDINAL.search(text) or _IN_ORDINAL.search(text)
 
 
 def _answer(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> Iterator[PhotoSaying]:
-    """Yes or no to "Is this Bobo?", or no to "That's Bobo."."""
+    """Reads yes or no to "Is this Bobo?", or no to "That's Bobo."."""
     if message.photos or not recent or recent[-1].role != "assistant":
         return
     shown = _shown_before(message, recent)
-    typed = plain(message.text).strip()
-    given = {naming.name for naming in find_namings(typed)}
-    is_yes, is_no = bool(_YES.match(typed)), bool(_NO.match(typed))
+    text = plain(message.text).strip()
+    new_names = {naming.name for naming in find_namings(text)}
+    is_yes, is_no = bool(_YES.match(text)), bool(_NO.match(text))
     if not is_yes and not is_no:
         return
-    named = list(_NAMED_OUTRIGHT.finditer(recent[-1].text)) if is_no else []
-    for asked in (*_ASKED.finditer(recent[-1].text), *named):
-        concept = next((one for one in concepts if said_to_user(one.name) == asked["name"]), None)
-        photo_ids = _at(asked["which"], shown) if asked["which"] else shown
-        if concept is not None and photo_ids and not (is_no and concept.name in given):
-            yield _saying(typed, concept.name, concept.kind, photo_ids, denied=is_no)
+    statements = list(_NAMED_OUTRIGHT.finditer(recent[-1].text)) if is_no else []
+    for guess in (*_ASKED.finditer(recent[-1].text), *statements):
+        concept = next((each for each in concepts if said_to_user(each.name) == guess["name"]), None)
+        photo_ids = _photo_at(guess["which"], shown) if guess["which"] else shown
+        if concept is not None and photo_ids and not (is_no and concept.name in new_names):
+            yield _saying(text, concept.name, concept.kind, photo_ids, denied=is_no)
 
 
-def without_denial(said: str, message: Message, recent: Sequence[Message]) -> str:
-    """The words without the "no" that answers what the assistant took a photo for: it takes back nothing that the user told."""
-    if not plain(message.text).strip().startswith(said) or message.photos or not recent:
-        return said
+def without_denial(text: str, message: Message, recent: Sequence[Message]) -> str:
+    """Removes the "no" that answers the assistant's guess about a photo: it does not correct what the user said."""
+    if not plain(message.text).strip().startswith(text) or message.photos or not recent:
+        return text
     guess = recent[-1].role == "assistant" and (
         _ASKED.search(recent[-1].text) or _NAMED_OUTRIGHT.search(recent[-1].text)
     )
-    return _NO.sub("", said).lstrip(" ,.!:-") if guess else said
+    return _NO.sub("", text).lstrip(" ,.!:-") if guess else text
 
 
 def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, under: bool) -> PhotoSaying | None:
@@ -172,21 +174,21 @@ def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]
     if not photo_ids or sentence.rstrip().endswith("?"):
         return None
     if denies := _DENIES.search(sentence_of_one):
-        known = mentioned(sentence_of_one[denies.start() :], concepts)
-        return _saying(sentence, known[0].name, known[0].kind, photo_ids, denied=True) if known else None
+        matches = mentioned(sentence_of_one[denies.start() :], concepts)
+        return _saying(sentence, matches[0].name, matches[0].kind, photo_ids, denied=True) if matches else None
     if under and ordinal is None:
         return None  # a name under a photo is read like any other statement
     if ordinal is None and not _IS_NAMED.search(sentence):
         return None
-    if named := _NAMED.search(sentence_of_one):
-        known = [one for one in concepts if one.name.casefold() == named["name"].casefold()]
-        naming = next((one for one in find_namings(sentence_of_one) if one.name in named["name"]), None)
-        if known:
-            return _saying(sentence, known[0].name, known[0].kind, photo_ids)
-        if naming is not None or named["name"].startswith("the "):
+    if match := _NAMED.search(sentence_of_one):
+        matches = [each for each in concepts if each.name.casefold() == match["name"].casefold()]
+        naming = next((each for each in find_namings(sentence_of_one) if each.name in match["name"]), None)
+        if matches:
+            return _saying(sentence, matches[0].name, matches[0].kind, photo_ids)
+        if naming is not None or match["name"].startswith("the "):
             kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())
-            return _saying(sentence, named["name"], kind, photo_ids, aliases=aliases)
-    if namings := [one for one in find_namings(sentence_of_one) if is_pictured(one.name, sentence_of_one)]:
+            return _saying(sentence, match["name"], kind, photo_ids, aliases=aliases)
+    if namings := [each for each in find_namings(sentence_of_one) if is_pictured(each.name, sentence_of_one)]:
         return _saying(sentence, namings[0].name, namings[0].kind, photo_ids, aliases=namings[0].aliases)
     if belongs := _BELONGS.search(sentence_of_one):
         return _saying(sentence, belongs["name"], "thing", photo_ids)
@@ -194,11 +196,11 @@ def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]
 
 
 def _chosen(ordinal: re.Match[str], photo_ids: tuple[str, ...]) -> tuple[str, ...]:
-    """The photo of that ordinal or number, in the order shown; none where there are not so many."""
-    return _at(ordinal["word"] or ORDINALS[int(ordinal["number"]) - 1], photo_ids)
+    """Returns the photo with that ordinal or number, in the order shown; none if there are fewer photos."""
+    return _photo_at(ordinal["word"] or ORDINALS[int(ordinal["number"]) - 1], photo_ids)
 
 
-def _at(word: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
+def _photo_at(word: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
     if word.lower() == "last":
         return photo_ids[-1:]
     position = ORDINALS.index(word.lower()) if word.lower() in ORDINALS else len(photo_ids)
@@ -206,7 +208,7 @@ def _at(word: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _saying(
-    said: str,
+    text: str,
     name: str,
     kind: str,
     photo_ids: tuple[str, ...],
@@ -217,9 +219,9 @@ def _saying(
     which, shows = ("photo", "shows") if len(photo_ids) == 1 else ("photos", "show")
     mention = NamedConcept.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
     if name.endswith(("'s", "s'")):  # "my aunt's"
-        return PhotoSaying(said, f"What the {which} {shows} is {'not ' if denied else ''}{name}.", mention, photo_ids)
-    beside = re.search(rf"{re.escape(name)}(, (?:my|our|the) [^,.;!?]+)(?=[,.;!?]|$)", said)
-    if beside and not denied:  # "Bobo, my neighbour's dog"
-        return PhotoSaying(said, f"The {which} {shows} {name}{beside[1]}.", mention, photo_ids)
+        return PhotoSaying(text, f"What the {which} {shows} is {'not ' if denied else ''}{name}.", mention, photo_ids)
+    apposition = re.search(rf"{re.escape(name)}(, (?:my|our|the) [^,.;!?]+)(?=[,.;!?]|$)", text)
+    if apposition and not denied:  # "Bobo, my neighbour's dog"
+        return PhotoSaying(text, f"The {which} {shows} {name}{apposition[1]}.", mention, photo_ids)
     denies = "does not show" if which == "photo" else "do not show"
-    return PhotoSaying(said, f"The {which} {denies if denied else shows} {name}.", mention, photo_ids)
+    return PhotoSaying(text, f"The {which} {denies if denied else shows} {name}.", mention, photo_ids)

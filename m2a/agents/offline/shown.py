@@ -1,4 +1,4 @@
-"""Questions after photos that were shown: by the day ("what did I show you on Monday?") or by what they show."""
+"""Questions for photos of earlier messages, by day ("what did I show you on Monday?") or by content."""
 
 import re
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ def asks_for_photos(question: Question) -> bool:
 
 
 def showing(messages: Sequence[Message], before: int) -> list[Message]:
-    """The messages of the user, before that one, in which they showed photos."""
-    return [one for one in messages if one.role == "user" and one.photos and one.message_id < before]
+    """Returns the user's messages with photos before the message with the id `before`."""
+    return [each for each in messages if each.role == "user" and each.photos and each.message_id < before]
 
 
 def photos_shown(messages: Sequence[Message], recalled: Sequence[PhotoView], concepts: Sequence[Concept]) -> str:
-    """The photos of the messages, each with its day, its name or caption, and the words that went with it."""
+    """Describes the photos of the messages, each with its day, its name or caption, and the words of its message."""
     names = {photo_id: said_to_user(concept.name) for concept in concepts for photo_id in concept.photo_ids}
     lines = []
     for message in messages:
@@ -36,10 +36,10 @@ def photos_shown(messages: Sequence[Message], recalled: Sequence[PhotoView], con
         if recalled and not views:
             continue  # the same photos as in another of the messages
         day = message.said_at.date()
-        shows = dict.fromkeys(names.get(view.photo_id) or view.caption for view in views)
-        what = ", ".join(filter(None, shows)) or ("a photo" if len(message.photos) == 1 else "photos")
+        subjects = dict.fromkeys(names.get(view.photo_id) or view.caption for view in views)
+        description = ", ".join(filter(None, subjects)) or ("a photo" if len(message.photos) == 1 else "photos")
         text = message.text.strip()
         words = f', with the words "{text}"' if text and not text.endswith("?") else ""
         marks = "".join(f" [photo {view.number}]" for view in views)
-        lines.append(f"On {written(DateInterval(day, day))} you showed me {what}{words}.{marks}")
+        lines.append(f"On {written(DateInterval(day, day))} you showed me {description}{words}.{marks}")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
-"""From a message to what is worth keeping of it: its sentences, with absolute dates, and names for their pronouns.
+"""Turns a message into the statements worth keeping: its sentences, with absolute dates and with names for pronouns.
 
-A sentence that cannot stand alone stays with the one before it, so that a memory is understood by itself.
+A sentence that cannot be understood alone stays with the sentence before it, so that every memory makes sense by itself.
 """
 
 import re
@@ -31,7 +31,7 @@ _PREFERENCE = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(r"^(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
-_LOOSE = re.compile(
+_POINTING = re.compile(
     r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE
 )
 _OBJECT = re.compile(
@@ -40,7 +40,7 @@ _OBJECT = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|our)\b", re.IGNORECASE)
-# Openings that say nothing of what is kept.
+# Openings without content.
 _FILLER = re.compile(
     r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|well|right|btw|by the way|fyi|anyway|hm+|um+|yes|"
     r"yeah|yep|"
@@ -58,9 +58,9 @@ _FILLER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One thing to keep. `said` are the sentences that it is from, with the words that `text` has no use for ("No, …").
+    """A statement to keep. `said` holds its sentences as typed, including words that `text` leaves out ("No, …").
 
-    `photo_ids` are the photos that it says the names of, where it says which.
+    `photo_ids` are the photos whose subject it names, if it says which photos.
     """
 
     text: str
@@ -73,11 +73,11 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All that a message holds for the memory.
+    """Everything in a message that concerns the memory.
 
-    `otherwise` is kept where nothing of what is to be forgotten is found. `restores` where the user says that a replaced
-    statement holds as well. `unread` are the sentences that these rules cannot read, and `left_out` is how many more a long
-    message has than are read: both are in the conversation only.
+    `otherwise` is kept if no memory matches a request to forget. `restores` is set if the user says that a replaced
+    statement is still true. `unread` are the sentences that these rules cannot read, and `left_out` is the number of
+    sentences and statements beyond the limits: both stay in the conversation only.
     """
 
     observations: tuple[Observation, ...] = ()
@@ -88,33 +88,35 @@ class Reading:
     left_out: int = 0
 
     def __bool__(self) -> bool:
-        """Whether anything is to be done to the memory."""
+        """Whether the memory has to change."""
         return bool(self.observations or self.forgets or self.restores)
 
 
-_MORE_TO_FORGET = 0.1  # from which probability a message that follows a request to forget is another
-SENTENCES = 60  # of one message that are read; more would keep the user waiting
-_FEW_WORDS_WRONG = 12  # of a sentence that only says that something was wrong
-_FEW = 7  # words of a message that may be no more than another value
-OBSERVATIONS = 10  # of one message that are kept
-_LONG = 600  # characters of a sentence that is no memory any more: nobody would know it again
+_GOES_ON_FORGETTING = 0.1  # from this probability a message after a request to forget is another request
+SENTENCES = 60  # read per message; more would keep the user waiting
+_RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
+_FEW_WORDS = 7  # at most, of a message that may only give another value
+OBSERVATIONS = 10  # kept per message
+_LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
 
 
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
-    """What the user's message states, wants forgotten, and wants back."""
-    whole = utterances(message.text, sense)
-    typed = plain(message.text)
-    if _goes_on_forgetting(typed, recent, sense):
-        whole = [Utterance("forget", typed)]
-    if all(one.act in ("chat", "unread") for one in whole) and _is_another_value(typed, recent):
-        whole = [Utterance("tell", one.text) for one in whole]
-    said = [one for one in whole[:SENTENCES] if len(one.text) <= _LONG]
-    told = [one.text for one in said if one.act == "unread" and tells(one.text)]
+    """Returns what the user's message states, wants forgotten and wants restored."""
+    items = utterances(message.text, sense)
+    text = plain(message.text)
+    if _goes_on_forgetting(text, recent, sense):
+        items = [Utterance("forget", text)]
+    if all(item.act in ("chat", "unread") for item in items) and _is_another_value(text, recent):
+        items = [Utterance("tell", item.text) for item in items]
+    readable = [item for item in items[:SENTENCES] if len(item.text) <= _LONGEST]
+    foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
     unread = tuple(
-        one.text for one in whole[:SENTENCES] if (one.act == "unread" and one.text not in told) or len(one.text) > _LONG
+        item.text
+        for item in items[:SENTENCES]
+        if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
     )
-    reading = _reading(message, said, recent, concepts) if said else Reading()
-    as_typed = [Observation(text, said=text) for text in dict.fromkeys(told)]
+    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
+    as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     reading = replace(reading, observations=(*reading.observations, *as_typed))
     dropped = len(reading.observations) - OBSERVATIONS
     return replace(
@@ -122,15 +124,15 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         observations=reading.observations[:OBSERVATIONS],
         otherwise=reading.otherwise[:OBSERVATIONS],
         unread=unread,
-        left_out=max(0, len(whole) - SENTENCES) + max(0, dropped),
+        left_out=max(0, len(items) - SENTENCES) + max(0, dropped),
     )
 
 
-def _is_another_value(typed: str, recent: Sequence[Message]) -> bool:
-    """Whether a few words give another value of what the user told just before: "Put off again. June."."""
-    before = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-    few = len(tokens(typed)) <= _FEW and not typed.endswith("?") and not before.endswith("?")
-    return few and bool(_kinds_of_values(typed) & _kinds_of_values(plain(before)))
+def _is_another_value(text: str, recent: Sequence[Message]) -> bool:
+    """Whether a few words give another value for what the user has just said: "Put off again. June."."""
+    previous = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+    few = len(tokens(text)) <= _FEW_WORDS and not text.endswith("?") and not previous.endswith("?")
+    return few and bool(_kinds_of_values(text) & _kinds_of_values(plain(previous)))
 
 
 def _kinds_of_values(text: str) -> set[str]:
@@ -138,86 +140,87 @@ def _kinds_of_values(text: str) -> set[str]:
     return kinds | {"day"} if has_day(text) else kinds
 
 
-def _goes_on_forgetting(typed: str, recent: Sequence[Message], sense: Sense) -> bool:
-    """Whether the message names one thing more after a request to forget: "And the price as well."."""
-    if typed.endswith("?") or not is_english(typed):
+def _goes_on_forgetting(text: str, recent: Sequence[Message], sense: Sense) -> bool:
+    """Whether the message adds something to a request to forget: "And the price as well."."""
+    if text.endswith("?") or not is_english(text):
         return False
-    likely = goes_on_forgetting(typed) or forget_probability(typed, sense) >= _MORE_TO_FORGET
+    likely = goes_on_forgetting(text) or forget_probability(text, sense) >= _GOES_ON_FORGETTING
     return likely and _asked_to_forget(recent, sense)
 
 
 def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
-    """Whether the user's message before did."""
-    before = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-    return bool(before) and any(one.act == "forget" for one in utterances(before, sense))
+    """Whether the user's previous message asked to forget something."""
+    previous = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+    return bool(previous) and any(item.act == "forget" for item in utterances(previous, sense))
 
 
-def _reading(
-    message: Message, said: Sequence[Utterance], recent: Sequence[Message], concepts: Sequence[Concept]
+def _reading_of(
+    message: Message, items: Sequence[Utterance], recent: Sequence[Message], concepts: Sequence[Concept]
 ) -> Reading:
     if message.photos:
-        said = [_about_photo(utterance) for utterance in said]
-    forgets = tuple(utterance.text for utterance in said if utterance.act == "forget")
-    kept = _told(said)
-    otherwise = _told([one for utterance in said for one in utterance.otherwise])
+        items = [_about_photo(utterance) for utterance in items]
+    forgets = tuple(utterance.text for utterance in items if utterance.act == "forget")
+    statements = _statements(items)
+    otherwise = _statements([each for utterance in items for each in utterance.otherwise])
     before = [part for earlier in recent[-6:] if earlier.role == "user" for part in sentences(plain(earlier.text))]
-    if kept and said[0].act == "forget" and (topic := topic_of([said[0].text])):
+    if statements and items[0].act == "forget" and (topic := topic_of([items[0].text])):
         # "Scratch what I said about the passport. I've put it in the drawer."
-        kept[0] = replace(
-            kept[0], text=re.sub(r"\b(?:it|them|they)\b(?!self)", topic, kept[0].text, count=1, flags=re.I)
+        statements[0] = replace(
+            statements[0], text=re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.I)
         )
-    observations = _observations(kept, before, concepts, message.said_at.date())
-    if message.photos and not observations and not any(one.act in ("ask", "forget", "command") for one in said):
-        namings = find_namings(message.text)  # a name under a photo is kept though no sentence was made of it: "Bobo!"
+    observations = _observations(statements, before, concepts, message.said_at.date())
+    if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
+        namings = find_namings(message.text)  # a name under a photo is kept, though it is no statement: "Bobo!"
         if namings:
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
     sayings = photo_sayings(message, recent, concepts)
-    observations = [one for one in observations if not any(_is_of(one, saying) for saying in sayings)]
-    observations = [replace(one, said=without_denial(one.said, message, recent)) for one in observations]
+    observations = [each for each in observations if not any(_repeats(each, saying) for saying in sayings)]
+    observations = [replace(each, said=without_denial(each.said, message, recent)) for each in observations]
     if sayings:
         observations += [
-            Observation(one.text, concepts=(one.mention,), said=one.said, photo_ids=one.photo_ids) for one in sayings
+            Observation(each.text, concepts=(each.mention,), said=each.said, photo_ids=each.photo_ids)
+            for each in sayings
         ]
-    restores = any(one.act == "restore" for one in said)
+    restores = any(each.act == "restore" for each in items)
     instead = _observations(otherwise, before, concepts, message.said_at.date())
     return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores=restores)
 
 
-def _told(said: Sequence[Utterance]) -> list[Utterance]:
-    return [utterance for utterance in said if utterance.act in ("tell", "preference")]
+def _statements(items: Sequence[Utterance]) -> list[Utterance]:
+    return [item for item in items if item.act in ("tell", "preference")]
 
 
-def _is_of(observation: Observation, saying: PhotoSaying) -> bool:
-    """Whether the observation says no more than the sentence about the photos."""
+def _repeats(observation: Observation, saying: PhotoSaying) -> bool:
+    """Whether the observation only repeats the sentence about the photos."""
     return tokens(plain(observation.said)) == tokens(saying.said)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
-    """Idle talk by itself, but under a photo it says what that shows: "this is my teapot", "look what I bought"."""
+    """Returns the utterance, as a statement if it says what a photo shows: "this is my teapot", "look what I bought"."""
     shows = utterance.act == "chat" and (_OWN.match(utterance.text) or SHOWS.match(utterance.text))
     return replace(utterance, act="tell") if shows else utterance
 
 
 def _observations(
-    kept: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
+    items: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
 ) -> list[Observation]:
-    texts: list[tuple[str, Utterance]] = []  # with the utterances that each is from, as one
+    texts: list[tuple[str, Utterance]] = []  # each with its utterances joined into one
     opening = ""  # "Nope." before "Thursday."
-    for utterance in kept:
+    for utterance in items:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
             opening = f"{opening}{utterance.text} "
             continue
         utterance, opening = replace(utterance, text=f"{opening}{utterance.text}"), ""
-        if texts and len(texts[-1][0]) > _LONG:
+        if texts and len(texts[-1][0]) > _LONGEST:
             texts.append((body, utterance))
         elif texts and leans(body) and not _meant_by(body, [texts[-1][0]], concepts):
             texts[-1] = _joined(texts[-1], body, utterance)
-        elif (named := _meant_by(body, [*before, *(text for text, _ in texts)], concepts)) and not (
+        elif (name := _meant_by(body, [*before, *(text for text, _ in texts)], concepts)) and not (
             find_namings(body) and texts
         ):
-            texts.append((_with_name(body, named), utterance))
+            texts.append((_with_name(body, name), utterance))
         elif _PERSONAL.match(body) and texts:  # "We adopted a greyhound. He's called Duke."
             texts[-1] = _joined(texts[-1], body, utterance)
         else:
@@ -225,14 +228,14 @@ def _observations(
                 (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
             )
     texts = _with_openings(texts)
-    return [_observation(text, utterance, today) for text, utterance in texts if _is_something(text, utterance.text)]
+    return [_observation(text, utterance, today) for text, utterance in texts if _is_enough(text, utterance.text)]
 
 
 def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Utterance]]:
-    """The texts, where one that only opens the next is joined to it, or to the one before it if it is the last.
+    """Returns the texts, each mere opening joined to the text after it, or to the one before it if it is the last.
 
-    "I had the city wrong. The residency is in Canberra." is one correction, "New letter for Mum. The clinic is on Friday." one
-    statement.
+    "I had the city wrong. The residency is in Canberra." is one correction; "New letter for Mum. The clinic is on
+    Friday." is one statement.
     """
     joined: list[tuple[str, Utterance]] = []
     opening: tuple[str, Utterance] | None = None
@@ -250,22 +253,22 @@ def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Ut
 
 
 def _only_takes_back(text: str) -> bool:
-    """Whether the sentence ends with saying that something was wrong, and does not say what is right."""
+    """Whether the sentence ends by saying that something was wrong, without saying what is right."""
     first, last = segments(text)[-1]
-    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _FEW_WORDS_WRONG and not refuted(text)
+    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS and not refuted(text)
 
 
 def _is_headline(text: str) -> bool:
-    """Whether the words are no sentence, name nothing and tell no value: "New letter for Mum."."""
+    """Whether the text has no verb, name or value: "New letter for Mum."."""
     if has_verb(text) or _OWN.match(text) or find_namings(text):
         return False
-    return len(tokens(text)) <= _FEW and not find_values(text) and not has_day(text)
+    return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
 
 
 def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
-    """Whom the pronoun means that the sentence begins with; None where it begins with none, or that is not known."""
-    personal = _PERSONAL.match(sentence)
-    return antecedent(before, concepts, personal["pronoun"]) if personal else None
+    """Returns whom the first word means, None if it is no personal pronoun or its meaning is unknown."""
+    match = _PERSONAL.match(sentence)
+    return antecedent(before, concepts, match["pronoun"]) if match else None
 
 
 def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> tuple[str, Utterance]:
@@ -273,14 +276,14 @@ def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> t
     return f"{text.rstrip(' .!?')}. {body}", replace(first, text=f"{first.text} {utterance.text}")
 
 
-def _is_something(text: str, said: str) -> bool:
-    """One word alone says something only where it corrects: "No, Coimbatore"."""
-    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(said))
+def _is_enough(text: str, original: str) -> bool:
+    """Whether the text says enough to keep. A single word does so only as a correction: "No, Coimbatore"."""
+    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(original))
 
 
 def leans(body: str) -> bool:
-    """Whether the sentence needs the one before it to be understood."""
-    if _LOOSE.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
+    """Whether the sentence cannot be understood without the one before it."""
+    if _POINTING.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
         return True
     return find_subject(body) is None and not re.search(r"\b(?:i|my|we|our)\b", body, re.IGNORECASE)
 
@@ -293,49 +296,47 @@ _TOPIC = re.compile(
 
 
 def topic_of(before: Sequence[str]) -> str | None:
-    """The thing that "it" most likely means: the first thing of its own that the newest sentence speaks of."""
+    """Returns what "it" most likely means: the first thing that the newest possible sentence mentions."""
     for clause in reversed(before):
         for match in _TOPIC.finditer(clause):
-            if not any(word.lower() in lexicon.RELATIONS for word in match[1].split()):  # nobody is "it"
+            if not any(word.lower() in lexicon.RELATIONS for word in match[1].split()):  # a person is never "it"
                 return re.sub(r"^(?:an?|the) ", "the ", match[1], flags=re.IGNORECASE)
     return None
 
 
-def standing_alone(part: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
-    """The sentence with what its first pronoun means, after the sentences `before` it: "She's four" → "Olive is four"."""
-    if named := _meant_by(part, before, concepts):
-        return _with_name(part, named)
+def standing_alone(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
+    """Replaces the first pronoun, whose meaning is in the sentences `before`: "She's four" → "Olive is four"."""
+    if name := _meant_by(sentence, before, concepts):
+        return _with_name(sentence, name)
     if re.match(
-        r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)\b)", part, re.IGNORECASE
+        r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)\b)", sentence, re.IGNORECASE
     ) and (topic := topic_of(before)):
-        part = re.sub(r"^its\b", f"{topic}'s", part, count=1, flags=re.IGNORECASE)
-        return re.sub(r"^it\b", topic, part, count=1, flags=re.IGNORECASE)
-    return part
+        sentence = re.sub(r"^its\b", f"{topic}'s", sentence, count=1, flags=re.IGNORECASE)
+        return re.sub(r"^it\b", topic, sentence, count=1, flags=re.IGNORECASE)
+    return sentence
 
 
-def _with_name(clause: str, named: str) -> str:
-    """The clause with the name for its first pronoun: "He's a plumber" → "Tim is a plumber"."""
-    possessive = f"{named}'" if named.endswith("s") else f"{named}'s"
+def _with_name(clause: str, name: str) -> str:
+    """Replaces the first pronoun of the clause by the name: "He's a plumber" → "Tim is a plumber"."""
+    possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
     if re.match(r"(?:his|her)\b", clause, re.IGNORECASE):
         return re.sub(r"^(?:his|her)\b", possessive, clause, flags=re.IGNORECASE)
     if not re.match(r"(?:he|she)'", clause, re.IGNORECASE):
-        return re.sub(r"^(?:he|she)\b", named, clause, flags=re.IGNORECASE)
+        return re.sub(r"^(?:he|she)\b", name, clause, flags=re.IGNORECASE)
     subject = find_subject(clause)
     if subject is None:
         return clause
-    if re.match(
-        r"has (?!got\b|been\b|had\b)", subject.rest
-    ):  # "he's terrified", "he's left": is or has, nobody can tell
-        return re.sub(r"^(?:he|she)(?=')", named, clause, flags=re.IGNORECASE)
-    return f"{named} {subject.rest}"
+    if re.match(r"has (?!got\b|been\b|had\b)", subject.rest):  # "he's terrified", "he's left": could be "is" or "has"
+        return re.sub(r"^(?:he|she)(?=')", name, clause, flags=re.IGNORECASE)
+    return f"{name} {subject.rest}"
 
 
 def dates_of(text: str, today: date) -> list[FoundDate]:
-    """The dates of the text; on which side of today an open one lies is told by the clause that it stands in."""
-    ahead, back = find_dates(text, today, past=False), find_dates(text, today, past=True)
-    if len(ahead) != len(back):
-        return back if is_past(text) else ahead
-    return [late if _is_past_at(text, soon.start) else soon for soon, late in zip(ahead, back, strict=True)]
+    """Returns the dates of the text. The clause around an open date decides whether it is past or future."""
+    future, past = find_dates(text, today, past=False), find_dates(text, today, past=True)
+    if len(future) != len(past):
+        return past if is_past(text) else future
+    return [earlier if _is_past_at(text, later.start) else later for later, earlier in zip(future, past, strict=True)]
 
 
 def _is_past_at(text: str, position: int) -> bool:
@@ -356,13 +357,13 @@ def _observation(text: str, utterance: Utterance, today: date) -> Observation:
         kind = "preference"
     elif happened is not None:
         kind = "event"
-    shown = [
-        found
-        for found in dates
-        if not (is_birthday and found.yearless) and not (recurs and _ANY_DAY.fullmatch(found.words))
+    annotated = [
+        match
+        for match in dates
+        if not (is_birthday and match.yearless) and not (recurs and _ANY_DAY.fullmatch(match.words))
     ]
     concepts = tuple(naming.mention() for naming in find_namings(text))
-    return Observation(_sentence(annotate(text, shown)), kind, happened, concepts, utterance.text)
+    return Observation(_sentence(annotate(text, annotated)), kind, happened, concepts, utterance.text)
 
 
 _DAY = rf"(?:{'|'.join(WEEKDAYS)})"
@@ -374,7 +375,7 @@ _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 
 
 def each_time(observation: Observation, before: str) -> Observation:
-    """The observation of every week, where it corrects what recurs: "moved to Wednesday" after "on Tuesdays" is no date."""
+    """Returns the observation without a date if it corrects a recurring day: "moved to Wednesday" after "on Tuesdays"."""
     text = _DATED_DAY.sub(r"\1", observation.text)
     if not _RECURS.search(before) or text == observation.text or re.search(r"\d{4}\)", text):
         return observation
@@ -384,25 +385,25 @@ def each_time(observation: Observation, before: str) -> Observation:
 def with_concepts(
     observation: Observation, concepts: Sequence[Concept], beside: Sequence[NamedConcept] = ()
 ) -> tuple[NamedConcept, ...]:
-    """The names that the observation gives, and those that it speaks of: known ones, and those given `beside` it.
+    """Returns the names that the observation gives or mentions, among the concepts and the names given `beside` it.
 
-    "My sister" is who goes by it, where that is one alone; a friend may be any.
+    "My sister" means the one concept with that alias, if there is only one; "my friend" may be anybody.
     """
-    given = {mention.name.casefold(): mention for mention in observation.concepts}
+    names = {mention.name.casefold(): mention for mention in observation.concepts}
     text = observation.text
     for concept in mentioned(text, concepts):
         if concept.name in text or any(alias[0].isupper() and alias in text for alias in concept.aliases):
-            given.setdefault(
+            names.setdefault(
                 concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
             )
-    spoken_of = [one for one in beside if not one.denied and is_named(one.name, text)]
+    candidates = [candidate for candidate in beside if not candidate.denied and is_named(candidate.name, text)]
     for alias in {alias for concept in concepts for alias in concept.aliases if alias in lexicon.KINDS["family"]}:
         if re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text):
-            those = [concept for concept in concepts if alias in concept.aliases]
-            spoken_of += [NamedConcept(name=one.name, kind=one.kind) for one in those if len(those) == 1]
-    for one in spoken_of:
-        given.setdefault(one.name.casefold(), one.model_copy(update={"photos": ()}))
-    return tuple(given.values())
+            bearers = [concept for concept in concepts if alias in concept.aliases]
+            candidates += [NamedConcept(name=each.name, kind=each.kind) for each in bearers if len(bearers) == 1]
+    for candidate in candidates:
+        names.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
+    return tuple(names.values())
 
 
 _EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")

@@ -1,4 +1,4 @@
-"""Words of a text: tokens, stems, and whether one word says what another says."""
+"""Words of a text: tokens, stems, and whether two words have the same meaning."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ from m2a.agents.offline import lexicon
 
 _WORD = re.compile(r"[^\W_]+(?:[-'&/.:](?=[^\W_])[^\W_]+)*", re.UNICODE)
 _STEMMER = snowballstemmer.stemmer("english")
-_STEMMER_LOCK = threading.Lock()  # a stemmer keeps the word that it works on in itself
+_STEMMER_LOCK = threading.Lock()  # a stemmer holds its current word in its state
 
 CONTRACTIONS = {
     "i'm": "I am",
@@ -39,10 +39,10 @@ class Token(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text with typographic quotes and dashes as typed on a keyboard."""
+    """Returns the text with keyboard characters for typographic quotes and dashes."""
     table = {"’": "'", "‘": "'", "“": '"', "”": '"', "—": " - ", "–": "-", "\u00a0": " ", "…": "..."}
-    for mark, typed in table.items():
-        text = text.replace(mark, typed)
+    for mark, replacement in table.items():
+        text = text.replace(mark, replacement)
     return re.sub(r"[ \t]+", " ", text).strip()
 
 
@@ -51,19 +51,19 @@ def tokens(text: str) -> list[Token]:
 
 
 def expand(text: str) -> str:
-    """Contractions in full; a possessive 's becomes a word of its own and is dropped."""
+    """Returns the text with contractions in full and without possessive 's."""
 
-    def full(match: re.Match[str]) -> str:
+    def expanded(match: re.Match[str]) -> str:
         word = match.group()
         lower = word.lower()
         if lower in CONTRACTIONS:
             return CONTRACTIONS[lower]
-        for ending, long in (("n't", " not"), ("'re", " are"), ("'ve", " have"), ("'ll", " will"), ("'d", " would")):
+        for ending, spelled in (("n't", " not"), ("'re", " are"), ("'ve", " have"), ("'ll", " will"), ("'d", " would")):
             if lower.endswith(ending):
-                return word[: -len(ending)] + long
+                return word[: -len(ending)] + spelled
         return re.sub(r"'(s|m)$", "", word, flags=re.IGNORECASE)
 
-    return re.sub(r"[^\W_]+(?:'[^\W_]+)+", full, text)
+    return re.sub(r"[^\W_]+(?:'[^\W_]+)+", expanded, text)
 
 
 @lru_cache(maxsize=8192)
@@ -75,45 +75,45 @@ def stem(word: str) -> str:
 
 
 def stems(text: str) -> list[str]:
-    """Every word's stem, in order, fixed phrases as one word."""
+    """Returns the stem of every word, in order, with fixed phrases as one word."""
     return list(_stems(text))
 
 
 @lru_cache(maxsize=8192)
 def _stems(text: str) -> tuple[str, ...]:
     lowered = " ".join(plain(text).lower().split())
-    for phrase, one in lexicon.PHRASES.items():
+    for phrase, joined in lexicon.PHRASES.items():
         if phrase in lowered:
-            lowered = re.sub(rf"\b{re.escape(phrase)}\b", one, lowered)
-    found: list[str] = []
+            lowered = re.sub(rf"\b{re.escape(phrase)}\b", joined, lowered)
+    result: list[str] = []
     for word in re.findall(r"[^\W]+(?:[-'&.:/][^\W]+)*", expand(lowered)):
-        found.append(stem(word))
+        result.append(stem(word))
         if "-" in word:
-            found += [stem(part) for part in word.split("-") if part]
-    return tuple(found)
+            result += [stem(part) for part in word.split("-") if part]
+    return tuple(result)
 
 
-def meets(wanted: str, said: Iterable[str]) -> bool:
-    """Whether a stem that a question asks for is met by one of the stems of what was said."""
-    said = said if isinstance(said, set | frozenset) else set(said)
-    if wanted in said:
+def meets(target: str, candidates: Iterable[str]) -> bool:
+    """Whether one of the candidate stems has the meaning of the target stem."""
+    candidates = candidates if isinstance(candidates, set | frozenset) else set(candidates)
+    if target in candidates:
         return True
-    if equivalents(wanted) & said:
+    if equivalents(target) & candidates:
         return True
-    # teach and teacher, supervise and supervisor: the stemmer keeps the doer apart.
-    return len(wanted) >= _ROOT and any(
+    # teach and teacher, supervise and supervisor: the stemmer does not unite them.
+    return len(target) >= _ROOT and any(
         len(word) >= _ROOT
-        and (word.startswith(wanted) or wanted.startswith(word))
-        and abs(len(word) - len(wanted)) <= 3
-        for word in said
+        and (word.startswith(target) or target.startswith(word))
+        and abs(len(word) - len(target)) <= 3
+        for word in candidates
     )
 
 
 @lru_cache(maxsize=8192)
 def spelling(word: str) -> str:
-    """What the usual slips leave as it is: the letters without doubled ones, those inside in any order.
+    """Returns a key that common misspellings do not change: the letters without doubles, the inner ones sorted.
 
-    "alergic" and "allergic" have the same, and so have "freind" and "friend"; a short word is itself.
+    "alergic" and "allergic" have the same key, and so do "freind" and "friend"; a short word is its own key.
     """
     if len(word) < _ROOT or not word.isalpha():
         return word
@@ -122,23 +122,20 @@ def spelling(word: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def equivalents(wanted: str) -> frozenset[str]:
-    """The stems that may stand for this one: its groups' and, of a kind, its members (theirs too)."""
-    same = set(_groups().get(wanted, ()))
-    members: set[str] = set()
-    members |= _kinds().get(wanted, set())
-    return frozenset(same | members | {wanted})
+def equivalents(word: str) -> frozenset[str]:
+    """Returns the stems that may replace this one: itself, its synonyms and, for a kind, its members."""
+    return frozenset({word, *_groups().get(word, ()), *_kinds().get(word, ())})
 
 
 @lru_cache(maxsize=512)
 def members(kind: str) -> frozenset[str]:
-    """The stems of what is of that kind, and of their kinds: a dog and a beagle are pets. None for what is no kind."""
-    named = equivalents(kind) if any(one in _kinds() for one in equivalents(kind)) else frozenset()
-    return frozenset(under for one in named for under in equivalents(one))
+    """Returns the stems of the members of a kind, and of their members: a dog and a beagle are pets. Empty if it is no kind."""
+    kinds = equivalents(kind) if any(name in _kinds() for name in equivalents(kind)) else frozenset()
+    return frozenset(member for name in kinds for member in equivalents(name))
 
 
 def is_kind(word: str, kind: str) -> bool:
-    """`word` and `kind` are stems: is it one of that kind (a cat a pet)?"""
+    """Whether the stem `word` is a member of the stem `kind`: a cat is a pet."""
     return word in _kinds().get(kind, set())
 
 
@@ -162,17 +159,17 @@ def _kinds() -> dict[str, set[str]]:
     return {stem(kind): {stem(word) for word in members} for kind, members in lexicon.KINDS.items()}
 
 
-def words_for(wanted: str) -> list[str]:
-    """Words in full, the wanted one first, that a memory may use for this stem; members of a kind come last."""
+def words_for(target: str) -> list[str]:
+    """Returns full words that a memory may use for this stem: the word itself, synonyms, and members of a kind."""
     spelled = _spelled()
-    found = [spelled.get(wanted, wanted)]
-    found += [word for words in lexicon.SYNONYMS for word in words if wanted in map(stem, words)]
-    found += [word for kind, members in lexicon.KINDS.items() if stem(kind) == wanted for word in members]
-    return list(dict.fromkeys(word.replace("_", " ") for word in found))
+    result = [spelled.get(target, target)]
+    result += [word for words in lexicon.SYNONYMS for word in words if target in map(stem, words)]
+    result += [word for kind, members in lexicon.KINDS.items() if stem(kind) == target for word in members]
+    return list(dict.fromkeys(word.replace("_", " ") for word in result))
 
 
 def plain_words(text: str) -> list[str]:
-    """The words that are worth a search: neither short nor numbers."""
+    """Returns the words that are worth a search: neither short words nor numbers."""
     return [token.text for token in tokens(expand(text)) if len(token.text) > 3 and token.text.isalpha()]
 
 
@@ -196,5 +193,5 @@ _LIGHT = frozenset(
 
 
 def content(text: str) -> set[str]:
-    """The stems that tell one fact from another."""
+    """Returns the stems that distinguish one fact from another."""
     return {word for word in stems(text) if word not in _LIGHT and len(word) > 1}

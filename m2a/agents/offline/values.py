@@ -1,5 +1,5 @@
-"""What kind of value a text holds: a day, a time, an age, an amount, a colour, a home, a job. Two texts about one subject
-contradict each other where they give different values of one kind."""
+"""Finds the values in a text and their kinds: a day, a time, an age, an amount, a colour, a diet, a job. Two texts about one
+subject contradict each other if they give different values of one kind."""
 
 import re
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ _SEASON = re.compile(
     r"\b(?:every|on the|by the|the first|the last) (?:\d+(?:st|nd|rd|th)|weekend|week)\b|"
     r"\b(?:in|to|before|until|by|since|next|last) May\b"
 )
-# A bare one, which no unit follows: "it was 2016 we tied the knot".
+# A bare year, without a unit after it: "it was 2016 we tied the knot".
 _YEAR = re.compile(r"\b(?:in|was|is|it's|since|from|until|not) ((?:19|20)\d\d)\b(?![.,:]\d| ?[€$£%])", re.IGNORECASE)
 _AGE = re.compile(
     rf"\b(?:turn(?:s|ed|ing)?) ({_NUMBER})\b(?! ?[ap]\.?m| o'?clock)|"
@@ -69,7 +69,7 @@ _WORK = re.compile(
 )
 
 
-# No units: what follows the number here belongs to the next phrase.
+# These words after a number are no units but belong to the next phrase.
 _NO_UNITS = frozenset(
     "and or of at in on to the a an for with is are was every from now past but because pm am old".split()
 )
@@ -77,7 +77,7 @@ _NO_UNITS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`text[start:end]` is a value of the kind; an amount's kind names its unit ("amount:seat")."""
+    """A value of the text it was found in, at `start` to `end`. The kind of an amount names its unit ("amount:seat")."""
 
     kind: str
     start: int
@@ -86,12 +86,12 @@ class Value:
 
 
 def find_values(text: str) -> list[Value]:
-    """The values that can stand in each other's place, in order; none overlaps another."""
-    found: list[Value] = []
+    """Returns the values in order, without overlaps."""
+    values: list[Value] = []
 
     def take(kind: str, start: int, end: int) -> None:
-        if not any(value.start < end and start < value.end for value in found):
-            found.append(Value(kind, start, end, text[start:end]))
+        if not any(value.start < end and start < value.end for value in values):
+            values.append(Value(kind, start, end, text[start:end]))
 
     for start, end in find_days(text):
         take("year" if text[start:end].isdigit() else "day", start, end)
@@ -125,7 +125,7 @@ def find_values(text: str) -> list[Value]:
             and token.lower not in ("an",)
         ):
             take("amount:", token.start, token.end)
-    return sorted(found, key=lambda value: value.start)
+    return sorted(values, key=lambda value: value.start)
 
 
 def speaks_of_work(text: str) -> bool:
@@ -133,7 +133,7 @@ def speaks_of_work(text: str) -> bool:
 
 
 def has_money(text: str) -> bool:
-    """An amount of money, or a bare number beside a word of paying."""
+    """Whether the text has an amount of money, or a bare number and a word about paying."""
     return (
         bool(_MONEY.search(text))
         or bool(
@@ -182,9 +182,9 @@ def has_frequency(text: str) -> bool:
 
 
 def has_amount(text: str) -> bool:
-    """A number that is no date and no time: "half a tablet", "62 cows", "code 4471"."""
-    known = ("day", "year", "time", "colour", "diet", "job")
-    return any(value.kind not in known for value in find_values(text)) or bool(
+    """Whether the text has a number that is no date or time: "half a tablet", "62 cows", "code 4471"."""
+    others = ("day", "year", "time", "colour", "diet", "job")
+    return any(value.kind not in others for value in find_values(text)) or bool(
         re.search(r"\b(?:a|the) (?:whole|half|quarter|single|full|couple|dozen)\b|\bhalf an? ", text, re.IGNORECASE)
     )
 
@@ -205,31 +205,31 @@ _BETWEEN_PHRASES = frozenset("and or but my our his her their your its the is ar
 
 
 def amount_of(text: str, nouns: set[str]) -> int | None:
-    """The number that stands before one of the nouns (stems), in the same phrase: 2 of "two old cats", and not 8 of "Lise is 8
-    and our son"."""
+    """Returns the number before one of the nouns (stems) in the same phrase: 2 in "two old cats", but not 8 in "Lise is 8 and
+    our son"."""
     words = [token.lower for token in tokens(text)]
     for index, word in enumerate(words):
         if stem(word) not in nouns:
             continue
-        for before in reversed(words[max(0, index - 3) : index]):
-            count = number(before)
+        for previous in reversed(words[max(0, index - 3) : index]):
+            count = number(previous)
             if count is not None:
                 return count
-            if before in _BETWEEN_PHRASES:
+            if previous in _BETWEEN_PHRASES:
                 break
     return None
 
 
 def amount_left(text: str) -> bool:
-    """ "only four left": a number whose noun stands elsewhere."""
+    """Whether the text counts something without its noun: "only four left"."""
     return bool(re.search(rf"\b{_NUMBER} (?:left|remaining|in total|altogether|in all|of them)\b", text, re.IGNORECASE))
 
 
 def find_days(text: str) -> list[tuple[int, int]]:
-    """Where the text names days, the absolute date in brackets behind it included."""
+    """Returns the spans of the days in the text, including an absolute date in brackets after a day."""
     spans: list[tuple[int, int]] = []
-    for found in find_dates(text, date(2000, 1, 1), past=False):
-        start, end = found.start, found.end
+    for day in find_dates(text, date(2000, 1, 1), past=False):
+        start, end = day.start, day.end
         if spans and re.fullmatch(r" \(", text[spans[-1][1] : start]) and text[end : end + 1] == ")":
             spans[-1] = (spans[-1][0], end + 1)
         elif spans and re.fullmatch(r" (?:to|and) ", text[spans[-1][1] : start]):

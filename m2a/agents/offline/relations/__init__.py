@@ -1,19 +1,19 @@
-"""Facts of named subjects, and questions that lead from one to the next."""
+"""Facts about named subjects, and questions that lead from one to the next."""
 
-from m2a.agents.offline.relations.told import Statements
+from m2a.agents.offline.relations.statements import Statements
 from m2a.agents.offline.relations.walk import follow
 from m2a.agents.offline.sense import Sense
 from m2a.agents.state import FindMessages, FollowedFact
 
-_READ_WHOLE = 10  # of a message with so many statements memories are kept of all
+_MAX_STATEMENTS = 10  # all statements of a message with at most this number become memories
 
 
 def facts_that_lead(question: str, find: FindMessages, sense: Sense) -> tuple[FollowedFact, ...]:
-    """The facts that lead from the question's subject to its answer, in order, the newest of each relation.
+    """Returns the facts that lead from the question's subject to its answer, in order, the newest of each relation.
 
-    None where nothing leads there, and where all of them stand in short messages: the memories that are kept of those answer.
+    Returns none if there is no way to an answer, or if all facts are in short messages, whose memories answer already.
     """
     followed = follow(question, Statements(find, sense.models["is the value"]), sense)
-    if followed is None or all(fact.among <= _READ_WHOLE for fact in followed.facts):
+    if followed is None or all(fact.among <= _MAX_STATEMENTS for fact in followed.facts):
         return ()
     return tuple(FollowedFact(fact.place[0], fact.quotation, fact.value) for fact in followed.facts)

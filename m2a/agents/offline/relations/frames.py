@@ -1,7 +1,7 @@
-"""Sentences that are put alike: the same words around another subject and another value.
+"""Sentences with the same frame: the same words around another subject and another value.
 
-One statement says little of what its relation leads to; those that are put alike say it together: whoever "is praised as" a
-goalkeeper, a pitcher and a wing is praised as what he plays.
+One statement says little about the values of its relation. Statements with the same frame say it together: those who are
+"praised as" a goalkeeper, a pitcher and a wing are praised for their position.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ _LEAST = 2  # words of a frame
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The words of a statement before, between and behind its subject and its value, as compared."""
+    """The words of a statement before, between and after its subject and value, as compared."""
 
     before: Words
     between: Words
@@ -27,7 +27,7 @@ class Frame:
 
     @classmethod
     def of(cls, keys: Words, subject: Span, value: Span) -> "Frame | None":
-        """None where they say too little to be met again."""
+        """Returns the frame, None if it has too few words to occur again."""
         first, second = sorted((subject, value))
         frame = cls(keys[: first[0]], keys[first[1] : second[0]], keys[second[1] :], first == subject)
         words = frame.words
@@ -38,16 +38,16 @@ class Frame:
         return (*self.before, *self.between, *self.after)
 
     def split(self, keys: Words) -> tuple[Words, Words] | None:
-        """Subject and value of a sentence that is put like this one."""
+        """Returns subject and value of a sentence with this frame, None for a sentence without it."""
         start, end = len(self.before), len(keys) - len(self.after)
         if end - start < len(self.between) + 2 or keys[:start] != self.before or keys[end:] != self.after:
             return None
         size = len(self.between)
         if not size:
             return None
-        for at in range(start + 1, min(start + _LONGEST + 1, end - size)):
-            if keys[at : at + size] == self.between:
-                first, second = keys[start:at], keys[at + size : end]
+        for position in range(start + 1, min(start + _LONGEST + 1, end - size)):
+            if keys[position : position + size] == self.between:
+                first, second = keys[start:position], keys[position + size : end]
                 if len(second) > _LONGEST:
                     return None
                 return (first, second) if self.begins_with_subject else (second, first)
@@ -55,18 +55,18 @@ class Frame:
 
 
 def many(pairs: Collection[tuple[Words, Words]]) -> tuple[int, int]:
-    """To how many values a subject is led at most, and how many subjects lead to one value."""
+    """Returns the largest number of values of one subject, and of subjects of one value."""
     values, subjects = Counter(subject for subject, _ in pairs), Counter(value for _, value in pairs)
     return max(values.values(), default=0), max(subjects.values(), default=0)
 
 
 def alike(frame: Frame, sentences: Iterable[Words], limit: int) -> list[tuple[Words, Words]]:
-    """Subject and value of the sentences that are put so, no more than `limit`."""
-    found: dict[tuple[Words, Words], None] = {}
+    """Returns subject and value of the sentences with the frame, at most `limit`."""
+    result: dict[tuple[Words, Words], None] = {}
     for keys in sentences:
         parts = frame.split(keys)
         if parts is not None:
-            found[parts] = None
-            if len(found) == limit:
+            result[parts] = None
+            if len(result) == limit:
                 break
-    return list(found)
+    return list(result)

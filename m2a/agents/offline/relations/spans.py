@@ -1,8 +1,8 @@
-"""Which words of a sentence are the value that it states of a subject: a learned choice among its names and nouns.
+"""Chooses the words of a sentence that are the value for its subject: a learned decision among its names and nouns.
 
-The candidates are what grammar takes for the value, the names of the sentence, the nouns between its small words, and what
-varies in a frame: another sentence that has the same words around another subject differs in the value alone ("X was praised
-for Y", "Z was praised for W"), so that a wording which grammar cannot read is learned from those that stand beside it.
+The candidates are the value by grammar, the names of the sentence, the nouns between its function words, and the varying
+part of a frame: a sentence with the same words around another subject differs only in the value ("X was praised for Y", "Z
+was praised for W"). Other sentences thus show how to read a wording that grammar cannot read.
 """
 
 import math
@@ -36,11 +36,11 @@ _OPENING = "(–—"
 _MARKS = ",;:()–—?"
 
 Span = tuple[int, int]
-Neighbours = Collection[tuple[Words, Words]]  # the word before and the one behind, where there are any
+Neighbours = Collection[tuple[Words, Words]]  # the word before and the word after, if any
 
 
 def value_span(rows: Mapping[Span, Mapping[str, float]], decision: Logistic) -> Span | None:
-    """The likeliest of all candidates; None where there is none."""
+    """Returns the most probable candidate, None if there are none."""
     return max(rows, key=lambda span: (decision.score(rows[span]), span), default=None)
 
 
@@ -52,41 +52,42 @@ def candidates(
     beside: Iterable[Words],
     neighbours: Callable[[Words], Neighbours],
 ) -> dict[Span, dict[str, float]]:
-    """The features of each span that may be the value.
+    """Returns the features of each span that may be the value.
 
-    `beside` are other sentences, as compared, that may share a frame; `neighbours` tells between which words some are met
-    anywhere.
+    `beside` are other sentences, as compared, that may share a frame; `neighbours` returns the words around each occurrence
+    of a phrase.
     """
     frames = _frames(keys, subject, beside)
     names = [run for run in name_runs(words) if not _overlap(run, subject)]
     names = [run for run in names if run != (0, 1) or keys[0] not in GLUE]
-    found = {*frames, *names, *_nouns(words, keys, subject)}
+    spans = {*frames, *names, *_nouns(words, keys, subject)}
     for first, last in names:
         end = last
         while end < min(len(words), first + _LONGEST) and _continues(words, keys, end):
             end += 1
-        found |= {(first, end)} if not _overlap((first, end), subject) else set()
+        spans |= {(first, end)} if not _overlap((first, end), subject) else set()
     if grammatical is not None:
-        found.add(grammatical)
+        spans.add(grammatical)
     longest = max((frame[1] for frame in frames.values()), default=0)
     total = sum(frame[0] for frame in frames.values())
-    met = {span: _met(keys, span, neighbours(keys[slice(*span)])) for span in found}
+    occurrences = {span: _occurrences(keys, span, neighbours(keys[slice(*span)])) for span in spans}
     rows = {}
-    for first, last in found:
-        sentences, framed, nouns = frames.get((first, last), (0, 0, 0))
+    for first, last in spans:
+        sentences, frame_words, nouns = frames.get((first, last), (0, 0, 0))
         rows[first, last] = {
             "sentences of the frame": math.log1p(sentences),
             "share of the frame": sentences / total if total else 0.0,
-            "words of the frame": float(framed),
+            "words of the frame": float(frame_words),
             "nouns of the frame": float(nouns),
             "no frame": float(not total),
-            "less than the longest frame": float(longest - framed) if total else 0.0,
+            "less than the longest frame": float(longest - frame_words) if total else 0.0,
             "read by grammar": float((first, last) == grammatical),
             "grammar reads another": float(grammatical is not None and (first, last) != grammatical),
             "only name": float(len(names) == 1 and names[0] == (first, last)),
-            "met elsewhere": met[first, last],
+            "met elsewhere": occurrences[first, last],
             "holds what is met elsewhere": max(
-                (met[one] - met[first, last] for one in found if first <= one[0] and one[1] <= last), default=0.0
+                (occurrences[run] - occurrences[first, last] for run in spans if first <= run[0] and run[1] <= last),
+                default=0.0,
             ),
             "cuts a name": float(any(_cuts((first, last), name) for name in names)),
             **_shape(words, keys, subject, first, last),
@@ -94,10 +95,10 @@ def candidates(
     return rows
 
 
-def _met(keys: Words, span: Span, neighbours: Neighbours) -> float:
-    """In how many places, as a logarithm, it is met between other words on both sides."""
+def _occurrences(keys: Words, span: Span, neighbours: Neighbours) -> float:
+    """Returns the log count of occurrences of the span between other words on both sides."""
     before, after = keys[span[0] - 1 : span[0]] if span[0] else (), keys[span[1] : span[1] + 1]
-    return math.log1p(sum(one != before and other != after for one, other in neighbours))
+    return math.log1p(sum(word_before != before and word_after != after for word_before, word_after in neighbours))
 
 
 def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> dict[str, float]:
@@ -133,7 +134,7 @@ def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> d
 
 
 def _frames(keys: Words, subject: Span, beside: Iterable[Words]) -> Mapping[Span, tuple[int, int, int]]:
-    """By the span that varies: how many sentences share the frame, and of how many words and nouns it is."""
+    """Returns for each varying span the number of sentences with the frame, and the words and nouns of the frame."""
     start, end = subject
     before, after = keys[:start], keys[end:]
     shared: Counter[Span] = Counter()
@@ -153,40 +154,40 @@ def _frames(keys: Words, subject: Span, beside: Iterable[Words]) -> Mapping[Span
 
 
 def _varying(before: Words, after: Words, other: Words) -> tuple[int, int, int] | None:
-    """How many words the other sentence shares with what stands around a subject, and from where to where of `after` it differs.
+    """Returns how many words the other sentence shares with those around a subject, and the part of `after` that differs.
 
-    None where it has less than two words in common, or differs in more than two places.
+    None if it shares fewer than two words, or differs in more than two places.
     """
-    upto = len(before)
-    if other[:upto] != before:
+    offset = len(before)
+    if other[:offset] != before:
         return None
     best: tuple[int, int, int] | None = None
-    for size in range(1, min(_LONGEST, len(other) - upto - 1) + 1):
-        rest = other[upto + size :]
+    for size in range(1, min(_LONGEST, len(other) - offset - 1) + 1):
+        rest = other[offset + size :]
         first = _common(after, rest)
         if not (first or before):
             continue
         last = _common(after[first:][::-1], rest[first:][::-1])
-        own, its = len(after) - first - last, len(rest) - first - last
-        shared = upto + first + last
-        if 0 < own <= _LONGEST and 0 < its <= _LONGEST and shared > 1 and (best is None or shared > best[0]):
+        own, others = len(after) - first - last, len(rest) - first - last
+        shared = offset + first + last
+        if 0 < own <= _LONGEST and 0 < others <= _LONGEST and shared > 1 and (best is None or shared > best[0]):
             best = (shared, first, len(after) - last)
     return best
 
 
 def _common(left: Words, right: Words) -> int:
-    """How many words both begin with."""
+    """Returns the length of the common beginning."""
     count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
+    for left_word, right_word in zip(left, right, strict=False):
+        if left_word != right_word:
             break
         count += 1
     return count
 
 
 def _nouns(words: Words, keys: Words, subject: Span) -> set[Span]:
-    """What stands between small words, marks and the subject, and its last one and two words."""
-    found = set()
+    """Returns the spans between function words, marks and the subject, and their first and last one or two words."""
+    spans = set()
     start: int | None = None
     for place in range(len(words) + 1):
         is_outside = place == len(words) or subject[0] <= place < subject[1] or keys[place] in GLUE
@@ -195,10 +196,10 @@ def _nouns(words: Words, keys: Words, subject: Span) -> set[Span]:
         ends_here = not is_outside and words[place][-1] in _MARKS
         if start is not None and (is_outside or ends_here):
             end = place if is_outside else place + 1
-            found |= {(max(start, end - size), end) for size in (1, 2, _LONGEST)}
-            found |= {(start, min(end, start + size)) for size in (1, 2)}
+            spans |= {(max(start, end - size), end) for size in (1, 2, _LONGEST)}
+            spans |= {(start, min(end, start + size)) for size in (1, 2)}
             start = None
-    return found
+    return spans
 
 
 def _continues(words: Words, keys: Words, place: int) -> bool:
@@ -214,5 +215,5 @@ def _cuts(span: Span, name: Span) -> bool:
     return _overlap(span, name) and not (span[0] <= name[0] and name[1] <= span[1])
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(first: Span, second: Span) -> bool:
+    return first[0] < second[1] and second[0] < first[1]

@@ -1,9 +1,9 @@
-"""From a question to the facts that answer it, one by one: "the capital of the country where the author of X was born".
+"""Follows a question from fact to fact to its answer: "the capital of the country where the author of X was born".
 
-The question is taken apart into what it asks last, what comes before that, and the subject at its end. From the subject every
-fact that holds now is a step to another subject; of the ways through the facts that way is taken whose steps say best what
-the parts of the question ask, all of them and nothing else. A step that no part of the question names is allowed ("the sport
-played by X", where it is told which position X plays, and to which sport that belongs), and counts against the way.
+The question is split into its final part, the parts before that, and its subject. Every current fact about a subject is a
+step to another subject. The best way through the facts is the one whose steps match all parts of the question and nothing
+else. A step that matches no part is allowed ("the sport played by X", if X has a position and the position belongs to a
+sport) but lowers the score.
 """
 
 import re
@@ -17,44 +17,43 @@ from m2a.agents.offline.relations.likeness import (
     LIGHT,
     SMALL,
     SPLITS,
-    Asked,
+    ParsedQuestion,
     answering_features,
     frame_of,
     of_kind,
     same_relation,
     values_of,
 )
-from m2a.agents.offline.relations.told import Statements, Told
+from m2a.agents.offline.relations.statements import Statement, Statements
 from m2a.agents.offline.relations.words import Words, is_name, is_verbal, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
 _SUBJECT_WORDS = 10
 _STEPS = 5
-_WAYS = 24  # that are followed on
-_SURE = 0.5  # a way that says less of the question leads to no answer
-_SURE_OF_ONE = 0.15  # the chance from which a fact answers, where none does so better
-_ENOUGH = (
-    0.3  # the mean of its chance, and of that to tell the same relation as a better one, from which it answers, too
-)
-_AFTER_KIND = 0.8  # what the part after the kind of what is asked is worth
-_SAME_WORD = 0.85  # what a part is worth that shares its telling word with a step
-_OF_ANOTHER_KIND = 0.05  # what a way loses that ends at another kind than what is asked for
-_SURE_ALONE = (0.9, 0.3)  # the chance of one fact, and how far it is of the kind asked for, from which no way beats it
-_MANY = 3  # values of one subject in the same words
-_SAME_RELATION = 0.6  # the chance from which two facts are taken for old and new
+_WAYS = 24  # the most promising ones, which are followed further
+_MIN_SCORE = 0.5  # of a way that gives an answer
+_MIN_PROBABILITY = 0.15  # of the most probable fact, from which it is an answer
+# From this mean of its probability, and of stating the same relation as the most probable fact, another fact answers too.
+_ENOUGH = 0.3
+_AFTER_KIND = 0.8  # weight of the part after the kind of the answer
+_SAME_WORD = 0.85  # highest score of a part for words that it shares with the relation of a step
+_OF_ANOTHER_KIND = 0.05  # penalty for a way that ends at another kind than the question asks for
+_CERTAIN = (0.9, 0.3)  # probability of a single fact, and its feature "of the kind", from which it is final
+_MANY = 3  # values of one subject with the same frame
+_SAME_RELATION = 0.6  # the probability from which two facts count as old and new
 
 _EITHER = re.compile(r"(?<=[a-z])/(?=[a-z])")  # "the director/manager"
-_DOING = frozenset("do does did has have had is are was were will would can could".split())
+_AUXILIARIES = frozenset("do does did has have had is are was were will would can could".split())
 _STANDS_FOR = {**dict.fromkeys(("who", "whom", "whose"), "name of a person"), "where": "where", "when": "date"}
-_ASKING = frozenset("what which who whom whose where when how".split())
+_QUESTION_WORDS = frozenset("what which who whom whose where when how".split())
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The facts that lead from a question's subject to its answer, in order; `score` is from 0 to about 1."""
+    """The facts that lead from a question's subject to its answer, in order. `score` is from 0 to about 1."""
 
-    facts: tuple[Told, ...]
+    facts: tuple[Statement, ...]
     score: float
 
     @property
@@ -63,30 +62,29 @@ class Followed:
 
 
 def follow(question: str, statements: Statements, sense: Sense) -> Followed | None:
-    """The way that answers the question best; None where its subject is not told of, or no way says what it asks."""
+    """Returns the best way to an answer, None if there are no facts about the subject or no way matches the question."""
     words = tuple(_EITHER.sub(" ", question).split())
     statements.look_for(question)
     best: Followed | None = None
     for start, end in _subjects(words, statements):
         if end - start == len(words):
             continue
-        asked = _Parts.of(words, start, end)
-        found = _ways(keys_of(words[start:end]), asked, statements, sense)
-        if found is not None and (best is None or found.score > best.score):
-            best = found
+        parsed = _QuestionParts.of(words, start, end)
+        way = _ways(keys_of(words[start:end]), parsed, statements, sense)
+        if way is not None and (best is None or way.score > best.score):
+            best = way
     return best
 
 
 def _subjects(words: Words, statements: Statements) -> list[tuple[int, int]]:
-    """Where the question names what is told of: names, the longest only of those that overlap; where there is none, what is
-    written small and opens a statement."""
+    """Returns where the question mentions subjects of statements: the longest names, else nouns that open a statement."""
     keys = keys_of(words)
     names: list[tuple[int, int]] = []
-    others: list[tuple[int, int]] = []
+    nouns: list[tuple[int, int]] = []
     for size in range(min(_SUBJECT_WORDS, len(words)), 0, -1):
         for start in range(len(words) - size, -1, -1):
             end = start + size
-            taken = [*names, *others]
+            taken = [*names, *nouns]
             if any(start < last and first < end for first, last in taken) or set(keys[start:end]) <= SMALL:
                 continue
             if is_name(words[start]) and start > 0:
@@ -97,43 +95,43 @@ def _subjects(words: Words, statements: Statements) -> list[tuple[int, int]]:
             is_noun = is_noun and not (size == 1 and is_verbal(words[start]))
             is_kind = keys[start - 1 : start] in (("which",), ("what",))  # "which country"
             if is_noun and not is_kind and any(map(_opens, statements.about(keys[start:end]))):
-                others.append((start, end))
-    return names or others
+                nouns.append((start, end))
+    return names or nouns
 
 
-def _opens(told: Told) -> bool:
-    return told.belongs and keys_of(told.sentence.split())[0] in (keys_of(told.subject.split())[0], "the")
+def _opens(fact: Statement) -> bool:
+    return fact.belongs and keys_of(fact.sentence.split())[0] in (keys_of(fact.subject.split())[0], "the")
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
-    """`parts` are what is asked, in the order of the question; `last` is the part that is asked last, `whole` all of it.
+class _QuestionParts:
+    """`parts` are in the order of the question, `last` is the index of the final step, `question` is all of it.
 
-    `names_kind`: it begins with the kind of what is asked, "which city".
+    `names_kind` is true if the question begins with the kind of the answer: "which city".
     """
 
     parts: Words
     last: int
-    whole: Asked
+    question: ParsedQuestion
     names_kind: bool
 
-    def said_last(self, said: np.ndarray) -> float:
-        """How far a fact says what is asked last: "which city is the capital of" names the kind first, and then the relation."""
-        kind = float(said[self.last])
-        after = said[self.last + 1 : self.last + 2]
+    def last_part_score(self, scores: np.ndarray) -> float:
+        """Returns the score for the final part: "which city is the capital of" names the kind first, and then the relation."""
+        kind = float(scores[self.last])
+        after = scores[self.last + 1 : self.last + 2]
         return max(kind, _AFTER_KIND * float(after[0])) if self.names_kind and len(after) else kind
 
     @classmethod
-    def of(cls, words: Words, start: int, end: int) -> "_Parts":
+    def of(cls, words: Words, start: int, end: int) -> "_QuestionParts":
         left, right = _parts(words[:start]), _parts(words[end:])
         keys = keys_of((*words[:start], *words[end:]))
-        asking = next((i for i, key in enumerate(keys) if key in _ASKING), 0)
+        asking = next((i for i, key in enumerate(keys) if key in _QUESTION_WORDS), 0)
         before = len(_parts(keys[:asking])) if asking > 2 else 0
-        if left and right and keys_of(words[start - 1 : start])[0] in _DOING:  # "which position does X play"
+        if left and right and keys_of(words[start - 1 : start])[0] in _AUXILIARIES:  # "which position does X play"
             left, right = (*left[:-1], f"{left[-1]} {right[0]}"), right[1:]
         parts = (*left, *right) or (" ".join((*words[:start], *words[end:])).strip("?").lower(),)
         names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in SMALL
-        whole = Asked(
+        whole = ParsedQuestion(
             " ".join(words),
             " ".join((*words[:start], "it", *words[end:])),
             " ".join(key for key in keys if key),
@@ -145,12 +143,12 @@ class _Parts:
         return cls(parts, last, whole, names_kind)
 
 
-def asked_of(question: str, subject: Words) -> Asked | None:
-    """What the question asks of the subject; None where it does not name it."""
+def parse_question(question: str, subject: Words) -> ParsedQuestion | None:
+    """Returns the question parsed for the subject, None if the subject is not in it."""
     words = tuple(question.split())
     for start in range(len(words) - len(subject) + 1):
         if keys_of(words[start : start + len(subject)]) == subject:
-            return _Parts.of(words, start, start + len(subject)).whole
+            return _QuestionParts.of(words, start, start + len(subject)).question
     return None
 
 
@@ -168,7 +166,7 @@ def _parts(words: Sequence[str]) -> Words:
 
 
 def _kind(keys: Words) -> str:
-    """The noun that names what is asked for, or what the word that asks stands for."""
+    """Returns the noun for what is asked, or the kind that the question word stands for."""
     if keys and keys[0] in ("where", "when"):
         return _STANDS_FOR[keys[0]]
     noun: list[str] = []
@@ -185,114 +183,112 @@ def _kind(keys: Words) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    facts: tuple[Told, ...]
-    said: tuple[np.ndarray, ...]  # how far each fact says each part
-    is_of_kind: float = 0.0  # how far the last is of the kind that is asked for
+    facts: tuple[Statement, ...]
+    scores: tuple[np.ndarray, ...]  # how well each fact matches each part
+    is_of_kind: float = 0.0  # how well the last fact has the kind that the question asks for
 
-    def score(self, asked: _Parts) -> float:
-        """How far its facts say all parts, how far a part of its own stands behind each fact, and whether the last says what is
-        asked last."""
-        said = np.array(self.said)
-        told = (float(said.max(axis=0).mean()) + _supported(said) + asked.said_last(said[-1])) / 3
-        return told - _OF_ANOTHER_KIND * (1 - self.is_of_kind)
+    def score(self, parsed: _QuestionParts) -> float:
+        """Returns the mean of three scores (all parts are matched, each fact has its own part, the last fact has the final
+        part), less the penalty for the kind."""
+        scores = np.array(self.scores)
+        agreement = (float(scores.max(axis=0).mean()) + _supported(scores) + parsed.last_part_score(scores[-1])) / 3
+        return agreement - _OF_ANOTHER_KIND * (1 - self.is_of_kind)
 
     @property
     def promise(self) -> float:
-        said = np.array(self.said)
-        return float(said.max(axis=0).mean()) + _supported(said)
+        scores = np.array(self.scores)
+        return float(scores.max(axis=0).mean()) + _supported(scores)
 
 
-def _supported(said: np.ndarray) -> float:
-    """The mean of what each fact says of a part that no other fact has taken, the best pairs first."""
-    left = said.copy()
+def _supported(scores: np.ndarray) -> float:
+    """Returns the mean score of the facts, each with a part of its own, the best pairs first."""
+    remaining = scores.copy()
     total = 0.0
-    for _ in range(min(left.shape)):
-        row, column = np.unravel_index(int(left.argmax()), left.shape)
-        total += max(0.0, float(left[row, column]))
-        left[row], left[:, column] = -1.0, -1.0
-    return total / len(said)
+    for _ in range(min(remaining.shape)):
+        row, column = np.unravel_index(int(remaining.argmax()), remaining.shape)
+        total += max(0.0, float(remaining[row, column]))
+        remaining[row], remaining[:, column] = -1.0, -1.0
+    return total / len(scores)
 
 
-def _ways(subject: Words, asked: _Parts, statements: Statements, sense: Sense) -> Followed | None:
-    best, is_sure = _alone(statements.about(subject), asked, sense)
+def _ways(subject: Words, parsed: _QuestionParts, statements: Statements, sense: Sense) -> Followed | None:
+    best, is_sure = _single_fact(statements.about(subject), parsed, sense)
     if is_sure:
         return best
     ways = [_Way((), ())]
-    for _ in range(_STEPS if len(asked.parts) > 1 else 0):
+    for _ in range(_STEPS if len(parsed.parts) > 1 else 0):
         longer = []
         for way in ways:
-            here = keys_of(way.facts[-1].value.split()) if way.facts else subject
-            if here in {keys_of(fact.subject.split()) for fact in way.facts}:  # in a circle
+            current = keys_of(way.facts[-1].value.split()) if way.facts else subject
+            if current in {keys_of(fact.subject.split()) for fact in way.facts}:  # a circle
                 continue
             if way.facts:
                 statements.look_for(way.facts[-1].value)
-            for fact, said, is_of_kind in _current(here, asked, statements, sense):
-                more = _Way((*way.facts, fact), (*way.said, said), is_of_kind)
-                longer.append(more)
-                score = more.score(asked)
-                if score >= _SURE and (best is None or score > best.score):
-                    best = Followed(more.facts, score)
+            for fact, scores, is_of_kind in _current_facts(current, parsed, statements, sense):
+                extended = _Way((*way.facts, fact), (*way.scores, scores), is_of_kind)
+                longer.append(extended)
+                score = extended.score(parsed)
+                if score >= _MIN_SCORE and (best is None or score > best.score):
+                    best = Followed(extended.facts, score)
         ways = sorted(longer, key=lambda way: way.promise, reverse=True)[:_WAYS]
     return best
 
 
-def _alone(told: Sequence[Told], asked: _Parts, sense: Sense) -> tuple[Followed | None, bool]:
-    """The newest of the facts that tell what the whole question asks, in whatever words, and whether it surely does; None where
-    none does."""
-    told = [one for one in told if one.relation]
-    if not told:
+def _single_fact(facts: Sequence[Statement], parsed: _QuestionParts, sense: Sense) -> tuple[Followed | None, bool]:
+    """Returns the newest fact that answers the whole question, None if there is none, and whether it is final."""
+    facts = [each for each in facts if each.relation]
+    if not facts:
         return None, False
-    features = answering_features(asked.whole, told, sense)
-    likely = [sense.models["tells what is asked"].probability(one) for one in features]
-    if max(likely) < _SURE_OF_ONE:
+    features = answering_features(parsed.question, facts, sense)
+    chances = [sense.models["tells what is asked"].probability(each) for each in features]
+    if max(chances) < _MIN_PROBABILITY:
         return None, False
-    best = likely.index(max(likely))
-    same = same_relation(told, sense)[best]
-    answers = [n for n, chance in enumerate(likely) if n == best or (chance + same[n]) / 2 >= _ENOUGH]
-    newest = max((told[number] for number in answers), key=_when)
-    found = Followed((newest,), max(_nearness(features[number]) for number in answers))
-    chance, kind = _SURE_ALONE
-    return found, likely[best] >= chance and features[told.index(newest)]["of the kind"] >= kind
+    best = chances.index(max(chances))
+    same = same_relation(facts, sense)[best]
+    answers = [row for row, chance in enumerate(chances) if row == best or (chance + same[row]) / 2 >= _ENOUGH]
+    newest = max((facts[number] for number in answers), key=_place_of)
+    way = Followed((newest,), max(_nearness(features[number]) for number in answers))
+    chance, kind = _CERTAIN
+    return way, chances[best] >= chance and features[facts.index(newest)]["of the kind"] >= kind
 
 
 def _nearness(features: Mapping[str, float]) -> float:
-    """How near a fact is to the whole question, to be compared with how near a way is."""
+    """Returns how near a fact is to the whole question, on the scale of the score of a way."""
     near = (features["relation"] + features["relation and value"]) / 4 + features["sentence"] / 2
     return near - _OF_ANOTHER_KIND * (1 - features["of the kind"])
 
 
-def _current(
-    subject: Words, asked: _Parts, statements: Statements, sense: Sense
-) -> list[tuple[Told, np.ndarray, float]]:
-    """Of each relation that is told of the subject the newest fact, how far it says each part of the question, and how far it
-    is of the kind that is asked for."""
-    told = [one for one in statements.about(subject) if one.belongs and one.relation and not _is_of_many(one)]
-    told = [one for one in told if keys_of(one.value.split()) != subject]
-    if not told:
+def _current_facts(
+    subject: Words, parsed: _QuestionParts, statements: Statements, sense: Sense
+) -> list[tuple[Statement, np.ndarray, float]]:
+    """Returns the newest fact of each relation of the subject, its score for each part, and how well its kind fits."""
+    facts = [each for each in statements.about(subject) if each.belongs and each.relation and not _is_of_many(each)]
+    facts = [each for each in facts if keys_of(each.value.split()) != subject]
+    if not facts:
         return []
-    relations = sense.vectors([one.relation for one in told])
-    parts = sense.vectors(asked.parts).T
-    said = np.maximum(relations @ parts, sense.vectors([frame_of(one) for one in told]) @ parts)
-    for row, one in enumerate(told):
-        stems = {stem(word) for word in one.relation.split() if word not in SMALL}
-        for column, part in enumerate(asked.parts):
+    relations = sense.vectors([each.relation for each in facts])
+    parts = sense.vectors(parsed.parts).T
+    scores = np.maximum(relations @ parts, sense.vectors([frame_of(each) for each in facts]) @ parts)
+    for row, each in enumerate(facts):
+        stems = {stem(word) for word in each.relation.split() if word not in SMALL}
+        for column, part in enumerate(parsed.parts):
             words = [stem(word) for word in part.split()]
             shared = sum(word in stems for word in words) / len(words)
-            said[row, column] = max(said[row, column], shared * _SAME_WORD)
-    same = same_relation(told, sense) >= _SAME_RELATION
-    found: dict[Told, np.ndarray] = {}
-    for row in range(len(told)):
-        newest = max((told[other] for other in range(len(told)) if same[row, other]), key=_when)
-        found[newest] = np.maximum(found.get(newest, said[row]), said[row])
-    is_of_kind = of_kind(asked.whole.kind, values_of(list(found), sense), sense)
-    return [(*one, float(chance)) for one, chance in zip(found.items(), is_of_kind, strict=True)]
+            scores[row, column] = max(scores[row, column], shared * _SAME_WORD)
+    same = same_relation(facts, sense) >= _SAME_RELATION
+    newest_facts: dict[Statement, np.ndarray] = {}
+    for row in range(len(facts)):
+        newest = max((facts[other] for other in range(len(facts)) if same[row, other]), key=_place_of)
+        newest_facts[newest] = np.maximum(newest_facts.get(newest, scores[row]), scores[row])
+    is_of_kind = of_kind(parsed.question.kind, values_of(list(newest_facts), sense), sense)
+    return [(*each, float(chance)) for each, chance in zip(newest_facts.items(), is_of_kind, strict=True)]
 
 
-def _is_of_many(told: Told) -> bool:
-    """Whether what is told so is told of the value: a country has many citizens, of whom each has one."""
-    values, subjects = many(told.alike)
+def _is_of_many(statement: Statement) -> bool:
+    """Whether the relation is one of the value: a country has many citizens, a citizen has one country."""
+    values, subjects = many(statement.alike)
     return values >= _MANY and values > subjects
 
 
-def _when(told: Told) -> tuple[int, int]:
-    return told.place
+def _place_of(statement: Statement) -> tuple[int, int]:
+    return statement.place

@@ -1,4 +1,4 @@
-"""Words of sentences as they are compared, and which of them are names."""
+"""Words of sentences in the form in which they are compared, and the names among them."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, P
 Words = tuple[str, ...]
 
 MARKS = "\"'“”‘’«»().,;:!?…"
-ENDS = ",;:?!)"  # behind a word, so that no name goes on
+ENDS = ",;:?!)"  # a name does not continue after a word with one of these
 RELATIVE = frozenset("who that which where whom whose what".split())
 GLUE = (
     AUXILIARIES
@@ -22,7 +22,7 @@ _JOINING = frozenset("of the and de la von van di da du del".split())
 
 
 def keys_of(words: Iterable[str]) -> Words:
-    """Words as they are compared: small, without marks around them and without a possessive ending."""
+    """Returns the words for comparison: in lower case, without marks around them and without a possessive ending."""
     return tuple(map(key_of, words))
 
 
@@ -35,7 +35,7 @@ def key_of(word: str) -> str:
 
 
 def is_name(word: str) -> bool:
-    """Whether a word is written as a name or a number is."""
+    """Whether a word begins with a capital letter or a digit."""
     return word.lstrip("\"“'‘(")[:1].isupper() or word[:1].isdigit()
 
 
@@ -45,7 +45,7 @@ def is_verbal(word: str) -> bool:
 
 
 def name_runs(words: Words) -> list[tuple[int, int]]:
-    """From where to where there are names; "of" and the like join their parts."""
+    """Returns the spans of names; "of" and similar words join the parts of a name."""
     runs: list[tuple[int, int]] = []
     for index, word in enumerate(words):
         follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ENDS

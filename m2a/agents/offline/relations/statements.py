@@ -1,8 +1,8 @@
-"""What sentences say of a subject: a relation, in whatever words, and a value.
+"""What sentences state about a subject: a relation, in any wording, and a value.
 
-A sentence is read from the subject that is asked of, so that neither names nor relations need be known beforehand: what is
-left of it is the relation's words and the value, and grammar tells the one from the other ("The author of X is Y", "X was
-written by Y", "Y wrote X"). Where one subject is told two values of a relation, nothing is replaced: the newer is used.
+A sentence is read from the subject of the question, so neither names nor relations have to be known in advance. The rest of
+the sentence is the relation and the value, and grammar separates them ("The author of X is Y", "X was written by Y", "Y
+wrote X"). If a subject has two values of one relation, nothing is replaced: the newer value is used.
 """
 
 import re
@@ -32,7 +32,7 @@ from m2a.agents.state import FindMessages
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Message
 
-_ITEM = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+(?P<text>.+?)\s*$")  # of a list: a line that is one statement
+_ITEM = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+(?P<text>.+?)\s*$")  # an item of a list is one statement
 _HEDGE = re.compile(
     r"^(?:(?:by the way|apparently|actually|oh|well|so|ok|okay|fun fact|note|fyi|just so you know|i (?:just )?(?:heard|read|"
     r"learned|think|know)(?: that)?|(?:did )?you know(?: that)?|it turns out(?: that)?|remember(?: that)?)\b[,:]? *)+",
@@ -50,28 +50,27 @@ _TAG = re.compile(
     r"(?:it|he|she|they|you|we|that)(?: \w+){0,2})\?$",
     re.IGNORECASE,
 )
-_SHORT = re.compile(r"\b(i|you|we|they|he|she|it|that|there|who)['’](ll|re|ve|d|m|s)\b", re.IGNORECASE)
-_LONG = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am", "s": "is"}
+_CONTRACTION = re.compile(r"\b(i|you|we|they|he|she|it|that|there|who)['’](ll|re|ve|d|m|s)\b", re.IGNORECASE)
+_FULL_FORMS = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am", "s": "is"}
 _OWNER = re.compile(r"(?P<name>[A-Z\d].*?)(?:['’]s|(?<=s)['’]) (?P<thing>[a-z][a-z -]*)$")
 _HAVING = frozenset("has have had hold holds held got".split())
-_BESIDE = 300  # sentences in which a frame is looked for
-_ALIKE = 24  # sentences that are put alike, of which their values are taken
-_SEARCHED = 200  # sentences in which words are looked for
-_ELSEWHERE = 6  # other sentences that are looked at for a value
-_LOOKAHEAD = 4  # words of a noun before its preposition: "the head office of"
+_MAX_BESIDE = 300  # sentences that are searched for a frame
+_MAX_ALIKE = 24  # sentences with the same frame whose values are taken
+_MAX_SEARCHED = 200  # sentences that are searched for words
+_MAX_ELSEWHERE = 6  # other sentences with the value
+_LOOKAHEAD = 4  # words of a noun phrase before its preposition: "the head office of"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One statement of a subject. `relation` are its words without subject and value; a larger `place` is a later statement.
+class Statement:
+    """One statement about a subject. `relation` is its words without subject and value; a larger `place` is later.
 
-    `quotation` is the sentence as written, `sentence` the part of it that was read, without hedges and the like.
+    `quotation` is the sentence as written; `sentence` is the part that was read, without hedges and the like.
 
-    `belongs` says that it is told of the subject, and not of the value: "X was written by Y" is of X, and so are "Y wrote X"
-    and "Y is the author of X"; of "X is a citizen of Y" Y has another fact, of its citizens. `among` so many statements of
-    its message it stands. `elsewhere` are other sentences that hold the value, with "that" in its place and "it" for names: what
-    is a language or a position is told of others, too. `alike` are subject and value, as compared, of other sentences that are
-    put alike.
+    `belongs` is true if the relation is one of the subject: "X was written by Y", "Y wrote X" and "Y is the author of X" are
+    about X, but "X is a citizen of Y" is not about Y. `among` is the number of statements in its message. `elsewhere` are
+    other sentences with the value, "that" in its place and "it" for names: a language or a position occurs with other
+    subjects too. `alike` holds the subject and value, as compared, of other sentences with the same frame.
     """
 
     subject: str
@@ -97,24 +96,24 @@ class _Sentence:
 
 
 class Statements:
-    """The sentences of messages, and what they say of a subject. `find` gives the messages that hold words of a text."""
+    """The sentences of messages, and their statements by subject. `find` returns the messages that contain words of a text."""
 
-    def __init__(self, find: FindMessages, chooses: Logistic | None) -> None:
+    def __init__(self, find: FindMessages, decision: Logistic | None) -> None:
         self._find = find
-        self._chooses = chooses
-        self._about: dict[Words, list[Told]] = {}
-        self._near: dict[Words, set[tuple[Words, Words]]] = {}
+        self._decision = decision
+        self._about: dict[Words, list[Statement]] = {}
+        self._neighbours_of: dict[Words, set[tuple[Words, Words]]] = {}
         self._alike: dict[Frame, tuple[tuple[Words, Words], ...]] = {}
         self._sentences: list[_Sentence] = []
-        self._holding: dict[str, list[int]] = defaultdict(list)
+        self._postings: dict[str, list[int]] = defaultdict(list)
         self._messages: set[int] = set()
         self._looked_for: set[str] = set()
-        # Words that are written small somewhere, and words that are written with a capital within a sentence.
-        self._small: set[str] = set()
-        self._capital: set[str] = set()
+        # Words in lower case anywhere, and words with a capital letter within a sentence.
+        self._lower_case: set[str] = set()
+        self._capitalised: set[str] = set()
 
     def look_for(self, text: str) -> None:
-        """Read the messages that hold words of the text, those that were not read before."""
+        """Reads the messages that contain words of the text and have not been read yet."""
         if text in self._looked_for:
             return
         self._looked_for.add(text)
@@ -122,99 +121,99 @@ class Statements:
             if message.message_id not in self._messages:
                 self._about.clear()
                 self._alike.clear()
-                self._near.clear()
+                self._neighbours_of.clear()
                 self._messages.add(message.message_id)
                 self._add(message)
 
-    def about(self, subject: Words) -> list[Told]:
-        """What is said of the subject, as far as it was looked for; `subject` are its words as compared (`keys_of`)."""
-        known = self._about.get(subject)
-        if known is None:
-            told = (self._told(sentence, span) for sentence, span in self._mentions(subject))
-            known = self._about[subject] = [
-                replace(one, elsewhere=self._elsewhere(keys_of(one.value.split()), subject))
-                for one in told
-                if one is not None
+    def about(self, subject: Words) -> list[Statement]:
+        """Returns the statements about the subject (its words as from `keys_of`) in the messages read so far."""
+        statements = self._about.get(subject)
+        if statements is None:
+            parsed = (self._statement(sentence, span) for sentence, span in self._mentions(subject))
+            statements = self._about[subject] = [
+                replace(statement, elsewhere=self._elsewhere(keys_of(statement.value.split()), subject))
+                for statement in parsed
+                if statement is not None
             ]
-        return known
+        return statements
 
     def candidates(self, subject: Words) -> list[tuple[tuple[int, int], Words, dict[Span, dict[str, float]]]]:
-        """For each sentence that tells of the subject its place, its words as compared, and what may be the value in it."""
-        found = []
+        """Returns for each sentence about the subject its place, its words as compared, and the candidates for the value."""
+        result = []
         for sentence, span in self._mentions(subject):
             if not _is_in_a_name(sentence, *span):
-                rows = self._candidates(sentence, span, _span_of(_read(sentence, *span), sentence, span))
-                found.append((sentence.place, sentence.keys, rows))
-        return found
+                rows = self._candidates(sentence, span, _value_span_of(_reading(sentence, *span), sentence, span))
+                result.append((sentence.place, sentence.keys, rows))
+        return result
 
     def _candidates(self, sentence: _Sentence, span: Span, grammatical: Span | None) -> dict[Span, dict[str, float]]:
         beside = self._beside(sentence, span)
         return candidates(sentence.words, sentence.keys, span, grammatical, beside, self._neighbours)
 
     def _mentions(self, subject: Words) -> Iterator[tuple[_Sentence, Span]]:
-        postings = [self._holding.get(key, []) for key in subject]
+        postings = [self._postings.get(key, []) for key in subject]
         for number in min(postings, key=len, default=[]):
             sentence = self._sentence(number)
             for start in range(len(sentence.keys) - len(subject) + 1):
                 if sentence.keys[start : start + len(subject)] == subject:
                     yield sentence, (start, start + len(subject))
 
-    def _told(self, sentence: _Sentence, span: Span) -> Told | None:
+    def _statement(self, sentence: _Sentence, span: Span) -> Statement | None:
         start, end = span
         if _is_in_a_name(sentence, start, end):
             return None
-        read = _read(sentence, start, end)
-        if self._chooses is None:
-            return None if read is None else _told(sentence, span, *read)
-        grammatical = _span_of(read, sentence, span)
-        chosen = value_span(self._candidates(sentence, span, grammatical), self._chooses)
+        reading = _reading(sentence, start, end)
+        if self._decision is None:
+            return None if reading is None else _statement(sentence, span, *reading)
+        grammatical = _value_span_of(reading, sentence, span)
+        chosen = value_span(self._candidates(sentence, span, grammatical), self._decision)
         if chosen is None:
             return None
-        as_read = read if read is not None and chosen == grammatical else _apart(sentence.words, span, chosen)
+        final = reading if reading is not None and chosen == grammatical else _split(sentence.words, span, chosen)
         frame = Frame.of(sentence.keys, span, chosen)
-        return replace(_told(sentence, span, *as_read), alike=self._put_alike(frame) if frame else ())
+        return replace(_statement(sentence, span, *final), alike=self._put_alike(frame) if frame else ())
 
     def _neighbours(self, phrase: Words) -> Neighbours:
-        known = self._near.get(phrase)
-        if known is None:
-            rarest = min((self._holding.get(key, []) for key in phrase), key=len)
-            known = self._near[phrase] = set()
-            for number in rarest[:_SEARCHED]:
+        neighbours = self._neighbours_of.get(phrase)
+        if neighbours is None:
+            rarest = min((self._postings.get(key, []) for key in phrase), key=len)
+            neighbours = self._neighbours_of[phrase] = set()
+            for number in rarest[:_MAX_SEARCHED]:
                 keys = self._sentences[number].keys
                 for at in range(len(keys) - len(phrase) + 1):
                     if keys[at : at + len(phrase)] == phrase:
-                        known.add((keys[at - 1 : at] if at else (), keys[at + len(phrase) : at + len(phrase) + 1]))
-        return known
+                        neighbours.add((keys[at - 1 : at] if at else (), keys[at + len(phrase) : at + len(phrase) + 1]))
+        return neighbours
 
     def _put_alike(self, frame: Frame) -> tuple[tuple[Words, Words], ...]:
-        known = self._alike.get(frame)
-        if known is None:
-            numbers = min((self._holding[key] for key in frame.words), key=len)[:_SEARCHED]
-            known = self._alike[frame] = tuple(
-                alike(frame, (self._sentences[number].keys for number in numbers), _ALIKE)
+        pairs = self._alike.get(frame)
+        if pairs is None:
+            numbers = min((self._postings[key] for key in frame.words), key=len)[:_MAX_SEARCHED]
+            pairs = self._alike[frame] = tuple(
+                alike(frame, (self._sentences[number].keys for number in numbers), _MAX_ALIKE)
             )
-        return known
+        return pairs
 
     def _elsewhere(self, value: Words, subject: Words) -> Words:
-        found: dict[str, None] = {}
+        result: dict[str, None] = {}
         for sentence, (start, end) in self._mentions(value):
-            if len(found) == _ELSEWHERE:
+            if len(result) == _MAX_ELSEWHERE:
                 break
             if not any(sentence.keys[at : at + len(subject)] == subject for at in range(len(sentence.keys))):
-                found[_masked(sentence.words, start, end)] = None
-        return tuple(found)
+                result[_masked(sentence.words, start, end)] = None
+        return tuple(result)
 
     def _beside(self, sentence: _Sentence, span: Span) -> list[Words]:
-        """Sentences that may have a frame in common with this one: they share a word that stands beside the subject."""
+        """Returns sentences that may share a frame with this one: they contain a word that is next to its subject."""
         start, end = span
         sharing = [
-            set(self._holding[key]) for key in (*sentence.keys[start - 1 : start], *sentence.keys[end : end + 1])
+            set(self._postings[key]) for key in (*sentence.keys[start - 1 : start], *sentence.keys[end : end + 1])
         ]
         if not sharing:
             return []
-        both = set.intersection(*sharing)
-        numbers = sorted(both)[:_BESIDE]
-        numbers += sorted(set.union(*sharing) - both)[: _BESIDE - len(numbers)]
+        common = set.intersection(*sharing)
+        numbers = sorted(common)[:_MAX_BESIDE]
+        numbers += sorted(set.union(*sharing) - common)[: _MAX_BESIDE - len(numbers)]
         return list(
             dict.fromkeys(
                 self._sentences[number].keys for number in numbers if self._sentences[number].keys != sentence.keys
@@ -225,52 +224,52 @@ class Statements:
         parsed = _parsed(message.text)
         for place, (quotation, text, words, keys) in enumerate(parsed):
             for key in set(keys):
-                self._holding[key].append(len(self._sentences))
+                self._postings[key].append(len(self._sentences))
             self._sentences.append(_Sentence(text, quotation, words, keys, (message.message_id, place), len(parsed)))
             for word, key in zip(words[1:], keys[1:], strict=True):
-                (self._capital if is_name(word) else self._small).add(key)
+                (self._capitalised if is_name(word) else self._lower_case).add(key)
 
     def _sentence(self, number: int) -> _Sentence:
-        """With its first word small, where it is capital at the beginning of sentences alone."""
-        one = self._sentences[number]
-        first, key = one.words[0], one.keys[0]
-        is_noun = key in self._small and key not in self._capital and first[:1].isupper()
-        if not is_noun or (len(one.words) > 1 and is_name(one.words[1])):
-            return one
-        return replace(one, words=(first.lower(), *one.words[1:]))
+        """Returns the sentence, its first word in lower case if that has a capital only at the beginning of sentences."""
+        sentence = self._sentences[number]
+        first, key = sentence.words[0], sentence.keys[0]
+        is_noun = key in self._lower_case and key not in self._capitalised and first[:1].isupper()
+        if not is_noun or (len(sentence.words) > 1 and is_name(sentence.words[1])):
+            return sentence
+        return replace(sentence, words=(first.lower(), *sentence.words[1:]))
 
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> tuple[tuple[str, str, Words, Words], ...]:
-    """The sentences of a message: as written, as read, and what is read in words and in words as compared."""
-    read = [(sentence, _bare(sentence)) for sentence in _sentences_of(text)]
+    """Returns the sentences of a message: as written, as read, and the latter as words and as words for comparison."""
+    pairs = [(sentence, _bare(sentence)) for sentence in _sentences_of(text)]
     return tuple(
         (sentence, bare, tuple(bare.split()), keys_of(bare.split()))
-        for sentence, bare in read
+        for sentence, bare in pairs
         if bare and not bare.endswith("?")
     )
 
 
 def _sentences_of(text: str) -> list[str]:
-    found = []
+    result = []
     for line in text.splitlines():
         item = _ITEM.match(line)
         if item is not None:
-            found.append(item["text"])
+            result.append(item["text"])
         else:
-            found += [line[start:end] for start, end in sentence_spans(line)]
-    return found
+            result += [line[start:end] for start, end in sentence_spans(line)]
+    return result
 
 
 def _bare(sentence: str) -> str:
-    text = _SHORT.sub(lambda found: f"{found[1]} {_LONG[found[2].lower()]}", sentence.strip())
+    text = _CONTRACTION.sub(lambda match: f"{match[1]} {_FULL_FORMS[match[2].lower()]}", sentence.strip())
     text = _CLEFT.sub("", _HEDGE.sub("", text))
     text = _TAG.sub("", text.removesuffix(".").rstrip("!"))
     return _TRAILING.sub("", text)
 
 
 def _masked(words: Words, start: int, end: int) -> str:
-    """The sentence with "that" for the words from `start` to `end`, and "it" for its names."""
+    """Returns the sentence with "that" for the words from `start` to `end`, and "it" for its names."""
     masked: list[str] = []
     at = 0
     for first, last in sorted([(start, end), *(run for run in name_runs(words) if run[1] <= start or run[0] >= end)]):
@@ -280,7 +279,7 @@ def _masked(words: Words, start: int, end: int) -> str:
 
 
 def _is_in_a_name(sentence: _Sentence, start: int, end: int) -> bool:
-    """Whether the words from `start` to `end` are a part of a longer name."""
+    """Whether the words from `start` to `end` are part of a longer name."""
     words = sentence.words
     owns = _owns(sentence, end)
     before, after = words[:start], words[end:]
@@ -300,32 +299,34 @@ def _owns(sentence: _Sentence, end: int) -> bool:
     return bool(re.search(r"(?:['’]s|s['’])$", sentence.words[end - 1])) and not sentence.keys[end - 1].endswith("'s")
 
 
-def _read(sentence: _Sentence, start: int, end: int) -> "_Read | None":
-    """What grammar tells of the words from `start` to `end`: relation, value, and whether it belongs to them."""
+def _reading(sentence: _Sentence, start: int, end: int) -> "_Reading | None":
+    """Returns relation, value and whether the relation belongs to the words from `start` to `end`, by grammar."""
     words, owns = sentence.words, _owns(sentence, end)
     before, after = words[:start], words[end:]
     after_comma = bool(before) and words[end - 1].endswith(",")  # "In X, the official language is Y"
-    read = _forward(before, after, owns or after_comma) or _inverse(before, after, owns)
-    if read is None or not _is_one_name(read[1]):
-        named = _by_name(before, after, opens=read is None)
-        read = (*named, read is None or read[2]) if named else read
-    if read is None:
+    result = _forward(before, after, owns or after_comma) or _inverse(before, after, owns)
+    if result is None or not _is_one_name(result[1]):
+        by_name = _by_name(before, after, may_open=result is None)
+        result = (*by_name, result is None or result[2]) if by_name else result
+    if result is None:
         return None
-    relation, value, belongs = read
+    relation, value, belongs = result
     owner = _OWNER.match(value)
     if owner is not None:  # "X was Y's idea"
         relation, value = f"{relation} {owner['thing']}", owner["name"]
     return relation, value, belongs
 
 
-def _told(sentence: _Sentence, span: Span, relation: str, value: str, belongs: bool) -> Told:
+def _statement(sentence: _Sentence, span: Span, relation: str, value: str, belongs: bool) -> Statement:
     subject = re.sub(r"['’]s$", "", " ".join(sentence.words[slice(*span)]).strip(MARKS))
-    return Told(subject, relation, value, sentence.place, sentence.text, sentence.quotation, belongs, sentence.among)
+    return Statement(
+        subject, relation, value, sentence.place, sentence.text, sentence.quotation, belongs, sentence.among
+    )
 
 
-def _span_of(read: "_Read | None", sentence: _Sentence, subject: Span) -> Span | None:
-    """Where the value of a reading stands in its sentence."""
-    value = () if read is None else keys_of(read[1].split())
+def _value_span_of(reading: "_Reading | None", sentence: _Sentence, subject: Span) -> Span | None:
+    """Returns where the value of a reading is in its sentence."""
+    value = () if reading is None else keys_of(reading[1].split())
     for start in range(len(sentence.keys) - len(value) + 1):
         end = start + len(value)
         if value and sentence.keys[start:end] == value and (end <= subject[0] or start >= subject[1]):
@@ -333,8 +334,8 @@ def _span_of(read: "_Read | None", sentence: _Sentence, subject: Span) -> Span |
     return None
 
 
-def _apart(words: Words, subject: Span, value: Span) -> "_Read":
-    """What the sentence says of the subject, where the value is known."""
+def _split(words: Words, subject: Span, value: Span) -> "_Reading":
+    """Returns the reading of the sentence for a known value."""
     first, last = value
     text = " ".join(words[first:last]).strip(' ,;:()"“”–—?!')
     if last < len(words):
@@ -344,11 +345,11 @@ def _apart(words: Words, subject: Span, value: Span) -> "_Read":
     return _joined(tuple(rest), ()), text, _belongs(between, words[subject[1] :])
 
 
-_Read = tuple[str, str, bool]
+_Reading = tuple[str, str, bool]
 
 
-def _forward(before: Words, after: Words, owns: bool) -> _Read | None:
-    """The value behind the subject: "X was founded by Y", "X's author is Y", "the capital of X is Y"."""
+def _forward(before: Words, after: Words, owns: bool) -> _Reading | None:
+    """Reads a value after the subject: "X was founded by Y", "X's author is Y", "the capital of X is Y"."""
     if not after or (len(before) > 1 and key_of(before[-1]) in RELATIVE and key_of(before[-2]) in AUXILIARIES):
         return None  # "Y is where X was born"
     verb = 0
@@ -361,24 +362,24 @@ def _forward(before: Words, after: Words, owns: bool) -> _Read | None:
         verb = next((i for i, word in enumerate(after[:3]) if key_of(word) in AUXILIARIES), -1)
         if verb < 1 or not before or key_of(before[-1]) not in DETERMINERS | PREPOSITIONS:  # "the X government is"
             return None
-    upto = _end_of_glue(after, verb)
-    if upto >= len(after):
-        upto = _last_noun(after, verb) if not before or key_of(before[-1]) in PREPOSITIONS | DETERMINERS else upto
+    first = _end_of_glue(after, verb)
+    if first >= len(after):
+        first = _last_noun(after, verb) if not before or key_of(before[-1]) in PREPOSITIONS | DETERMINERS else first
     last = len(after)
-    if key_of(after[verb]) in _HAVING and is_name(after[upto] if upto < last else ""):  # "holds Y citizenship"
-        last = next((i for i in range(last, upto, -1) if is_name(after[i - 1])), last)
-    value = _value(after[upto:last])
+    if key_of(after[verb]) in _HAVING and is_name(after[first] if first < last else ""):  # "holds Y citizenship"
+        last = next((i for i in range(last, first, -1) if is_name(after[i - 1])), last)
+    value = _value(after[first:last])
     if not value:
         return None
     return (
-        _joined(before, (*after[:upto], *after[last:])),
+        _joined(before, (*after[:first], *after[last:])),
         value,
-        owns or bool(before) or not _names_role(keys_of(after[:upto])),
+        owns or bool(before) or not _names_role(keys_of(after[:first])),
     )
 
 
 def _begins_predicate(before: Words, after: Words) -> bool:
-    """Whether what follows a name tells something of it."""
+    """Whether the words after a name are its predicate."""
     first = key_of(after[0])
     if is_verbal(after[0]) or (len(after) > 1 and first.endswith("ly") and is_verbal(after[1])):
         return True
@@ -387,12 +388,12 @@ def _begins_predicate(before: Words, after: Words) -> bool:
     return key_of(before[0]) in PRONOUNS and first in PREPOSITIONS  # "you find X in Y"
 
 
-def _inverse(before: Words, after: Words, owns: bool) -> _Read | None:
-    """The value before the subject: "Y wrote X", "Y is the author of X", "Y is where X was born", "In Y lies X"."""
+def _inverse(before: Words, after: Words, owns: bool) -> _Reading | None:
+    """Reads a value before the subject: "Y wrote X", "Y is the author of X", "Y is where X was born", "In Y lies X"."""
     first = 1 if before and key_of(before[0]) in PREPOSITIONS else 0
-    small = [i for i in range(first + 1, len(before)) if before[i][0].islower()]
-    verb = next((i for i in small if key_of(before[i]) in AUXILIARIES | RELATIVE), None)
-    verb = verb or next((i for i in small if is_verbal(before[i])), None)
+    lower_case = [i for i in range(first + 1, len(before)) if before[i][0].islower()]
+    verb = next((i for i in lower_case if key_of(before[i]) in AUXILIARIES | RELATIVE), None)
+    verb = verb or next((i for i in lower_case if is_verbal(before[i])), None)
     if verb is None:
         verb = len(before)
         if not first or not after:
@@ -404,14 +405,14 @@ def _inverse(before: Words, after: Words, owns: bool) -> _Read | None:
     return (relation, value, owns or _belongs(before[verb:], after)) if relation else None
 
 
-def _by_name(before: Words, after: Words, opens: bool) -> tuple[str, str] | None:
-    """The relation and, as the value, the one other name: "Among the works of Y is X". None if there is another or none.
+def _by_name(before: Words, after: Words, may_open: bool) -> tuple[str, str] | None:
+    """Returns the relation and the only other name as the value: "Among the works of Y is X". None if there is no such name.
 
-    A word that opens the sentence is capital in any case, and a name only if `opens` says so.
+    The first word of the sentence always has a capital letter; it counts as a name only with `may_open`.
     """
     names = [(before, *run) for run in name_runs(before)]
     names += [(after, first, _with_its_noun(after, last)) for first, last in name_runs(after)]
-    if names and names[0] == (before, 0, 1) and (len(names) > 1 or not opens):
+    if names and names[0] == (before, 0, 1) and (len(names) > 1 or not may_open):
         del names[0]
     if len(names) != 1:
         return None
@@ -422,7 +423,7 @@ def _by_name(before: Words, after: Words, opens: bool) -> tuple[str, str] | None
 
 
 def _is_one_name(value: str) -> bool:
-    """Whether it is a name from its first word to its last, and not "The map" or "Petra Voss you could"."""
+    """Whether the whole value is one name, unlike "The map" or "Petra Voss you could"."""
     words = tuple(value.split())
     first = 1 if words and key_of(words[0]) in DETERMINERS else 0
     runs = name_runs(words)
@@ -430,7 +431,7 @@ def _is_one_name(value: str) -> bool:
 
 
 def _with_its_noun(words: Words, last: int) -> int:
-    """Where the name's noun ends that is written small: "Gaelic football". Only where nothing follows it is it one."""
+    """Returns the end of a name with its lower-case noun: "Gaelic football". The noun counts only if nothing follows it."""
     for index in range(last, len(words)):
         if words[index - 1][-1] in ",;:":
             break
@@ -442,7 +443,7 @@ def _with_its_noun(words: Words, last: int) -> int:
 
 
 def _belongs(before: Words, after: Words) -> bool:
-    """Whether what stands between value and subject tells of the subject: "wrote X", "is the author of X"."""
+    """Whether the words between value and subject state a relation of the subject: "wrote X", "is the author of X"."""
     if after or not before:
         return True
     keys = keys_of(before)
@@ -452,7 +453,7 @@ def _belongs(before: Words, after: Words) -> bool:
 
 
 def _names_role(keys: Words) -> bool:
-    """Whether what is said is the other's: "is the author of", "is where", unlike "is a citizen of" and "was made by"."""
+    """Whether the words name a role: "is the author of", "is where", unlike "is a citizen of" and "was made by"."""
     if len(keys) < 2 or keys[0] not in AUXILIARIES:
         return False
     return keys[1] in RELATIVE or (len(keys) > 2 and keys[1] == "the")
@@ -463,7 +464,7 @@ def _joined(before: Words, after: Words) -> str:
 
 
 def _end_of_glue(words: Words, start: int) -> int:
-    """Where the words of the relation end and the value begins."""
+    """Returns where the words of the relation end and the value begins."""
     index = start
     while index < len(words):
         word, key = words[index], key_of(words[index])
@@ -476,10 +477,10 @@ def _end_of_glue(words: Words, start: int) -> int:
             index = start = index + 1
             continue
         behind_noun_words = index > start and key_of(words[index - 1]) in DETERMINERS | PREPOSITIONS
-        leads_on = index < len(words) - 1 and (
+        continues = index < len(words) - 1 and (
             key_of(words[index + 1]) in GLUE or is_name(words[index + 1]) or index == start
         )
-        is_verb_here = is_verbal(word) and leads_on and not behind_noun_words
+        is_verb_here = is_verbal(word) and continues and not behind_noun_words
         if index == start or key in GLUE or is_verb_here or key.endswith("ly"):
             index += 1
             continue
@@ -491,7 +492,7 @@ def _end_of_glue(words: Words, start: int) -> int:
 
 
 def _preposition_ahead(words: Words, start: int) -> int | None:
-    """Where a noun's preposition stands: "head office in", "citizen of"; None where the noun is the end of it."""
+    """Returns where the preposition of a noun is: "head office in", "citizen of". None if the noun has none."""
     for index in range(start, min(start + _LOOKAHEAD, len(words) - 1)):
         if is_name(words[index]) and index > start:
             return None
@@ -503,7 +504,7 @@ def _preposition_ahead(words: Words, start: int) -> int | None:
 
 
 def _last_noun(words: Words, start: int) -> int:
-    """Where all of it reads like a relation, the value is what follows the last of its small words."""
+    """Returns where the value begins if all words look like a relation: after the last function word."""
     small = [index for index in range(start, len(words) - 1) if key_of(words[index]) in GLUE]
     return small[-1] + 1 if small else len(words)
 
@@ -515,5 +516,5 @@ def _value(words: Words) -> str:
     text = rest if first.lower() in ("a", "an") and rest else text
     if any(map(is_name, text.split())):
         return text
-    own = list(takewhile(lambda word: key_of(word) == "of" or key_of(word) not in PREPOSITIONS, text.split()))
-    return " ".join(own) or text  # "goalkeeper on the team"
+    own_words = list(takewhile(lambda word: key_of(word) == "of" or key_of(word) not in PREPOSITIONS, text.split()))
+    return " ".join(own_words) or text  # "goalkeeper on the team"
