@@ -602,6 +602,13 @@ async def test_what_is_told_as_changed_beside_a_request_to_forget_is_kept(talk: 
     assert any("harmonium" in text for text in talk.known())
 
 
+async def test_what_follows_a_request_to_forget_is_kept_and_can_be_quoted(talk: Talk) -> None:
+    await talk.say("We had the boiler serviced in May.")
+    await talk.say("Scrub what I said about the boiler. The plumber comes on 14 August.")
+    assert "The plumber comes on 14 August." in await talk.say("When does the plumber come?")
+    assert not any("boiler" in text for text in talk.known())
+
+
 async def test_he_is_the_one_named_behind_the_hour(talk: Talk) -> None:
     await talk.say("Gym's Tuesdays and Thursdays at 6:30am with a trainer called Marek. He's a bit of a sadist.")
     assert any("Marek is a bit of a sadist" in text or "Marek. He's a bit" in text for text in talk.known())

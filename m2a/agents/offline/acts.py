@@ -323,9 +323,9 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         threshold = _enough_to_forget(text, sense) if tells else _FORGETS
         if probability >= (min(threshold, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(text) else threshold):
             certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
-            # "Scrub the Fabia. We drive a Jogger now.": what is told as changed is kept, whatever is forgotten.
-            changes = [item for item in result if item.act == "tell" and _tells_a_change(item.text, sense)]
-            return [Utterance("forget", text, tuple(result) if probability < certain else ()), *changes]
+            also_told = _also_told(result, sense)
+            request = " ".join(item.text for item in result if item not in also_told) if also_told else text
+            return [Utterance("forget", request, tuple(result) if probability < certain else ()), *also_told]
         result = [_as_forget(item, sense) for item in result]
     is_statement = len(result) == 1 and (result[0].act == "tell" or SHOWS.match(result[0].text))
     return _with_question(result) if message_act == "ask" and not is_statement else result
@@ -341,10 +341,21 @@ def _is_a_reason(sentence: str, sense: Sense) -> bool:
     return subject is None or subject.text.lower() in ("he", "she", "they", "you", "it", "that", "this")
 
 
-def _tells_a_change(sentence: str, sense: Sense) -> bool:
-    """Whether the sentence says that something is different now, and does not ask to forget anything."""
-    changed = bool(MOVES.search(sentence) or LATELY.search(sentence))
-    return changed and forget_probability(sentence, sense) < _FORGETS_IN_ITS_WORDS
+def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
+    """Returns what a message with a request to forget tells besides: a change, or what follows the request and is no reason.
+
+    "Scrub the Fabia. We drive a Jogger now." forgets the Fabia, and keeps the Jogger.
+    """
+    also_told: list[Utterance] = []
+    has_asked = False
+    for item in items:
+        if forget_probability(item.text, sense) >= _FORGETS_IN_ITS_WORDS:
+            has_asked = True
+        elif item.act == "tell":
+            changed = bool(MOVES.search(item.text) or LATELY.search(item.text))
+            if changed or (has_asked and not _is_a_reason(item.text, sense)):
+                also_told.append(item)
+    return also_told
 
 
 def _with_statement(item: Utterance) -> list[Utterance]:
