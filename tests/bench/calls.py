@@ -141,8 +141,8 @@ def reply(prompt: Prompt) -> str:
         return "You are welcome!" if not turn.keeps else "Good to know."
     if lacks(prompt, turn):
         return "I do not have that in memory."
-    told = [f"{prompt.memories[number]['text']} [memory {number}]" for number in resting_on(prompt, turn.needs)]
-    return " ".join(told) or f"You told me of {', '.join(turn.needs)}."
+    sentences = [f"{prompt.memories[number]['text']} [memory {number}]" for number in resting_on(prompt, turn.needs)]
+    return " ".join(sentences) or f"You told me of {', '.join(turn.needs)}."
 
 
 def lacks(prompt: Prompt, turn: Turn) -> bool:
@@ -151,7 +151,7 @@ def lacks(prompt: Prompt, turn: Turn) -> bool:
 
 def resting_on(prompt: Prompt, words: Sequence[str]) -> list[int]:
     """The memories in the prompt that hold any of the words."""
-    return [number for number, memory in prompt.memories.items() if any(each in memory["text"] for each in words)]
+    return [number for number, memory in prompt.memories.items() if any(phrase in memory["text"] for phrase in words)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class CountedModel:
     def __call__(self, request: dict[str, Any]) -> Reply:
         assert mode_of(request) != "json_object", "the server knows tools"
         prompt, answer = Prompt.of(request), self._model(request)
-        tokens_out = tokens_of(answer.text + "".join(f"{name}{json.dumps(given)}" for name, given in answer.tool_calls))
+        tokens_out = tokens_of(answer.text + "".join(f"{name}{json.dumps(args)}" for name, args in answer.tool_calls))
         words = prompt.stage == "generate" and not answer.tool_calls
         material = "" if prompt.stage in APART else prompt.material
         self.calls.append(Request(prompt.stage, _tokens_in(request), tokens_out, words, material))
@@ -257,8 +257,8 @@ def _tell_before(assistant: Assistant, others: int) -> None:
     bank = assistant.memory(assistant.local_owner)
     for place, text in enumerate(BEFORE):
         texts.insert((place + 1) * len(texts) // (len(BEFORE) + 1), text)
-    said = [bank.record(None, role="user", speaker="You", text=text) for text in texts]
-    evidence = [(EvidenceRange(message.message_id, message.message_id),) for message in said]
+    messages = [bank.record(None, role="user", speaker="You", text=text) for text in texts]
+    evidence = [(EvidenceRange(message.message_id, message.message_id),) for message in messages]
     drafts = map(EntryDraft, texts, evidence)
     bank.write([Addition(draft, "seeded") for draft in drafts], who="bench")
     bank.index()

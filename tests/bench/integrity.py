@@ -33,15 +33,15 @@ class Figures:
     faults: list[str] = field(default_factory=list)
 
     def count(self, name: str, happened: bool, fault: str = "") -> None:
-        right, of = self.counts.get(name, (0, 0))
-        self.counts[name] = right + happened, of + 1
+        right, total = self.counts.get(name, (0, 0))
+        self.counts[name] = right + happened, total + 1
         if fault:
             self.faults.append(f"{name}: {fault}")
 
     def add(self, other: "Figures") -> None:
-        for name, (happened, of) in other.counts.items():
+        for name, (happened, total) in other.counts.items():
             before = self.counts.get(name, (0, 0))
-            self.counts[name] = before[0] + happened, before[1] + of
+            self.counts[name] = before[0] + happened, before[1] + total
         self.faults += other.faults
 
 
@@ -107,10 +107,10 @@ async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
 async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for statement, others, correction, _new, _old in cases:
-        alike = others.split(" // ")
-        for told in ([statement, *alike], [*alike, statement]):
+        similar = others.split(" // ")
+        for messages in ([statement, *similar], [*similar, statement]):
             teller = at.teller()
-            for text in told:
+            for text in messages:
                 await teller.say(text)
             meant = {entry.memory_id for entry in teller.entries_of(statement)}
             await teller.say(correction)
@@ -118,7 +118,7 @@ async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
             wrong = [entry.text for entry in hit if entry.memory_id not in meant]
             figures.count("lookalikes: hit another memory", bool(wrong), f"{correction} -> {wrong}" if wrong else "")
             right = any(entry.memory_id in meant for entry in hit)
-            figures.count("lookalikes: superseded or tied", right, "" if right else f"{told} -> {correction}")
+            figures.count("lookalikes: superseded or tied", right, "" if right else f"{messages} -> {correction}")
     return figures
 
 
@@ -130,8 +130,8 @@ async def repeated(at: Stage, cases: Sequence[list[str]]) -> Figures:
             await teller.say(sentence.replace("{}", value))
         reply = await teller.say(question)
         newest, older = values.split(" // ")[-1], values.split(" // ")[:-1]
-        told = [value for value in older if sentence.replace("{}", value).rstrip(".") in reply]
-        right = holds(reply, [newest]) and not told
+        outdated = [value for value in older if sentence.replace("{}", value).rstrip(".") in reply]
+        right = holds(reply, [newest]) and not outdated
         figures.count("repeated: the newest answers", right, "" if right else f"{question} [{newest}] -> {reply[:300]}")
     return figures
 
@@ -141,8 +141,8 @@ async def nothing(at: Stage, cases: Sequence[list[str]]) -> Figures:
     for (text,) in cases:
         teller = at.teller()
         await teller.say(text)
-        kept = [entry.text for entry in teller.entries()]
-        figures.count("nothing: kept", bool(kept), f"{kept}" if kept else "")
+        texts = [entry.text for entry in teller.entries()]
+        figures.count("nothing: kept", bool(texts), f"{texts}" if texts else "")
     return figures
 
 
@@ -162,11 +162,11 @@ async def stories(at: Stage, cases: Sequence[list[str]]) -> Figures:
                 reply = await teller.say(question)
                 prompts = _lines(at.prompts_since())
                 forgotten = _listed(absent, "must not appear:")
-                unwanted = [one for one in forgotten if one.casefold() in reply.casefold()]
+                unwanted = [word for word in forgotten if word.casefold() in reply.casefold()]
                 if forgotten:
                     await at.teller().say(question)  # in its prompts is only what stands in all: "material" for "Mater"
                     own = "\n".join(prompts - _lines(at.prompts_since())).casefold()
-                    named = [one for one in forgotten if one.casefold() in own]
+                    named = [word for word in forgotten if word.casefold() in own]
                     fault = f"{question} {named}" if named else ""
                     figures.count("stories: prompts with forgotten words", bool(named), fault)
                 wanted = _listed(present, "must appear:")
@@ -188,7 +188,7 @@ def _lines(prompts: Sequence[str]) -> set[str]:
 
 
 def _listed(text: str, label: str) -> list[str]:
-    return [one.strip() for one in text.removeprefix(label).split(";") if one.strip()]
+    return [part.strip() for part in text.removeprefix(label).split(";") if part.strip()]
 
 
 MEASURES: dict[str, Sequence[Callable[[Stage, Sequence[list[str]]], Awaitable[Figures]]]] = {
@@ -204,17 +204,17 @@ MEASURES: dict[str, Sequence[Callable[[Stage, Sequence[list[str]]], Awaitable[Fi
 async def measure(path: Path, every: int = 1, only: Sequence[str] = ()) -> Figures:
     """All figures of the file's cases, or of every nth of them."""
     cases = read_cases(path)
-    found = Figures()
+    figures = Figures()
     for section, measures in MEASURES.items():
         chosen = every_nth(cases.get(section, []), every)
-        for one in measures:
-            if only and one.__name__ not in only:
+        for play in measures:
+            if only and play.__name__ not in only:
                 continue
-            size = len(chosen) if one is together else CASES_AT_ONCE
+            size = len(chosen) if play is together else CASES_AT_ONCE
             for first in range(0, len(chosen), max(1, size)):
                 async with stage() as at:
-                    found.add(await one(at, chosen[first : first + size]))
-    return found
+                    figures.add(await play(at, chosen[first : first + size]))
+    return figures
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -225,14 +225,14 @@ def main(arguments: Sequence[str] = ()) -> int:
         "--only",
         nargs="*",
         default=(),
-        help="of the measures: " + ", ".join(one.__name__ for measures in MEASURES.values() for one in measures),
+        help="of the measures: " + ", ".join(play.__name__ for measures in MEASURES.values() for play in measures),
     )
     parser.add_argument("--verbose", action="store_true", help="print every case that went wrong")
     options = parser.parse_args(list(arguments))
     started = time.monotonic()
     figures = asyncio.run(measure(options.cases, options.every, options.only))
-    for name, (happened, of) in figures.counts.items():
-        print(f"{name:<40}{happened:>6} of {of:<6}{happened / of:>8.1%}")
+    for name, (happened, total) in figures.counts.items():
+        print(f"{name:<40}{happened:>6} of {total:<6}{happened / total:>8.1%}")
     print(f"{time.monotonic() - started:.0f} s")
     if options.verbose:
         print("\n".join(figures.faults))

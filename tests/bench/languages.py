@@ -61,20 +61,20 @@ async def measure() -> None:
                 texts = [statement]
                 if number % every == 0 and len(of_fact) < len(facts):
                     texts.insert(0, facts[len(of_fact)][0])
-                told = [bank.record(conversation, role="user", speaker="You", text=text) for text in texts]
-                conversation = told[0].conversation_id
-                of_fact += [told[0].message_id] if len(told) > 1 else []
+                messages = [bank.record(conversation, role="user", speaker="You", text=text) for text in texts]
+                conversation = messages[0].conversation_id
+                of_fact += [messages[0].message_id] if len(messages) > 1 else []
             print(f"\nOf {len(facts)} facts in English among {OTHERS} statements, asked for in:")
             print(f"{'':<10} {'found':>6} {'by vector':>10} {'by words':>9} {'nothing near':>13}")
             for place, language in enumerate(LANGUAGES, start=1):
                 queries = [Query(questions[place]) for questions in facts]
                 near = bank.search_all(queries, BOTH_LAYERS, k=SEARCH_HITS)
                 deep = bank.search_all(queries, BOTH_LAYERS, k=6 * SEARCH_HITS, relevance_floor=False)
-                found = sum(_place(number, hits) is not None for number, hits in zip(of_fact, near, strict=True))
+                found_count = sum(_place(number, hits) is not None for number, hits in zip(of_fact, near, strict=True))
                 ranks = [hit.ranks for number, hits in zip(of_fact, deep, strict=True) if (hit := _place(number, hits))]
                 by_path = [sum(rank.get(path, OTHERS) <= SEARCH_HITS for rank in ranks) for path in _PATHS]
                 nothing = sum(not hits for hits in near)
-                print(f"{language:<10} {found:>6} {by_path[0]:>10} {by_path[1]:>9} {nothing:>13}", flush=True)
+                print(f"{language:<10} {found_count:>6} {by_path[0]:>10} {by_path[1]:>9} {nothing:>13}", flush=True)
 
 
 def _place(message_id: int, hits: Sequence[Hit]) -> Hit | None:
