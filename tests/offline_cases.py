@@ -92,8 +92,8 @@ class Played:
 
     @property
     def added(self) -> list[MemoryEntry]:
-        known = {entry.memory_id for entry in self.before}
-        return [entry for entry in self.after if entry.memory_id not in known]
+        old_ids = {entry.memory_id for entry in self.before}
+        return [entry for entry in self.after if entry.memory_id not in old_ids]
 
     @property
     def kept(self) -> bool:
@@ -104,8 +104,8 @@ class Played:
     @property
     def corrected(self) -> bool:
         """Whether the old memory is superseded, or tied to what corrects it; that may name the old: "the 24th, not the 22nd"."""
-        tied = {entry.corrects for entry in self.after}
-        texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in tied and entry in self.after]
+        ties = {entry.corrects for entry in self.after}
+        texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in ties and entry in self.after]
         return self.kept and not any(gone.casefold() in text for gone in self.turn.gone for text in texts)
 
     @property
@@ -116,11 +116,11 @@ class Played:
     @property
     def answered(self) -> bool:
         """The right words, and no superseded ones but as history, after "Before that", or denied in the words that are right."""
-        holding = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
-        for quotation in re.findall(r'"[^"\n]*"', holding):
+        rest = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
+        for quotation in re.findall(r'"[^"\n]*"', rest):
             if _holds(quotation, self.turn.accept):
-                holding = holding.replace(quotation, "")
-        return _holds(self.reply, self.turn.accept) and not any(one.casefold() in holding for one in self.turn.reject)
+                rest = rest.replace(quotation, "")
+        return _holds(self.reply, self.turn.accept) and not any(word.casefold() in rest for word in self.turn.reject)
 
     @property
     def wrong(self) -> str | None:
@@ -168,7 +168,7 @@ def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, Sto
     """
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    found = {}
+    sets = {}
     for name in dict.fromkeys(row["set"] for row in rows):
         of_set = [row for row in rows if row["set"] == name]
         if len({(row["split"], row["opened"]) for row in of_set}) > 1:
@@ -177,9 +177,9 @@ def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, Sto
         turns: dict[str, list[Turn]] = {}
         for row in of_set:
             turns.setdefault(row["story"], []).append(_turn(row))
-        stories = tuple(Story(story, tuple(told)) for story, told in turns.items())
-        found[name] = StorySet(name, of_set[0]["split"], opened, stories)
-    return {name: one for name, one in found.items() if split in (None, one.split)}
+        stories = tuple(Story(story, tuple(group)) for story, group in turns.items())
+        sets[name] = StorySet(name, of_set[0]["split"], opened, stories)
+    return {name: story_set for name, story_set in sets.items() if split in (None, story_set.split)}
 
 
 async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> list[Played]:
@@ -205,19 +205,19 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
                     async for event in assistant.turn(owner, turn.text, conversation_id=conversation):
                         if isinstance(event, MessageRecorded):
                             conversation = event.message.conversation_id
-                            said = event.message
+                            message = event.message
                         elif isinstance(event, ReplyFinished):
                             reply = event.message.text
                         elif isinstance(event, Failed):
                             raise RuntimeError(f"{turn.id}: {event.reason}")
                     after = _memories(assistant, owner)
-                    played.append(Played(turn, said, reply, before, after, concepts, tuple(recent), tuple(so_far)))
-                    recent.append(said)
-                    so_far.append(said)
+                    played.append(Played(turn, message, reply, before, after, concepts, tuple(recent), tuple(so_far)))
+                    recent.append(message)
+                    so_far.append(message)
     return played
 
 
-def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
+def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
     """Every story as the rules read it, without stores: quick, and near enough to learn from. Replies are empty."""
     played = []
     for story in stories:
@@ -227,14 +227,14 @@ def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
         for number, turn in enumerate(story.turns, start=1):
             recent = [] if turn.new_conversation else recent
             message = Message(number, story.name, "conversation", "user", "You", turn.text, (), turn.said_at)
-            known, before = tuple(concepts.values()), tuple(entries)
+            named, before = tuple(concepts.values()), tuple(entries)
             newest = [earlier.message_id for earlier in reversed(recent)]
-            for observation in read(message, recent, known, sense).observations:
+            for observation in read(message, recent, named, sense).observations:
                 hits = [Hit(entry, 1.0, {}) for entry in entries]
-                corrected = find_corrected(observation, observation.said, hits, newest, known, sense)
+                corrected = find_corrected(observation, observation.said, hits, newest, named, sense)
                 if corrected and corrected.whole:
                     entries.remove(corrected.entry)
-                mentions = with_concepts(observation, known)
+                mentions = with_concepts(observation, named)
                 for mention in mentions:
                     new = Concept(len(concepts) + 1, story.name, mention.name, mention.aliases, mention.kind, ())
                     concepts.setdefault(mention.name.casefold(), new)
@@ -253,20 +253,20 @@ def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
                     corrects=corrected.entry.memory_id if corrected and not corrected.whole else None,
                 )
                 entries.append(entry)
-            played.append(Played(turn, message, "", before, tuple(entries), known, tuple(recent)))
+            played.append(Played(turn, message, "", before, tuple(entries), named, tuple(recent)))
             recent.append(message)
     return played
 
 
 def false_quotations(played: Sequence[Played]) -> list[str]:
     """What replies quote that stands in no message that the user had written until then."""
-    found = []
-    for one in played:
-        said = [" ".join(message.text.split()) for message in (*one.so_far, one.message)]
-        for quoted in re.findall(r'"([^"]+)"', one.reply):
-            if not any(" ".join(quoted.split()) in text for text in said):
-                found.append(quoted)
-    return found
+    result = []
+    for outcome in played:
+        texts = [" ".join(message.text.split()) for message in (*outcome.so_far, outcome.message)]
+        for quoted in re.findall(r'"([^"]+)"', outcome.reply):
+            if not any(" ".join(quoted.split()) in text for text in texts):
+                result.append(quoted)
+    return result
 
 
 def score(played: Sequence[Played]) -> Score:
@@ -274,29 +274,29 @@ def score(played: Sequence[Played]) -> Score:
     the old gone; of the memories removed, those that had to be. Answering: of the answers given, the right ones.
     Declining: of the declined turns, those whose answer was never said."""
     result = Score()
-    for one in played:
-        kind = one.turn.kind
-        removed = {entry.memory_id for entry in one.before} - {entry.memory_id for entry in one.after}
+    for outcome in played:
+        kind = outcome.turn.kind
+        removed = {entry.memory_id for entry in outcome.before} - {entry.memory_id for entry in outcome.after}
         if kind == "statement":
-            result.recall["keeping"].count(one.kept)
+            result.recall["keeping"].count(outcome.kept)
         elif kind == "correction":
-            result.recall["correcting"].count(one.corrected)
+            result.recall["correcting"].count(outcome.corrected)
         if kind not in ("statement", "correction"):
-            result.precision["keeping"].count(not one.added)
-        elif one.added:
-            result.precision["keeping"].count(any(_belongs(entry, one.turn) for entry in one.added))
+            result.precision["keeping"].count(not outcome.added)
+        elif outcome.added:
+            result.precision["keeping"].count(any(_belongs(entry, outcome.turn) for entry in outcome.added))
         if removed:
-            result.precision["correcting"].count(kind == "correction" and one.corrected)
+            result.precision["correcting"].count(kind == "correction" and outcome.corrected)
         if kind == "question":
-            result.recall["answering"].count(one.answered)
+            result.recall["answering"].count(outcome.answered)
         elif kind == "never_said":
-            result.recall["declining"].count(one.declined)
-            result.invented += not one.declined
+            result.recall["declining"].count(outcome.declined)
+            result.invented += not outcome.declined
         if kind in ("question", "never_said"):
-            if one.declined:
+            if outcome.declined:
                 result.precision["declining"].count(kind == "never_said")
             else:
-                result.precision["answering"].count(kind == "question" and one.answered)
+                result.precision["answering"].count(kind == "question" and outcome.answered)
     return result
 
 
@@ -304,8 +304,8 @@ def holds_any(text: str, alternatives: Iterable[str]) -> bool:
     """Whether one of the alternatives stands in the text; an ISO date in any of its usual forms, with its year or without."""
     folded = text.casefold().replace("’", "'")
     return any(
-        _forms_of(one).search(folded) is not None if _ISO_DATE.fullmatch(one) else one.casefold() in folded
-        for one in alternatives
+        _forms_of(form).search(folded) is not None if _ISO_DATE.fullmatch(form) else form.casefold() in folded
+        for form in alternatives
     )
 
 

@@ -140,7 +140,7 @@ def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
     chooser = np.random.default_rng(5)
     chosen = chooser.integers(len(single), size=(count, 2))
     questions = chooser.choice([question for _, _, question, *_ in pairs], QUESTIONS, replace=False)
-    return [f"{single[one]} {single[other]}" for one, other in chosen], [str(question) for question in questions]
+    return [f"{single[first]} {single[second]}" for first, second in chosen], [str(question) for question in questions]
 
 
 @contextmanager
@@ -176,8 +176,8 @@ def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iter
             (outbox, [{"record": kind, "record_id": str(n)} for n in ids for kind in ("message", "entry")]),
         ):
             row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
-            kept = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
-            unit.execute(insert(table), [kept | change for change in changes])
+            values = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
+            unit.execute(insert(table), [values | change for change in changes])
         unit.execute(update(owner_table).values(last_memory_id=half, last_message_id=half))
     bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), lambda: NOW)
     bank.index()
@@ -236,20 +236,20 @@ def main(arguments: Sequence[str] = ()) -> None:
             parts.clear()
             for _ in range(options.rounds):
                 spent = processor_seconds()
-                taken, found = asyncio.run(recalls(bank, options.size, questions, before))
-                spent = 1000 * (processor_seconds() - spent) / len(taken)
-                rounds.append((*np.percentile(taken, [50, 95]), min(taken), spent, np.mean(taken)))
+                times, hits = asyncio.run(recalls(bank, options.size, questions, before))
+                spent = 1000 * (processor_seconds() - spent) / len(times)
+                rounds.append((*np.percentile(times, [50, 95]), min(times), spent, np.mean(times)))
             p50, p95, least, spent, mean = np.median(rounds, axis=0)
             recalls_made = options.rounds * len(questions)
             of_part = [milliseconds_of(parts.spans[part]) / recalls_made for part in PARTS]
             rest = mean - milliseconds_of(span for part in PARTS for span in parts.spans[part]) / recalls_made
             print(
-                f"  {title:<21} p50 {p50:.1f}  p95 {p95:.1f}  least {least:.1f}  processor {spent:.1f}  ({found:.0f} found)",
+                f"  {title:<21} p50 {p50:.1f}  p95 {p95:.1f}  least {least:.1f}  processor {spent:.1f}  ({hits:.0f} found)",
                 flush=True,
             )
-            told = "  ".join(f"{part} {spent:.1f}" for part, spent in zip(PARTS, of_part, strict=True))
+            summary = "  ".join(f"{part} {spent:.1f}" for part, spent in zip(PARTS, of_part, strict=True))
             calls = ", ".join(f"{len(parts.spans[part]) / recalls_made:.0f}" for part in PARTS)
-            print(f"  {'':<21} {told}  rest {rest:.1f}  of {mean:.1f} in the mean  (calls: {calls})", flush=True)
+            print(f"  {'':<21} {summary}  rest {rest:.1f}  of {mean:.1f} in the mean  (calls: {calls})", flush=True)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ SHOWN_DRAWS = 10  # each in a line of its own
 OLD_FLOOR, OLD_MARGIN = 0.60, 0.06
 
 # What a rule says of a photo: the names it gives or asks for, and whether it is sure.
-Said = tuple[tuple[int, ...], bool]
-Rule = Callable[[int, dict[int, list[int]]], Said]
+Answer = tuple[tuple[int, ...], bool]
+Rule = Callable[[int, dict[int, list[int]]], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def read_photos(folder: Path = DREAMBOOTH) -> Photos:
 def old_rule(photos: Photos) -> Rule:
     """As it was: the nearest thing, named where it is clearly so; where two are near, both are asked."""
 
-    def say(query: int, named: dict[int, list[int]]) -> Said:
-        best = sorted(((max(photos.features[of] @ photos.features[query]), s) for s, of in named.items()), reverse=True)
+    def say(query: int, named: dict[int, list[int]]) -> Answer:
+        best = sorted(((max(photos.features[ns] @ photos.features[query]), s) for s, ns in named.items()), reverse=True)
         if best[0][0] < OLD_FLOOR:
             return (), False
         if best[0][0] - best[1][0] < OLD_MARGIN:
@@ -71,10 +71,10 @@ def old_rule(photos: Photos) -> Rule:
 def new_rule(photos: Photos, bars: Bars) -> Rule:
     vectors = {str(number): vector for number, vector in enumerate(photos.likeness)}
 
-    def say(query: int, named: dict[int, list[int]]) -> Said:
-        concepts = [Concept(s, "", photos.names[s], (), "thing", tuple(map(str, of))) for s, of in named.items()]
-        found = recognise(str(query), vectors, concepts, bars)
-        return ((), False) if found is None else ((found.concept.concept_id,), found.certainty == "sure")
+    def say(query: int, named: dict[int, list[int]]) -> Answer:
+        concepts = [Concept(s, "", photos.names[s], (), "thing", tuple(map(str, ids))) for s, ids in named.items()]
+        match = recognise(str(query), vectors, concepts, bars)
+        return ((), False) if match is None else ((match.concept.concept_id,), match.certainty == "sure")
 
     return say
 
@@ -90,8 +90,8 @@ class Tally:
     strangers_named: int = 0
     strangers_asked: int = 0
 
-    def count(self, subject: int, said: Said, *, is_known: bool) -> None:
-        names, sure = said
+    def count(self, subject: int, answer: Answer, *, is_known: bool) -> None:
+        names, sure = answer
         if not is_known:
             self.strangers += 1
             self.strangers_named += sure
@@ -171,14 +171,14 @@ def choose(photos: Photos, seeds: Sequence[int], among: Sequence[int]) -> Bars:
         _, named, _, wrong, _, s_named, *_ = draws(photos, new_rule(photos, bars), seeds, 1, among).shares
         if wrong <= 0.005 and s_named <= 0.005:
             allowed.append((named, bars))
-    best = max(allowed, key=lambda one: one[0])[1]
-    asked: list[tuple[float, Bars]] = []
+    best = max(allowed, key=lambda rated: rated[0])[1]
+    candidates: list[tuple[float, Bars]] = []
     for likely in np.arange(0.50, best.sure, 0.02):
         bars = Bars(best.sure, float(likely), best.lead)
         right, *_, s_asked, _ = draws(photos, new_rule(photos, bars), seeds, 1, among).shares
         if s_asked <= 0.12:
-            asked.append((right, bars))
-    return max(asked, key=lambda one: one[0])[1]
+            candidates.append((right, bars))
+    return max(candidates, key=lambda rated: rated[0])[1]
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -67,12 +67,12 @@ class KnownVectors:
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """A token for each word, without order."""
-        found = []
+        result = []
         for text, vector in zip(texts, self.encode(texts), strict=True):
             spans = np.array([match.span() for match in re.finditer(r"\w+", text)], dtype=np.int32)
             states = self._random.normal(size=(len(spans), self.dimensions)).astype(np.float32)
-            found.append(TokenStates(vector, states, spans))
-        return found
+            result.append(TokenStates(vector, states, spans))
+        return result
 
     def encode_for_words(self, photos: Sequence[object]) -> np.ndarray:
         assert self.word_dimensions is not None
@@ -189,8 +189,8 @@ def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence
             copies(
                 message, ({"message_id": n, "text": texts[n - 1], "conversation_id": f"{n // 30:032x}"} for n in ids)
             )
-            shown = enumerate(photos[1:], start=1)
-            copies(message_photo, ({"message_id": 5 * n, "photo_id": name} for n, name in shown))
+            numbered = enumerate(photos[1:], start=1)
+            copies(message_photo, ({"message_id": 5 * n, "photo_id": name} for n, name in numbered))
             return
         copies(entry, ({"memory_id": n, "text": texts[n - 1], "folded_hash": f"{n:064x}"} for n in ids))
         copies(entry_evidence, ({"memory_id": n} for n in ids))
@@ -213,11 +213,11 @@ class Limit:
         self.text_query, self.photo_query = self.vectors[0], self.photo_vectors[0]
 
     def by_words(self, text: str) -> object:
-        found, _ = self.bm25.retrieve([finished_words(text)], k=PATH_DEPTH, show_progress=False)
+        ids, _ = self.bm25.retrieve([finished_words(text)], k=PATH_DEPTH, show_progress=False)
         return reciprocal_rank_fusion(
             [
                 _top(self.vectors @ self.text_query),
-                found[0].tolist(),
+                ids[0].tolist(),
                 [5 * photo for photo in _top(self.word_vectors @ self.text_query)],
             ]
         )
@@ -235,12 +235,12 @@ def milliseconds(call: Callable[[str], object], arguments: Sequence[str]) -> tup
     """p50, p95 and the least (what a busy machine does least to), after a call each to warm up."""
     for argument in arguments:
         call(argument)
-    taken = []
+    times = []
     for argument in arguments:
         start = time.perf_counter()
         call(argument)
-        taken.append((time.perf_counter() - start) * 1000)
-    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95)), min(taken)
+        times.append((time.perf_counter() - start) * 1000)
+    return float(np.percentile(times, 50)), float(np.percentile(times, 95)), min(times)
 
 
 class BareMilvus:
@@ -273,13 +273,13 @@ def in_turns(
     ours: Callable[[str], object], bare: Callable[[str], object], arguments: Sequence[str]
 ) -> tuple[float, float]:
     """p50 of both in milliseconds."""
-    taken: tuple[list[float], list[float]] = ([], [])
+    times: tuple[list[float], list[float]] = ([], [])
     for argument in [*arguments, *arguments]:
-        for call, of_call in zip((ours, bare), taken, strict=True):
+        for call, of_call in zip((ours, bare), times, strict=True):
             start = time.perf_counter()
             call(argument)
             of_call.append((time.perf_counter() - start) * 1000)
-    return float(np.median(taken[0])), float(np.median(taken[1]))
+    return float(np.median(times[0])), float(np.median(times[1]))
 
 
 def measure(size: int, fusion: str, kind: RecordKind) -> None:
@@ -289,15 +289,15 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
             filled = time.perf_counter() - start
             limit = Limit(memory.texts, len(memory.photos))
             owner, retriever = memory.owner, memory.retrieval.retriever
-            asked = sentences(QUERIES, 2, (3, 9))
-            shown = [memory.photos[number % len(memory.photos)] for number in range(QUERIES)]
+            texts = sentences(QUERIES, 2, (3, 9))
+            names = [memory.photos[number % len(memory.photos)] for number in range(QUERIES)]
             rows = {
-                "text": (lambda text: retriever.search(owner, Query(text), [kind]), limit.by_words, asked),
-                "photo": (lambda name: retriever.search(owner, Query("", (name,)), [kind]), limit.by_photo, shown),
+                "text": (lambda text: retriever.search(owner, Query(text), [kind]), limit.by_words, texts),
+                "photo": (lambda name: retriever.search(owner, Query("", (name,)), [kind]), limit.by_photo, names),
                 "text and photo": (
-                    lambda text: retriever.search(owner, Query(text, (shown[0],)), [kind]),
+                    lambda text: retriever.search(owner, Query(text, (names[0],)), [kind]),
                     lambda text: (limit.by_words(text), limit.by_photo(text)),
-                    asked,
+                    texts,
                 ),
             }
             for title, (ours, floor, arguments) in rows.items():
@@ -310,7 +310,7 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
                     f"{p50 / limit50:>6.1f}   {bar}",
                     flush=True,
                 )
-            p50, bare50 = in_turns(rows["text"][0], BareMilvus(memory).search, asked)
+            p50, bare50 = in_turns(rows["text"][0], BareMilvus(memory).search, texts)
             ratio = p50 / bare50
             bar = f"≤ {RATIO_TO_MILVUS}: {'yes' if ratio <= RATIO_TO_MILVUS else 'NO'}" if size in BARS else ""
             print(
@@ -340,8 +340,8 @@ def main(arguments: Iterable[str] = ()) -> None:
     chosen = parser.parse_args(list(arguments))
     sizes = [int(size) for size in chosen.sizes.split(",")]
     load = os.getloadavg()[0]
-    what = f"fusion {chosen.fusion}, of each {chosen.kind}"
-    print(f"\nRetrieval, ms, {os.cpu_count()} cores, load {load:.1f}; {what}; without encoding, with the SQL check:")
+    setup = f"fusion {chosen.fusion}, of each {chosen.kind}"
+    print(f"\nRetrieval, ms, {os.cpu_count()} cores, load {load:.1f}; {setup}; without encoding, with the SQL check:")
     columns = f"{'min':>7} {'p50':>7} {'p95':>7}   "
     print(f"{'':>9}  {'':<15} {'ours':>7} {'':>15}   {'limit':>7}")
     print(f"{'memories':>9}  {'query':<15} {columns}{columns}{'ratio':>6} (p50)")

@@ -100,7 +100,7 @@ class Script:
         return self.known_abilities
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        prompt = Prompt.of_messages([(one.role, [_words(part) for part in one.parts]) for one in messages])
+        prompt = Prompt.of_messages([(m.role, [_words(part) for part in m.parts]) for m in messages])
         names = [tool.name for tool in tools]
         if TOOL in names:
             return ToolCall(TOOL, accept_all(prompt), TokenUsage())
@@ -126,8 +126,8 @@ class Script:
         }
 
     def _plan(self, prompt: Prompt) -> dict[str, Any]:
-        asked = prompt.outside.rpartition("What is asked:\n")[2].splitlines()[0]
-        return {"info_needs": [asked], "keywords": asked.split()[2:7], "vector_queries": [asked]}
+        need = prompt.outside.rpartition("What is asked:\n")[2].splitlines()[0]
+        return {"info_needs": [need], "keywords": need.split()[2:7], "vector_queries": [need]}
 
     def _integration(self, prompt: Prompt) -> dict[str, Any]:
         lines = _block(prompt, "Pages")
@@ -197,9 +197,9 @@ def _said(prompt: Prompt) -> str:
 
 
 def _number(prompt: Prompt) -> int:
-    found = re.search(r"number (\d+)", _said(prompt))
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"number (\d+)", _said(prompt))
+    assert match is not None
+    return int(match[1])
 
 
 def _minus(now: Usage, before: Usage) -> Usage:
@@ -219,9 +219,9 @@ async def measure(name: str, sizes: Sequence[int], folder: Path) -> None:
     try:
         for size in sizes:
             spent, seconds = system.ingestion, await _take(system, memory, before, size)
-            taken = _minus(system.ingestion, spent)
-            asked, times, searches = await _ask(system, size)
-            row = _row(name, size, size - before, taken, seconds, asked, times, searches)
+            ingestion = _minus(system.ingestion, spent)
+            answering, times, searches = await _ask(system, size)
+            row = _row(name, size, size - before, ingestion, seconds, answering, times, searches)
             print(f"| {' | '.join(row)} |", flush=True)
             before = size
     finally:
@@ -255,22 +255,22 @@ def _row(
     name: str,
     size: int,
     messages: int,
-    taken: Usage,
+    ingestion: Usage,
     seconds: float,
-    asked: Usage,
+    answering: Usage,
     times: Sequence[float],
     searches: Sequence[float],
 ) -> tuple[str, ...]:
     return (
         name,
         f"{size:,}",
-        f"{taken.calls / messages:.2f}",
-        f"{taken.input_tokens / messages:,.0f}",
-        f"{taken.output_tokens / messages:,.0f}",
+        f"{ingestion.calls / messages:.2f}",
+        f"{ingestion.input_tokens / messages:,.0f}",
+        f"{ingestion.output_tokens / messages:,.0f}",
         f"{1000 * seconds / messages:.1f}",
-        f"{asked.calls / QUESTIONS:.1f}",
-        f"{asked.input_tokens / QUESTIONS:,.0f}",
-        f"{asked.output_tokens / QUESTIONS:,.0f}",
+        f"{answering.calls / QUESTIONS:.1f}",
+        f"{answering.input_tokens / QUESTIONS:,.0f}",
+        f"{answering.output_tokens / QUESTIONS:,.0f}",
         f"{1000 * sorted(searches)[QUESTIONS // 2]:.1f}",
         f"{1000 * sorted(times)[QUESTIONS // 2]:.0f}",
     )

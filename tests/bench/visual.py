@@ -38,9 +38,9 @@ K = 10
 
 
 def make_set(folder: Path, seed: int) -> None:
-    given = ["--locomo", str(LOCOMO), "--concepts", str(DREAMBOOTH), "--out", str(folder)]
+    sources = ["--locomo", str(LOCOMO), "--concepts", str(DREAMBOOTH), "--out", str(folder)]
     options = ["--groups", "2", "--seed", str(seed)]
-    subprocess.run([sys.executable, "-m", "data_synthesis", *given, *options], check=True)
+    subprocess.run([sys.executable, "-m", "data_synthesis", *sources, *options], check=True)
 
 
 def remember(stores: SharedStores, dialogue: Dialogue) -> tuple[Memory, dict[str, int]]:
@@ -77,8 +77,8 @@ def refused(stores: SharedStores, dialogue: Dialogue, strangers: Sequence[Dialog
     """Whether nothing is found for each question of the other dialogues."""
     memory, _ = remember(stores, dialogue)
     search = stores.retrieval("best").retriever.search
-    asked = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
-    nothing = [not search(memory.owner, Query(text), ["message"], 1) for text in asked]
+    texts = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
+    nothing = [not search(memory.owner, Query(text), ["message"], 1) for text in texts]
     memory.remove_from_index()
     return nothing
 
@@ -87,23 +87,23 @@ def measure(data: Path, folder: Path) -> None:
     text_encoder = load_text_encoder(MINILM, cache_dir())
     image_encoder = load_image_encoder(EFFICIENTNET, text_encoder, cache_dir())
     stores = SharedStores(folder, lambda: text_encoder, lambda: image_encoder)
-    found: dict[str, dict[Fusion, list[float]]] = defaultdict(lambda: defaultdict(list))
+    by_category: dict[str, dict[Fusion, list[float]]] = defaultdict(lambda: defaultdict(list))
     for dialogue in read_visual(data).dialogues:
         for category, fusion, recall in recalls(stores, dialogue):
-            found[category][fusion].append(recall)
+            by_category[category][fusion].append(recall)
             if category in VISUAL_CENTRIC:
-                found["all about photos"][fusion].append(recall)
+                by_category["all about photos"][fusion].append(recall)
     print(f"| recall@{K} | questions | best | paper |\n| --- | --- | --- | --- |")
-    for category in sorted(found, key=lambda name: (name not in VISUAL_CENTRIC, name)):
-        cells = [f"{np.mean(found[category][fusion]):.3f}" for fusion in FUSIONS]
-        print(f"| {category} | {len(found[category]['best'])} | {' | '.join(cells)} |", flush=True)
+    for category in sorted(by_category, key=lambda name: (name not in VISUAL_CENTRIC, name)):
+        cells = [f"{np.mean(by_category[category][fusion]):.3f}" for fusion in FUSIONS]
+        print(f"| {category} | {len(by_category[category]['best'])} | {' | '.join(cells)} |", flush=True)
     dialogues = read_locomo(LOCOMO).dialogues
     for is_first in (True, False):
         half = [dialogue for dialogue in dialogues if (dialogue.dialogue_id in FIRST_HALF) == is_first]
         nothing = [
-            each
+            refusal
             for dialogue in half
-            for each in refused(stores, dialogue, [one for one in half if one is not dialogue])
+            for refusal in refused(stores, dialogue, [other for other in half if other is not dialogue])
         ]
         names = ", ".join(dialogue.dialogue_id for dialogue in half)
         print(f"Strangers' questions refused, {names}: {np.mean(nothing):.1%} of {len(nothing)}", flush=True)
