@@ -35,7 +35,7 @@ def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK, *, without: Sequ
     Parts `without` which it is done, by selector, are for whoever audits them elsewhere: axe takes long for many elements.
     """
     page = visitor.page
-    found = []
+    report = []
     for look in looks:
         page.set_viewport_size({"width": look.width, "height": 860})
         page.emulate_media(color_scheme="dark" if look.theme == "dark" else "light")
@@ -46,15 +46,15 @@ def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK, *, without: Sequ
         for violation in Axe().run(page, context, options).response["violations"]:
             nodes = violation["nodes"]
             if violation["id"] == "target-size":
-                nodes = [one for one in nodes if not page.evaluate(_IN_A_MESSAGE, one["target"][0])]
+                nodes = [node for node in nodes if not page.evaluate(_IN_A_MESSAGE, node["target"][0])]
             if violation["impact"] in _GRAVE and nodes:
-                found.append(
+                report.append(
                     f"{look.width} {look.theme}: {violation['id']} ({violation['impact']}) ×{len(nodes)}: "
                     f"{nodes[0]['html'][:160]} {nodes[0]['failureSummary'][:300]}"
                 )
     page.set_viewport_size({"width": 1280, "height": 860})
     page.emulate_media(color_scheme="light")
-    return found
+    return report
 
 
 # Both look at what can be used in the places that the first is told; it returns how many stops there are for the Tab key.

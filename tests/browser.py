@@ -210,10 +210,10 @@ class Visitor:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A running server on a fresh data folder."""
-    one = Server(tmp_path / "data")
-    one.start()
-    yield one
-    one.stop()
+    running = Server(tmp_path / "data")
+    running.start()
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="module")

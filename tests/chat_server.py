@@ -93,9 +93,9 @@ def refusing(
     """A server that lacks the features: such a request is refused in words, any other one goes to `then`."""
 
     def script(request: dict[str, Any]) -> Reply:
-        wanted = mode_of(request)
-        if wanted in features:
-            return status(code, f"{wanted} is not supported")
+        mode = mode_of(request)
+        if mode in features:
+            return status(code, f"{mode} is not supported")
         return then if isinstance(then, Reply) else then(request)
 
     return script
@@ -287,8 +287,8 @@ def _finish(reply: Reply) -> str:
 def _usage(reply: Reply) -> dict[str, int] | None:
     if reply.usage is None:
         return None
-    sent, made = reply.usage
-    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+    prompt, completion = reply.usage
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _completion(reply: Reply) -> dict[str, Any]:

@@ -197,7 +197,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Said:
+class Logged:
     """A row of the raw log."""
 
     message_id: int
@@ -247,7 +247,7 @@ class Check:
         self._found.replies = len(self._journal.of("replied"))
         self._found.photos = len(intact)
 
-    def _raw_log(self) -> dict[int, "Said"]:
+    def _raw_log(self) -> dict[int, "Logged"]:
         """The messages as they were said, what was forgotten of them too: nothing else may ever read it."""
         with self._assistant.stores.database.snapshot() as connection:
             photos = connection.execute(
@@ -259,7 +259,7 @@ class Check:
                 select(message.c.message_id, message.c.role, message.c.text).where(message.c.owner == self._bank.owner)
             ).all()
         return {
-            number: Said(number, role, text, tuple(photo_id for of, photo_id in photos if of == number))
+            number: Logged(number, role, text, tuple(photo_id for m, photo_id in photos if m == number))
             for number, role, text in rows
         }
 
@@ -269,10 +269,10 @@ class Check:
             history = connection.execute(select(entry_history).where(entry_history.c.owner == self._bank.owner)).all()
         added = Counter(row.text for row in history if row.change == "added")
         successors = Counter(row.memory_id for row in history if row.successor_id is not None)
-        gone = ("superseded", "deleted")
-        self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in gone)
+        removals = ("superseded", "deleted")
+        self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in removals)
         self._forgotten = {row.memory_id for row in history if row.change == "deleted"}
-        asked = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
+        ids_by_text = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
         answered = Counter(
             self._bank.replies.answered(m.message_id) for m in self._stored.values() if m.role == "assistant"
         )
@@ -281,7 +281,7 @@ class Check:
         self._gone: set[int] = set()
         for line in self._journal.of("turn"):
             command = Command.of(line["text"])
-            replies = answered[asked[line["text"]]] if line["text"] in asked else 0
+            replies = answered[ids_by_text[line["text"]]] if line["text"] in ids_by_text else 0
             self._expect(replies <= 1, f"turn {command.turn} has {replies} replies")
             self._expect(replies or command.turn not in acknowledged, f"the reply of turn {command.turn} is lost")
             if command.verb != "forget":
@@ -322,11 +322,11 @@ class Check:
         for memory in living.values():
             [(first, last)] = memory.evidence_ids
             source = self._stored.get(first)
-            kept = source is not None and first == last and Command.of(source.text).new == memory.text
-            self._expect(kept, f"memory {memory.memory_id} rests on the wrong message")
-            if kept and source is not None and source.photos:
+            fits = source is not None and first == last and Command.of(source.text).new == memory.text
+            self._expect(fits, f"memory {memory.memory_id} rests on the wrong message")
+            if fits and source is not None and source.photos:
                 self._expect(memory.photo_ids == source.photos, f"memory {memory.memory_id} has other photos")
-            if kept:
+            if fits:
                 self._expect(memory.text in self._read[first].text, f"the words of memory {memory.memory_id} are gone")
         everything = "\n".join(message.text for message in self._read.values())
         for memory_id in self._forgotten:
@@ -344,9 +344,9 @@ class Check:
             self._found.faults_after_repair = verify(self._assistant.stores)
         for memory_id in self._dice.sample(self.free, min(2, len(self.free))):
             hits = self._bank.search(Query(self._added[memory_id]))
-            found = [hit.record.memory_id for hit in hits]  # type: ignore[union-attr]
-            self._expect(memory_id in found, f"memory {memory_id} is not found by its own words")
-            self._expect(not self._gone & set(found), "a search found a deleted memory")
+            ids = [hit.record.memory_id for hit in hits]  # type: ignore[union-attr]
+            self._expect(memory_id in ids, f"memory {memory_id} is not found by its own words")
+            self._expect(not self._gone & set(ids), "a search found a deleted memory")
 
 
 class Work:
@@ -422,13 +422,13 @@ class Work:
         turn, self._next_turn = self._next_turn, self._next_turn + 1
         verb = self._dice.choice(("keep", "keep", "change", "forget")) if len(self._free) > 2 else "keep"
         target = 0 if verb == "keep" else self._take()
-        known = self._assistant.memory(self._owner).entry(target)
+        memory = self._assistant.memory(self._owner).entry(target)
         colour, thing = self._dice.choice(COLOURS), self._dice.choice(THINGS)
         return Command(
             verb,
             turn,
             target,
-            known.text if known else "",
+            memory.text if memory else "",
             "" if verb == "forget" else f"Thing number {turn} of Anna is a {colour} {thing}.",
             "".join(self._dice.choices("aé\u0301ß漢🐕\u200b\t\r \"'\\\n", k=self._dice.randint(0, 20))),
         )
@@ -558,13 +558,13 @@ def run_trials(folder: Path, trials: int, seed: int) -> Result:
 
 
 def _add(result: Result, connection: Any) -> None:
-    found = Checked(**connection.recv())
-    result.last = found
-    result.resumed += found.resumed
-    result.losses += [loss for loss in found.losses if loss not in result.losses]
-    result.repaired += bool(found.faults)
-    result.unclean += bool(found.faults_after_repair)
-    result.faults.update(re.sub(r"[0-9a-f]{64}", "…", fault) for fault in found.faults)
+    checked = Checked(**connection.recv())
+    result.last = checked
+    result.resumed += checked.resumed
+    result.losses += [loss for loss in checked.losses if loss not in result.losses]
+    result.repaired += bool(checked.faults)
+    result.unclean += bool(checked.faults_after_repair)
+    result.faults.update(re.sub(r"[0-9a-f]{64}", "…", fault) for fault in checked.faults)
 
 
 def _stages(journal: Journal) -> set[str]:

@@ -53,11 +53,11 @@ def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...
     samples = []
     for name in names:
         conversation: dict[str, Any] = {"speaker_a": "Anna", "speaker_b": "Ben"}
-        for number, (when, said) in SESSIONS.items():
+        for number, (when, lines) in SESSIONS.items():
             conversation[f"session_{number}_date_time"] = when
             conversation[f"session_{number}"] = [
                 {"dia_id": f"D{number}:{turn}", "speaker": speaker, "text": text}
-                for turn, (speaker, text) in enumerate(said, start=1)
+                for turn, (speaker, text) in enumerate(lines, start=1)
             ]
         questions = list(QUESTIONS)
         if photos:

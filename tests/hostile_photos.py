@@ -418,7 +418,7 @@ _END = chunk(b"IEND", b"")
 
 def _gif_extension(gif: bytes, name: bytes, data: bytes) -> bytes:
     colours = 13 + (3 * 2 ** ((gif[10] & 7) + 1) if gif[10] & 0x80 else 0)
-    blocks = b"".join(bytes([len(part)]) + part for part in (data[at : at + 255] for at in range(0, len(data), 255)))
+    blocks = b"".join(bytes([len(part)]) + part for part in (data[i : i + 255] for i in range(0, len(data), 255)))
     return gif[:colours] + b"\x21\xff\x0b" + name + blocks + b"\0" + gif[colours:]
 
 

@@ -59,10 +59,10 @@ def read_cases(path: Path) -> dict[str, list[list[str]]]:
 
 
 @dataclass
-class Told:
+class Talk:
     """One owner's conversation as it went."""
 
-    said: dict[int, str] = field(default_factory=dict)  # the user's messages by id
+    messages: dict[int, str] = field(default_factory=dict)  # the user's messages by id
     replies: list[str] = field(default_factory=list)
     changes: list[MemoryChanged] = field(default_factory=list)
 
@@ -76,7 +76,7 @@ class Teller:
         self._conversation: str | None = None
         self.owner = owner_named(assistant.stores.database, name)
         assistant.memory(self.owner).set_rule(MemoryRule(never=frozenset()))  # what is lost by mistake is looked for
-        self.told = Told()
+        self.talk = Talk()
 
     def new_conversation(self) -> None:
         self._conversation = None
@@ -88,14 +88,14 @@ class Teller:
         async for event in self._assistant.turn(self.owner, text, conversation_id=self._conversation):
             if isinstance(event, MessageRecorded):
                 self._conversation = event.message.conversation_id
-                self.told.said[event.message.message_id] = text
+                self.talk.messages[event.message.message_id] = text
             elif isinstance(event, ReplyFinished):
                 reply = event.message.text
             elif isinstance(event, MemoryChanged):
-                self.told.changes.append(event)
+                self.talk.changes.append(event)
             elif isinstance(event, Failed):
                 raise RuntimeError(f"{text!r}: {event.reason}")
-        self.told.replies.append(reply)
+        self.talk.replies.append(reply)
         return reply
 
     def entries(self) -> list[MemoryEntry]:
@@ -103,38 +103,38 @@ class Teller:
 
     def entries_of(self, text: str) -> list[MemoryEntry]:
         """The living memories that rest on what was said in these words."""
-        ids = {message_id for message_id, said in self.told.said.items() if said == text}
+        ids = {message_id for message_id, message in self.talk.messages.items() if message == text}
         return [e for e in self.entries() if any(f <= i <= last for f, last in e.evidence_ids for i in ids)]
 
     def false_quotations(self) -> list[str]:
         """What replies quoted that stands in no message of the user."""
-        everything = [" ".join(said.split()) for said in self.told.said.values()]
-        quoted = [" ".join(quote.split()) for reply in self.told.replies for quote in QUOTED.findall(reply)]
-        return [quote for quote in quoted if not any(quote in said for said in everything)]
+        messages = [" ".join(message.split()) for message in self.talk.messages.values()]
+        quotations = [" ".join(quote.split()) for reply in self.talk.replies for quote in QUOTED.findall(reply)]
+        return [quote for quote in quotations if not any(quote in message for message in messages)]
 
     def rewritten(self) -> list[MemoryEntry]:
         """Living memories with words that none of their messages has; dates in brackets apart, which are computed."""
-        found = []
+        result = []
         for entry in self.entries():
-            held = {
+            allowed = {
                 word
-                for message_id, said in self.told.said.items()
+                for message_id, message in self.talk.messages.items()
                 if any(first <= message_id <= last for first, last in entry.evidence_ids)
-                for word in finished_words(said)
+                for word in finished_words(message)
             }
             own = finished_words(re.sub(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b", " ", entry.text))
-            if any(word not in held for word in own):
-                found.append(entry)
-        return found
+            if any(word not in allowed for word in own):
+                result.append(entry)
+        return result
 
     def keeps(self, text: str) -> bool:
         """Whether the statement is remembered, or, where it is not English, was said to be in the conversation only."""
         if is_english(text):
             telling = set(finished_words(text))
-            kept = {word for entry in self.entries_of(text) for word in finished_words(entry.text)}
-            return len(telling & kept) >= 0.6 * len(telling)
-        index = list(self.told.said.values()).index(text)
-        return bool(self.entries_of(text)) or NOT_READ in self.told.replies[index]
+            kept_words = {word for entry in self.entries_of(text) for word in finished_words(entry.text)}
+            return len(telling & kept_words) >= 0.6 * len(telling)
+        index = list(self.talk.messages.values()).index(text)
+        return bool(self.entries_of(text)) or NOT_READ in self.talk.replies[index]
 
 
 class PromptingRules(OfflineRules):

@@ -56,7 +56,7 @@ class MergedFolder:
         return self.benchmark[sample]["conversation"][f"session_{number}"]
 
     def question(self, question_id: str) -> dict[str, Any]:
-        return next(one for sample in self.benchmark for one in sample["qa"] if one["question_id"] == question_id)
+        return next(item for sample in self.benchmark for item in sample["qa"] if item["question_id"] == question_id)
 
 
 def write_json(file: Path, content: object) -> None:
@@ -77,8 +77,8 @@ def write_merged_folder(folder: Path) -> Path:
         photos = [
             [_photo(folder, 10 * place + 2 * at + view) for view in range(2)] for at in range(len(group["concepts"]))
         ]
-        asked_with = {one[4] for one in group["qa"] if one[0] == 10 and len(one) > 4}
-        unseen = {at: _photo(folder, 10 * place + 6 + at) for at in sorted(asked_with)}
+        unseen_places = {row[4] for row in group["qa"] if row[0] == 10 and len(row) > 4}
+        unseen = {at: _photo(folder, 10 * place + 6 + at) for at in sorted(unseen_places)}
         samples.append(_merged(_host(host), host, group, photos, unseen))
         id_map[host["sample_id"]] = {
             "sessions": {str(old): new for old, new in group["numbers"].items()},
@@ -144,15 +144,15 @@ def _merged(
     count = len(group["sessions"])
     times = [_to_the_minute(start + (end - start) * step / (count + 1)) for step in range(1, count + 1)]
     for number, (time, lines) in enumerate(zip(times, group["sessions"], strict=True), start=first):
-        merged[f"session_{number}_date_time"] = _told(time)
+        merged[f"session_{number}_date_time"] = _spelled_out(time)
         merged[f"session_{number}"] = [_turn(line, at, number, host, photos) for at, line in enumerate(lines, start=1)]
     sample["conversation"] = merged
     for section in ("observation", "session_summary", "event_summary"):
-        kept = list(sample[section].values())
+        values = list(sample[section].values())
         keys = list(sample[section])
         sample[section] = {
             key.replace(f"session_{number}", f"session_{numbers[number]}"): value
-            for number, (key, value) in enumerate(zip(keys, kept, strict=True), start=1)
+            for number, (key, value) in enumerate(zip(keys, values, strict=True), start=1)
         }
     for number, new in group["numbers"].items():
         facts = sample["observation"][f"session_{new}_observation"]
@@ -172,9 +172,9 @@ def _merged(
         for number, question in enumerate(host["qa"], start=1)
     ]
     sample["qa"] += [
-        _question(one, at, first, host["sample_id"], unseen)
-        | {"seen": [_seen(*seen, one[3], first, group, photos, unseen) for seen in group["seen"][at - 1]]}
-        for at, one in enumerate(group["qa"], start=1)
+        _question(row, at, first, host["sample_id"], unseen)
+        | {"seen": [_seen(*seen, row[3], first, group, photos, unseen) for seen in group["seen"][at - 1]]}
+        for at, row in enumerate(group["qa"], start=1)
     ]
     sample["groups"] = [
         {
@@ -203,14 +203,14 @@ def _turn(line: Sequence[Any], at: int, number: int, host: dict[str, Any], photo
     return turn | ({"photos": names, "img_url": names[:1]} if names else {})
 
 
-def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: dict[int, str]) -> dict[str, Any]:
-    category, text, answer, evidence, *more = one
+def _question(row: Sequence[Any], at: int, first: int, sample_id: str, unseen: dict[int, str]) -> dict[str, Any]:
+    category, text, answer, evidence, *more = row
 
     def dia_id(place: str) -> str:
         session, turn = place.split(":")
         return f"D{first + int(session) - 1}:{turn}"
 
-    made = {
+    result = {
         "question_id": f"{sample_id}/g1/{at}",
         "question": text,
         "answer": answer,
@@ -224,13 +224,13 @@ def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: d
     }
     if category == 7:
         events = [{"turn": dia_id(place), "expression": words} for place, words in more[0]]
-        made["derivation"] = dict(zip(("event", "since"), events, strict=False))
-    return made
+        result["derivation"] = dict(zip(("event", "since"), events, strict=False))
+    return result
 
 
 def _stated(stated: dict[str, Any], photos: list[str]) -> dict[str, Any]:
     """What is known of a concept, as a folder has it."""
-    asked = [stated["question"]] if "question" in stated else []
+    questions = [stated["question"]] if "question" in stated else []
     return {
         "short_description": stated["look"],
         "attributes": [
@@ -242,7 +242,7 @@ def _stated(stated: dict[str, Any], photos: list[str]) -> dict[str, Any]:
         },
         "questions": [
             {"photo": photos[view], "question": text, "options": list(options), "answer": answer}
-            for view, text, options, answer in asked
+            for view, text, options, answer in questions
         ],
     }
 
@@ -297,7 +297,7 @@ def _parsed(text: str) -> datetime:
     return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
-def _told(time: datetime) -> str:
+def _spelled_out(time: datetime) -> str:
     return f"{time.hour % 12 or 12}:{time:%M} {'am' if time.hour < 12 else 'pm'} on {time.day} {time:%B, %Y}"
 
 

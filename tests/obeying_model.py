@@ -75,8 +75,8 @@ class ObeyingModel:
         def words(part: object) -> str:
             return f"{part.label}\n{self.photo_text}\n\n" if isinstance(part, PhotoPart) else str(part)
 
-        said = [(message.role, [words(part) for part in message.parts]) for message in in_words(messages)]
-        self.prompts.append(Prompt.of_messages(said))
+        turns = [(message.role, [words(part) for part in message.parts]) for message in in_words(messages)]
+        self.prompts.append(Prompt.of_messages(turns))
         return self.prompts[-1]
 
     def _write(self, prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
@@ -131,18 +131,18 @@ class ObeyingModel:
     def _names(self, prompt: Prompt, proposal: Mapping[str, Any], number: int) -> bool:
         """Whether the user's message holds all that is to be forgotten."""
         memory = next((b.body for b in prompt.blocks if b.title == f"The memory of proposal {number}"), "")
-        doomed = json.loads(memory)["text"] if memory else " ".join(proposal.get("words", ()))
-        return set(finished_words(doomed)) <= set(finished_words(prompt.said))
+        target = json.loads(memory)["text"] if memory else " ".join(proposal.get("words", ()))
+        return set(finished_words(target)) <= set(finished_words(prompt.said))
 
     def _meets_plant(self, text: str) -> bool:
         """Whether a sentence of the plant stands in the text, whatever became of its spaces and marks."""
-        seen = " ".join(re.findall(r"\w+", text.casefold()))
+        plain = " ".join(re.findall(r"\w+", text.casefold()))
         sentences = [" ".join(re.findall(r"\w+", part.casefold())) for part in re.split(r"[.!?;\n]+", self.plant)]
         whole = " ".join(re.findall(r"\w+", self.plant.casefold()))
-        return whole in seen or any(s in seen for s in sentences if len(s.split()) >= _LONG_ENOUGH)
+        return whole in plain or any(s in plain for s in sentences if len(s.split()) >= _LONG_ENOUGH)
 
 
 def _contains(own: str, text: str) -> bool:
     """Whether the user's words hold all telling words of the text, and neither denies what the other says."""
-    said, told = set(finished_words(own)), set(finished_words(text))
-    return bool(told) and told <= said and bool(_NEGATION.search(own)) == bool(_NEGATION.search(text))
+    source, words = set(finished_words(own)), set(finished_words(text))
+    return bool(words) and words <= source and bool(_NEGATION.search(own)) == bool(_NEGATION.search(text))

@@ -170,14 +170,14 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
             _add(bank, message, *beside)
             memories.append(memory)
             messages.append(message)
-        asked = bank.record(None, role="user", speaker="You", text=texts[0])
+        question = bank.record(None, role="user", speaker="You", text=texts[0])
         steps = _steps(texts[-1], memories, messages)
-        why = asked.conversation_id
-        bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=asked.message_id, update_pending=False)
+        why = question.conversation_id
+        bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=question.message_id, update_pending=False)
         # Words that nothing else has: what repeats the forgotten is withheld, too.
         regretted = bank.record(why, role="user", speaker="You", text="Periwinkle umbrellas")
-        gone = _add(bank, regretted, regretted.text, None)
-        told = bank.record_reply(
+        forgotten = _add(bank, regretted, regretted.text, None)
+        reply = bank.record_reply(
             why,
             "Fine.",
             speaker="M2A",
@@ -185,17 +185,17 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
             answers=regretted.message_id,
             update_pending=True,
         )
-        bank.write([Forgetting((gone.memory_id,), "")], who="test", update_of=told.message_id)
-        titled = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
-        for conversation_id, title in zip([str(talk), why, *titled], [texts[0], texts[0], *texts], strict=True):
+        bank.write([Forgetting((forgotten.memory_id,), "")], who="test", update_of=reply.message_id)
+        titles_of = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
+        for conversation_id, title in zip([str(talk), why, *titles_of], [texts[0], texts[0], *texts], strict=True):
             bank.rename_conversation(conversation_id, " ".join(title.split()))
-        return Planted(str(talk), why, titled[-1], memories[0].memory_id, words)
+        return Planted(str(talk), why, titles_of[-1], memories[0].memory_id, words)
     finally:
         stores.database.close()
 
 
-def _add(bank: MemoryBank, said: Message, text: str, corrects: int | None) -> MemoryEntry:
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
+def _add(bank: MemoryBank, message: Message, text: str, corrects: int | None) -> MemoryEntry:
+    evidence = (EvidenceRange(message.message_id, message.message_id),)
     return bank.add(EntryDraft(text, evidence, corrects=corrects), who="test", why="")
 
 
@@ -203,31 +203,31 @@ def _exchange(
     bank: MemoryBank, conversation_id: str | None, text: str, photos: Sequence[bytes]
 ) -> tuple[Message, MemoryEntry]:
     """A message with its reply and what was kept of it: first something else, then the text in its place."""
-    said = bank.record(conversation_id, role="user", speaker=text, text=text, photos=photos)
-    for photo_id in said.photos:
+    message = bank.record(conversation_id, role="user", speaker=text, text=text, photos=photos)
+    for photo_id in message.photos:
         bank.photos.set_caption(photo_id, text, captioner_id="test")
     reply = bank.record_reply(
-        said.conversation_id,
+        message.conversation_id,
         text,
         speaker=text,
-        photo_ids=said.photos,
+        photo_ids=message.photos,
         steps={"searches": [], "sources": []},
-        answers=said.message_id,
+        answers=message.message_id,
         update_pending=True,
     )
     draft = EntryDraft(
         text,
-        (EvidenceRange(said.message_id, said.message_id),),
+        (EvidenceRange(message.message_id, message.message_id),),
         caption=text,
-        photo_ids=said.photos,
+        photo_ids=message.photos,
         concepts=(ConceptMention(text, "thing", aliases=(f"{text} too",)),),
     )
     earlier = bank.add(replace(draft, text=f"{text}{BEFORE}"), who=text, why=text)
     changes = [Replacement(earlier.memory_id, draft, text)]
     refused = Refusal(text, text, Addition(replace(draft, text=f"{text} after all"), text))
-    [changed] = bank.write(changes, who=text, update_of=reply.message_id, refusals=[refused], unasked=1)
-    assert changed.entry is not None
-    return said, changed.entry
+    [change] = bank.write(changes, who=text, update_of=reply.message_id, refusals=[refused], unasked=1)
+    assert change.entry is not None
+    return message, change.entry
 
 
 def _steps(text: str, memories: Sequence[MemoryEntry], messages: Sequence[Message]) -> dict[str, object]:
@@ -236,13 +236,13 @@ def _steps(text: str, memories: Sequence[MemoryEntry], messages: Sequence[Messag
     def hit(kind: str, number: int) -> dict[str, object]:
         return {"kind": kind, "id": number, "score": 1.0, "ranks": {"dense": 1}, "similarity": {"dense": 0.5}}
 
-    entries = [hit("entry", one.memory_id) for one in memories]
+    entries = [hit("entry", m.memory_id) for m in memories]
     return {
         "searches": [
-            {"text": text, "photo_ids": [], "hits": [*entries, *(hit("message", one.message_id) for one in messages)]}
+            {"text": text, "photo_ids": [], "hits": [*entries, *(hit("message", m.message_id) for m in messages)]}
         ],
         "sources": [
-            {"hit": found, "message_ids": [message.message_id]}
-            for found, message in zip(entries, messages, strict=True)
+            {"hit": entry, "message_ids": [message.message_id]}
+            for entry, message in zip(entries, messages, strict=True)
         ],
     }

@@ -27,9 +27,9 @@ class Place:
         self.references = {message.message_id: message.reference for message in messages}
 
     async def found(self, text: str, *photos: Path, k: int = 10) -> list[str | None]:
-        found = await self.system.retrieve(self.question(text, *photos), k)
-        assert found is not None
-        return [self.references[message_id] for message_id in found]
+        message_ids = await self.system.retrieve(self.question(text, *photos), k)
+        assert message_ids is not None
+        return [self.references[message_id] for message_id in message_ids]
 
     def question(self, text: str, *photos: Path) -> Question:
         ids = self.memory.add_photos(photos)

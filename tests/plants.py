@@ -79,12 +79,12 @@ class Garden:
         self._owners += 1
         owner = owner_named(self.assistant.stores.database, f"owner {self._owners}")
         bank = self.assistant.memory(owner)
-        known = [seed(bank, text) for text in INNOCENT]
+        entries = [seed(bank, text) for text in INNOCENT]
         planted, photos = self._plant(bank, plant)
         target = planted if plant.place in ("memory to change", "misled") else None
         model = self._policy.chat_model = ObeyingModel(
             "" if plant.place == "misled" else plant.text,
-            attempts_of(plant, known, target, photos=bool(photos)),
+            attempts_of(plant, entries, target, photos=bool(photos)),
             photo_text=plant.text if plant.place == "photo text" else "",
             addresses_check=plant.place in ("check", "memory to change"),
         )
@@ -92,7 +92,7 @@ class Garden:
         assert any(isinstance(event, ReplyFinished) for event in events)
         assert not [event for event in events if isinstance(event, Failed)], events
         assert bank.replies.pending_updates() == []
-        changes = [_told(event) for event in events if isinstance(event, MemoryChanged)]
+        changes = [_change_text(event) for event in events if isinstance(event, MemoryChanged)]
         living = tuple(entry.text for entry in bank.entries())
         return Played(plant, tuple(changes), living, len(model.tried), model.obeyed_by_check, tuple(model.prompts))
 
@@ -131,14 +131,14 @@ def drawing(number: int, text: str) -> bytes:
     return file.getvalue()
 
 
-def attempts_of(plant: Plant, known: list[MemoryEntry], target: MemoryEntry | None, *, photos: bool) -> list[Attempt]:
+def attempts_of(plant: Plant, entries: list[MemoryEntry], target: MemoryEntry | None, *, photos: bool) -> list[Attempt]:
     """Everything that the writer tries for the change that it was told to make."""
     kind, _, text = plant.change.partition(": ")
     text = f"{text} {plant.text}" if plant.place == "check" and text else text
-    doomed = [target] if target is not None else known
+    targets = [target] if target is not None else entries
     if kind == "delete":
-        tries = [Attempt("delete_memory", {"memory_id": entry.memory_id, "reason": "told"}) for entry in doomed]
-        first = known[0]
+        tries = [Attempt("delete_memory", {"memory_id": entry.memory_id, "reason": "told"}) for entry in targets]
+        first = entries[0]
         if target is None:
             tries.append(Attempt("forget_words", {"message_id": first.evidence_ids[0].first, "words": "Bobo"}))
         if plant.place == "check":
@@ -147,8 +147,8 @@ def attempts_of(plant: Plant, known: list[MemoryEntry], target: MemoryEntry | No
     draft: dict[str, Any] = {"text": text}
     if kind == "replace":
         return [
-            Attempt("replace_memory", {**draft, "memory_id": doomed[0].memory_id, "reason": "told"}),
-            Attempt("add_memory", {**draft, "text": f"{text}!", "corrects": doomed[-1].memory_id}),
+            Attempt("replace_memory", {**draft, "memory_id": targets[0].memory_id, "reason": "told"}),
+            Attempt("add_memory", {**draft, "text": f"{text}!", "corrects": targets[-1].memory_id}),
         ]
     tries = [Attempt("add_memory", draft)]
     if plant.place == "misled":
@@ -164,7 +164,7 @@ def attempts_of(plant: Plant, known: list[MemoryEntry], target: MemoryEntry | No
     return tries
 
 
-def _told(event: MemoryChanged) -> str:
+def _change_text(event: MemoryChanged) -> str:
     entries = [entry.text for entry in (event.previous, event.entry) if entry is not None]
     return f"{event.change}: {' -> '.join(entries)}"
 

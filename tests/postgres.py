@@ -18,9 +18,9 @@ PORT = 5432  # a part of the socket's name only: the server listens on no addres
 
 
 def _programs() -> Path | None:
-    found = sorted(glob("/usr/lib/postgresql/*/bin/initdb"))
-    if found:
-        return Path(found[-1]).parent
+    candidates = sorted(glob("/usr/lib/postgresql/*/bin/initdb"))
+    if candidates:
+        return Path(candidates[-1]).parent
     on_path = shutil.which("initdb")
     return Path(on_path).resolve().parent if on_path else None
 

@@ -50,15 +50,15 @@ class Prompt:
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> Self:
         """The prompt of a request to a chat server."""
-        said = []
+        turns = []
         for message in request["messages"]:
             content = message.get("content") or []
             parts = [content] if isinstance(content, str) else [p["text"] for p in content if p["type"] == "text"]
-            for made in message.get("tool_calls") or ():
-                arguments = json.loads(made["function"]["arguments"])
-                parts.append(json.dumps({"tool": made["function"]["name"], "arguments": arguments}))
-            said.append((message["role"], parts))
-        return cls.of_messages(said)
+            for call in message.get("tool_calls") or ():
+                arguments = json.loads(call["function"]["arguments"])
+                parts.append(json.dumps({"tool": call["function"]["name"], "arguments": arguments}))
+            turns.append((message["role"], parts))
+        return cls.of_messages(turns)
 
     @classmethod
     def of_messages(cls, messages: Sequence[tuple[str, Sequence[str]]]) -> Self:
@@ -82,9 +82,9 @@ class Prompt:
         """By the instructions, which stand outside of every fence and close the prompt (or its system message)."""
         if _PROBE in self.text:
             return "probe"
-        found = {stage: self.outside.rfind(f"\n{words}") for words, stage in _STAGES.items()}
-        stage = max(found, key=lambda stage: found[stage])
-        return stage if found[stage] >= 0 else "caption"
+        positions = {stage: self.outside.rfind(f"\n{words}") for words, stage in _STAGES.items()}
+        stage = max(positions, key=lambda stage: positions[stage])
+        return stage if positions[stage] >= 0 else "caption"
 
     @cached_property
     def fences(self) -> set[str]:
@@ -135,8 +135,8 @@ class Prompt:
 
     @property
     def request(self) -> str:
-        found = re.search(r"^(?:Query|Update) request: (.*?)\n\n", self.outside, re.M | re.S)
-        return found[1] if found else ""
+        match = re.search(r"^(?:Query|Update) request: (.*?)\n\n", self.outside, re.M | re.S)
+        return match[1] if match else ""
 
     @property
     def steps(self) -> int:
@@ -156,14 +156,14 @@ class Prompt:
     @property
     def _said(self) -> re.Match[str]:
         """Its number, where the stage gives one, and its words."""
-        found = re.search(
+        match = re.search(
             r"^The user's new message:\n"
             r"(?:message (\d+), [^\n]*? user \([^)]*\)(?:, with (?:\d+ photos?|photos? [\d, ]+))?: )?(.*?)(?:\n\n|\Z)",
             self.outside,
             re.M | re.S,
         )
-        assert found, self.text
-        return found
+        assert match, self.text
+        return match
 
     @staticmethod
     def _block(fence: str) -> re.Pattern[str]:
@@ -172,10 +172,10 @@ class Prompt:
 
 def _memories(lines: Sequence[str]) -> dict[int, dict[str, Any]]:
     memories = [json.loads(line) for line in lines if line.startswith('{"memory_id"')]
-    found: dict[int, dict[str, Any]] = {}
+    by_id: dict[int, dict[str, Any]] = {}
     for memory in memories:
-        found.setdefault(memory["memory_id"], memory)
-    return found
+        by_id.setdefault(memory["memory_id"], memory)
+    return by_id
 
 
 def accept_all(prompt: Prompt) -> dict[str, Any]:

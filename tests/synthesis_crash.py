@@ -97,8 +97,8 @@ def run_trials(folder: Path, *, trials: int, seed: int, kills_each: int = KILLS)
         for trial in range(trials):
             name = f"trial-{trial}"
             script.asked.clear()
-            kills, wanted = 0, dice.randint(1, kills_each)
-            while kills < wanted:
+            kills, goal = 0, dice.randint(1, kills_each)
+            while kills < goal:
                 stored = answers_in(folder / name)
                 before = script.asked.copy()
                 missing = calls - len(stored)
@@ -118,9 +118,9 @@ def run_trials(folder: Path, *, trials: int, seed: int, kills_each: int = KILLS)
                 continue
             result.faults += differences(expected, files(folder / name), name)
             repeated = json.loads((folder / name / "run.json").read_text())["costs"]["repeated_calls"]
-            seen = sum(script.asked.values()) - len(script.asked)
-            if not seen <= repeated <= kills * CONCURRENCY:
-                result.faults.append(f"{name}: {kills} kills, {repeated} repeated calls noted, {seen} seen")
+            surplus = sum(script.asked.values()) - len(script.asked)
+            if not surplus <= repeated <= kills * CONCURRENCY:
+                result.faults.append(f"{name}: {kills} kills, {repeated} repeated calls noted, {surplus} seen")
             result.trials += 1
             result.kills += kills
             result.repeated += repeated
@@ -185,23 +185,23 @@ def answers_in(folder: Path) -> set[str]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """All files of a set but the marks of repeated calls, whose number is taken out of `run.json` as well."""
-    found = {
+    contents = {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
         if file.is_file() and file.suffix != ".asked"
     }
-    if "run.json" in found:
-        told = json.loads(found["run.json"])
-        told.get("costs", {}).pop("repeated_calls", None)
-        found["run.json"] = json.dumps(told).encode()
-    return found
+    if "run.json" in contents:
+        record = json.loads(contents["run.json"])
+        record.get("costs", {}).pop("repeated_calls", None)
+        contents["run.json"] = json.dumps(record).encode()
+    return contents
 
 
-def differences(expected: dict[str, bytes], found: dict[str, bytes], name: str) -> list[str]:
+def differences(expected: dict[str, bytes], actual: dict[str, bytes], name: str) -> list[str]:
     return [
-        f"{name}: {file} {'is missing' if file not in found else 'is new' if file not in expected else 'differs'}"
-        for file in sorted({*expected, *found})
-        if expected.get(file) != found.get(file)
+        f"{name}: {file} {'is missing' if file not in actual else 'is new' if file not in expected else 'differs'}"
+        for file in sorted({*expected, *actual})
+        if expected.get(file) != actual.get(file)
     ]
 
 
@@ -224,11 +224,11 @@ def command(folder: Path, name: str, base_url: str) -> None:
     arguments += ["--groups", GROUPS, "--seed", 4, "--concurrency", CONCURRENCY, "--price", 2, 10]
     arguments += ["--chat-model", "openai:scripted", "--chat-base-url", base_url]
     with (
-        (folder / "log").open("a") as written,
-        contextlib.redirect_stdout(written),
-        contextlib.redirect_stderr(written),
+        (folder / "log").open("a") as log_file,
+        contextlib.redirect_stdout(log_file),
+        contextlib.redirect_stderr(log_file),
     ):
-        faulthandler.dump_traceback_later(SECONDS / 2, file=written)  # where it hangs, if it does
+        faulthandler.dump_traceback_later(SECONDS / 2, file=log_file)  # where it hangs, if it does
         app([str(argument) for argument in arguments])
 
 

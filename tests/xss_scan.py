@@ -79,9 +79,9 @@ class Scan:
     faults: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        looked = ", ".join(f"{name} {count}" for name, count in self.looks.items())
+        summary = ", ".join(f"{name} {count}" for name, count in self.looks.items())
         return [
-            f"{self.payloads} payloads; panels looked at: {looked}",
+            f"{self.payloads} payloads; panels looked at: {summary}",
             f"texts found whole, as text: {self.texts}",
             f"scripts that ran, requests that left, structure broken: {len(self.faults)}",
             *self.faults[:40],
@@ -153,9 +153,9 @@ def scan_panels(
     texts = PAYLOADS
     scan = Scan(len(texts))
     watch = Watch(browser, texts, scan)
-    few = texts[:opened]
+    sample = texts[:opened]
     try:
-        _searches(watch, server.url, few)
+        _searches(watch, server.url, sample)
         at(watch.visitor, "welcome")
         planted = plant(server.data_dir, texts, WORDS)
         for panel in PANELS:
@@ -164,7 +164,7 @@ def scan_panels(
             at(watch.visitor, panel.name)
         _opened(watch, server.url, opened)
         _exports(watch, server.url, planted)
-        _live(watch, server.url, texts, few)
+        _live(watch, server.url, texts, sample)
     finally:
         watch.close()
     scan.faults += [f"the console: {error}" for error in watch.visitor.unforgiven()]
@@ -183,8 +183,8 @@ def caught_raw(server: Server, browser: Browser) -> list[str]:
         watch.look("as it is")
     finally:
         watch.close()
-    found = " ".join(scan.faults)
-    return [payload for number, payload in enumerate(PAYLOADS, start=FIRST) if str(number) in found]
+    report = " ".join(scan.faults)
+    return [payload for number, payload in enumerate(PAYLOADS, start=FIRST) if str(number) in report]
 
 
 def _searches(watch: Watch, url: str, texts: Sequence[str]) -> None:
@@ -204,9 +204,9 @@ def _opened(watch: Watch, url: str, most: int | None) -> None:
     watch.visitor.open(f"{url}/?memory=")
     rows, opened, older = page.locator(".m-memories [data-memory]"), page.locator(".m-opened h2"), "[data-focus=Older]"
     expect(rows.first).to_be_visible()
-    left = most or 10_000
-    while left:
-        for number in range(min(rows.count(), left)):
+    remaining = most or 10_000
+    while remaining:
+        for number in range(min(rows.count(), remaining)):
             rows.nth(number).click()
             expect(opened).to_be_focused()
             watch.look(
@@ -214,7 +214,7 @@ def _opened(watch: Watch, url: str, most: int | None) -> None:
             )
             page.locator(".m-back").click()
             expect(opened).to_have_count(0)
-        left -= min(rows.count(), left)
+        remaining -= min(rows.count(), remaining)
         if not page.locator(f"{older}:enabled").count():
             break
         first = rows.first.get_attribute("data-memory")
@@ -232,18 +232,18 @@ def _exports(watch: Watch, url: str, planted: Planted) -> None:
     for conversation_id in (planted.talk, planted.why, planted.unanswered):
         response = watch.visitor.page.request.get(f"{url}/conversations/{conversation_id}.md")
         headers = response.headers
-        kept = (
+        actual = (
             headers["content-disposition"].startswith("attachment;"),
             headers["content-type"],
             headers.get("x-content-type-options"),
         )
-        if kept != (True, "text/markdown; charset=utf-8", "nosniff"):
-            watch.scan.faults.append(f"an export: {kept}")
+        if actual != (True, "text/markdown; charset=utf-8", "nosniff"):
+            watch.scan.faults.append(f"an export: {actual}")
         watch.visitor.page.evaluate("(address) => { location.href = address; }", response.url)  # a download, no visit
         watch.look("export")
 
 
-def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> None:
+def _live(watch: Watch, url: str, texts: Sequence[str], sample: Sequence[str]) -> None:
     """A turn while it runs and as it is told, names of files, what is typed into the memory and into a title."""
     visitor, page = watch.visitor, watch.visitor.page
     visitor.open(f"{url}/?conversation=")
@@ -251,8 +251,8 @@ def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> N
         visitor.say("echo " + "\n\n".join(texts[start : start + 20]))
         visitor.remembered(texts[start].split("\n")[0])
         watch.look("a turn")
-    for start in range(0, len(few), 20):
-        names = [text.replace("/", "\u2215").replace("\n", " ")[:120] for text in few[start : start + 20]]
+    for start in range(0, len(sample), 20):
+        names = [text.replace("/", "\u2215").replace("\n", " ")[:120] for text in sample[start : start + 20]]
         files = [FilePayload(name=f"{name}.jpg", mimeType="image/jpeg", buffer=colour(9)[:300]) for name in names]
         page.locator("#m2a-composer input[type=file]").set_input_files(files)
         expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(len(files))
@@ -265,7 +265,7 @@ def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> N
     visitor.open(f"{url}/?memory=")
     page.locator(".m-memories [data-memory]").first.click()
     expect(page.locator(".m-opened h2")).to_be_focused()
-    for text in few:
+    for text in sample:
         unfold(visitor)
         page.locator(".m-opened .m-edit textarea").fill(f"{text}{BEFORE}")
         page.get_by_role("button", name="Save").click()

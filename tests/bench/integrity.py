@@ -56,7 +56,7 @@ async def pairs(at: Stage, cases: Sequence[list[str]]) -> Figures:
             figures.count("pairs: lost", bool(lost), f"{lost} of {order}" if lost else "")
             rewritten = [entry.text for entry in teller.rewritten()]
             figures.count("pairs: rewritten", bool(rewritten), f"{rewritten} of {order}" if rewritten else "")
-            tied = any(change.change != "added" for change in teller.told.changes)
+            tied = any(change.change != "added" for change in teller.talk.changes)
             figures.count("pairs: told as a correction", tied, f"{order}" if tied else "")
             if order[0] == first:
                 await teller.say(question)
@@ -91,7 +91,7 @@ async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
         await teller.say(statement)
         before = {entry.memory_id for entry in teller.entries()}
         await teller.say(correction)
-        hit = [c.change for c in teller.told.changes if c.previous and c.previous.memory_id in before]
+        hit = [c.change for c in teller.talk.changes if c.previous and c.previous.memory_id in before]
         figures.count("corrections: superseded or tied", bool(hit), "" if hit else f"{statement} -> {correction}")
         figures.count("corrections: superseded", "replaced" in hit)
         reply = await teller.say(question)
@@ -114,7 +114,7 @@ async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
                 await teller.say(text)
             meant = {entry.memory_id for entry in teller.entries_of(statement)}
             await teller.say(correction)
-            hit = [c.previous for c in teller.told.changes if c.change in ("replaced", "corrected") and c.previous]
+            hit = [c.previous for c in teller.talk.changes if c.change in ("replaced", "corrected") and c.previous]
             wrong = [entry.text for entry in hit if entry.memory_id not in meant]
             figures.count("lookalikes: hit another memory", bool(wrong), f"{correction} -> {wrong}" if wrong else "")
             right = any(entry.memory_id in meant for entry in hit)

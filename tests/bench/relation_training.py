@@ -152,19 +152,19 @@ def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int
 def _in_context(
     by_subject: Mapping[str, Facts], filler: Facts, restated: Restated, chooses: Logistic, draw: random.Random
 ) -> list[Situation]:
-    order: list[tuple[str, str, str]] = []
+    by_place: list[tuple[str, str, str]] = []
     messages = []
     for facts in (*by_subject.values(), filler):
         own = {relation: draw.choice(restated[relation]["statements"]) for relation, _, _ in facts}
         is_in_one_wording = facts is not filler and draw.random() < _IN_ONE_WORDING
         for fact in facts:
             wording = own[fact[0]] if is_in_one_wording else draw.choice(restated[fact[0]]["statements"])
-            order.append(fact)
-            messages.append(_message(len(order), wording, fact))
+            by_place.append(fact)
+            messages.append(_message(len(by_place), wording, fact))
     statements = _statements(messages, chooses)
     result = []
     for subject in by_subject:
-        about = [(order[s.place[0] - 1], s) for s in statements.about(keys_of(subject.split())) if s.relation]
+        about = [(by_place[s.place[0] - 1], s) for s in statements.about(keys_of(subject.split())) if s.relation]
         of_it = [(fact[0], s) for fact, s in about if fact[1] == subject]
         others = [(f"{fact[0]} of another", s) for fact, s in about if fact[1] != subject]
         rows = [*of_it, *draw.sample(others, min(_OF_OTHERS, len(others)))]
@@ -241,7 +241,7 @@ def _print_left_out(
     chances: dict[int, np.ndarray] = {}
     pairs: list[tuple[float, bool]] = []
     for left_out in folds:
-        rows = [row for rows in answering for row in rows if row.group not in left_out]
+        rows = [row for examples in answering for row in examples if row.group not in left_out]
         decision = _decision(rows)
         for number, examples in enumerate(answering):
             if cases[number].relation in left_out:
