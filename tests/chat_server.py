@@ -245,12 +245,12 @@ class ChatServer:
 
     async def _hang(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await writer.drain()
-        gone = asyncio.ensure_future(reader.read(1))
+        disconnect = asyncio.ensure_future(reader.read(1))
         released = asyncio.ensure_future(self._released.wait())
-        await asyncio.wait({gone, released}, return_when=asyncio.FIRST_COMPLETED)
-        if gone.done():
+        await asyncio.wait({disconnect, released}, return_when=asyncio.FIRST_COMPLETED)
+        if disconnect.done():
             self.client_left.set()
-        gone.cancel()
+        disconnect.cancel()
         released.cancel()
         writer.transport.abort()
 

@@ -223,9 +223,9 @@ class Check:
         self._index()
         return self._found
 
-    def _expect(self, kept: bool, what: str) -> None:
-        if not kept:
-            self._found.losses.append(what)
+    def _expect(self, holds: bool, promise: str) -> None:
+        if not holds:
+            self._found.losses.append(promise)
 
     def _messages(self) -> None:
         self._stored = self._raw_log()
@@ -578,7 +578,7 @@ def _stages(journal: Journal) -> set[str]:
         elif line["line"] in STAGES:
             life[_operation(line)] = line["line"]
     journal.close()
-    return {STAGES[what] for what in life.values()} or {"idle"}
+    return {STAGES[operation] for operation in life.values()} or {"idle"}
 
 
 def _operation(line: dict[str, Any]) -> str:

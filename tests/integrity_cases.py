@@ -192,7 +192,7 @@ def rules() -> PromptingRules:
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[Stage]:
+async def open_stage() -> AsyncIterator[Stage]:
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")

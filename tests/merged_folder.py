@@ -173,7 +173,7 @@ def _merged(
     ]
     sample["qa"] += [
         _question(row, at, first, host["sample_id"], unseen)
-        | {"seen": [_seen(*seen, row[3], first, group, photos, unseen) for seen in group["seen"][at - 1]]}
+        | {"seen": [_seen(*parts, row[3], first, group, photos, unseen) for parts in group["seen"][at - 1]]}
         for at, row in enumerate(group["qa"], start=1)
     ]
     sample["groups"] = [
@@ -197,9 +197,9 @@ def _merged(
 
 
 def _turn(line: Sequence[Any], at: int, number: int, host: dict[str, Any], photos: list[list[str]]) -> dict[str, Any]:
-    speaker, text, *shown = line
+    speaker, text, *views = line
     turn = {"speaker": host["speakers"][speaker], "dia_id": f"D{number}:{at}", "text": text}
-    names = [photos[concept][view] for concept, view in shown]
+    names = [photos[concept][view] for concept, view in views]
     return turn | ({"photos": names, "img_url": names[:1]} if names else {})
 
 
@@ -264,13 +264,13 @@ def _seen(
         return f"D{first + session - 1}:{turn}"
 
     lines = {f"{s}:{t}": line for s, turns in enumerate(group["sessions"], 1) for t, line in enumerate(turns, 1)}
-    shown = next((place for place in evidence if (concept, view) in lines[place][2:]), None)
+    first_view = next((place for place in evidence if (concept, view) in lines[place][2:]), None)
     naming = [place for place in evidence if group["concepts"][concept][1] in lines[place][1]]
     return {
         "photo": unseen[concept] if view is None else photos[concept][view],
-        "shown_in": dia_id(shown) if shown else None,
+        "shown_in": dia_id(first_view) if first_view else None,
         "words": words,
-        "meant_by": list(map(dia_id, naming or filter(None, [shown]))),
+        "meant_by": list(map(dia_id, naming or filter(None, [first_view]))),
     }
 
 

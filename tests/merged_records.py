@@ -55,13 +55,13 @@ def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
             "photos": len(photos),
             "distinct_photos": len(set(photos)),
             "questions": len(sample["qa"]),
-            "visual_questions": sum(one["category"] > 5 for one in sample["qa"]),
-            "visual_retrieval_with_photo": sum(len(one["photos"]) for one in sample["qa"]),
-            "questions_per_category": dict(Counter(one["category_name"] for one in sample["qa"])),
+            "visual_questions": sum(question["category"] > 5 for question in sample["qa"]),
+            "visual_retrieval_with_photo": sum(len(question["photos"]) for question in sample["qa"]),
+            "questions_per_category": dict(Counter(question["category_name"] for question in sample["qa"])),
         }
     first, second = by_sample.values()
     total: dict[str, Any] = {key: first[key] + second[key] for key in first if key != "questions_per_category"}
-    categories = (Counter(one["questions_per_category"]) for one in by_sample.values())
+    categories = (Counter(row["questions_per_category"]) for row in by_sample.values())
     total["questions_per_category"] = dict(sum(categories, Counter()))
     return {
         "conversations": len(samples),

@@ -106,7 +106,7 @@ class Played:
         """Whether the old memory is superseded, or tied to what corrects it; that may name the old: "the 24th, not the 22nd"."""
         ties = {entry.corrects for entry in self.after}
         texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in ties and entry in self.after]
-        return self.kept and not any(gone.casefold() in text for gone in self.turn.gone for text in texts)
+        return self.kept and not any(word.casefold() in text for word in self.turn.gone for text in texts)
 
     @property
     def declined(self) -> bool:

@@ -166,8 +166,8 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
             message, memory = _exchange(bank, talk, text, [colour(number)] if number % 3 == 0 else [])
             talk = message.conversation_id
             # The memory health shows thirty of a kind: half of the texts as duplicates, half as corrected.
-            beside = (text, None) if number < len(texts) / 2 else (f"{text}{BEFORE}", memory.memory_id)
-            _add(bank, message, *beside)
+            arguments = (text, None) if number < len(texts) / 2 else (f"{text}{BEFORE}", memory.memory_id)
+            _add(bank, message, *arguments)
             memories.append(memory)
             messages.append(message)
         question = bank.record(None, role="user", speaker="You", text=texts[0])

@@ -63,14 +63,14 @@ async def place(tmp_path: Path, name: str, parts: Parts, *, photos: bool = False
     messages: list[Message] = []
     system = await registry.open_system(name, memory, parts)
     for session in dialogue.sessions:
-        written = memory.record(
+        recorded = memory.record(
             [
                 Utterance(t.reference, t.role, t.speaker, t.text, t.said_at, tuple(p.path for p in t.photos if p.path))
                 for t in session.turns
             ]
         )
-        await system.observe(written)
-        messages += written
+        await system.observe(recorded)
+        messages += recorded
     return Place(parts, memory, system, messages)
 
 

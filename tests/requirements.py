@@ -13,10 +13,10 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 DREAMBOOTH = SHARED / "dreambooth"
 
 
-def missing(what: str) -> None:
+def missing(name: str) -> None:
     if os.environ.get("M2A_REQUIRE_ALL") == "1":
-        pytest.fail(f"{what} is missing, and M2A_REQUIRE_ALL=1 says that it must be there.")
-    pytest.skip(f"{what} is not installed.")
+        pytest.fail(f"{name} is missing, and M2A_REQUIRE_ALL=1 says that it must be there.")
+    pytest.skip(f"{name} is not installed.")
 
 
 def needs(*data: Path) -> pytest.MarkDecorator:

@@ -78,9 +78,9 @@ async def told(
     system = await registry.open_system(name, memory, parts)
     messages: list[Message] = []
     for session in sessions:
-        written = memory.record(session)
-        await system.observe(written)
-        messages += written
+        recorded = memory.record(session)
+        await system.observe(recorded)
+        messages += recorded
     return Place(parts, memory, system, messages)
 
 

@@ -54,8 +54,8 @@ class Server:
         self.on_request()
         prompt = GroupPrompt.of(request)
         answer = good_answer(prompt)
-        again = sum(message["role"] == "user" for message in request["messages"]) > 1
-        if not again and sum(map(len, prompt.photos)) % 3 == 0:
+        is_retry = sum(message["role"] == "user" for message in request["messages"]) > 1
+        if not is_retry and sum(map(len, prompt.photos)) % 3 == 0:
             answer["sessions"].pop()
         return reply(request, answer)
 

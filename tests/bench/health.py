@@ -57,13 +57,13 @@ def main(arguments: Sequence[str] = ()) -> None:
     print(f"attacks found: {len(hits)} of {len(PAYLOADS)}; missed: {sorted(set(PAYLOADS) - set(hits)) or 'none'}")
 
 
-async def stories(told: Sequence[Story]) -> None:
+async def stories(sample: Sequence[Story]) -> None:
     counts: Counter[str] = Counter()
     memories = 0
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
         async with Assistant.open(settings) as assistant:
-            for number, story in enumerate(told):
+            for number, story in enumerate(sample):
                 owner = owner_named(assistant.stores.database, f"{number} {story.name}")
                 conversation: str | None = None
                 for turn in story.turns:
@@ -73,13 +73,13 @@ async def stories(told: Sequence[Story]) -> None:
                 check = HealthCheck(assistant.stores, owner)
                 list(check.steps())
                 memories += check.memories
-                entries = assistant.memory(owner).entries_by_id({i for one in check.findings for i in one.memory_ids})
+                entries = assistant.memory(owner).entries_by_id({i for f in check.findings for i in f.memory_ids})
                 for finding in check.findings:
-                    known = [entries[number] for number in finding.memory_ids]
-                    right = _is_right(finding, known, story)
+                    involved = [entries[number] for number in finding.memory_ids]
+                    right = _is_right(finding, involved, story)
                     counts[f"{finding.kind}: {right}"] += 1
-                    print(f"  {finding.kind} ({right}): {' | '.join(entry.text for entry in known)}")
-    print(f"{len(told)} stories, {memories} memories: {dict(counts) or 'nothing found'}")
+                    print(f"  {finding.kind} ({right}): {' | '.join(entry.text for entry in involved)}")
+    print(f"{len(sample)} stories, {memories} memories: {dict(counts) or 'nothing found'}")
 
 
 def _is_right(finding: Finding, entries: Sequence[MemoryEntry], story: Story) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench.corpus import INTEGRITY
-from tests.integrity_cases import Stage, every_nth, holds, read_cases, stage
+from tests.integrity_cases import Stage, every_nth, holds, open_stage, read_cases
 
 CASES_AT_ONCE = 25  # with owners of their own in one index, which holds all their collections in memory
 
@@ -45,11 +45,11 @@ class Figures:
         self.faults += other.faults
 
 
-async def pairs(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def pairs(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for first, second, question, _keys in cases:
         for order in ((first, second), (second, first)):
-            teller = at.teller()
+            teller = stage.teller()
             for text in order:
                 await teller.say(text)
             lost = [text for text in order if not teller.keeps(text)]
@@ -65,9 +65,9 @@ async def pairs(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def together(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def together(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
-    teller = at.teller()
+    teller = stage.teller()
     for first, second, _question, _keys in cases:
         for text in (first, second):
             teller.new_conversation()
@@ -84,10 +84,10 @@ async def together(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def corrections(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for statement, correction, question, new, _old in cases:
-        teller = at.teller()
+        teller = stage.teller()
         await teller.say(statement)
         before = {entry.memory_id for entry in teller.entries()}
         await teller.say(correction)
@@ -104,12 +104,12 @@ async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def lookalikes(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for statement, others, correction, _new, _old in cases:
         similar = others.split(" // ")
         for messages in ([statement, *similar], [*similar, statement]):
-            teller = at.teller()
+            teller = stage.teller()
             for text in messages:
                 await teller.say(text)
             meant = {entry.memory_id for entry in teller.entries_of(statement)}
@@ -122,10 +122,10 @@ async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def repeated(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def repeated(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for sentence, values, question in cases:
-        teller = at.teller()
+        teller = stage.teller()
         for value in values.split(" // "):
             await teller.say(sentence.replace("{}", value))
         reply = await teller.say(question)
@@ -136,20 +136,20 @@ async def repeated(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def nothing(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def nothing(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for (text,) in cases:
-        teller = at.teller()
+        teller = stage.teller()
         await teller.say(text)
         texts = [entry.text for entry in teller.entries()]
         figures.count("nothing: kept", bool(texts), f"{texts}" if texts else "")
     return figures
 
 
-async def stories(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def stories(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for lines in cases:
-        teller = at.teller()
+        teller = stage.teller()
         for line in lines:
             act, _, text = line.partition(": ")
             if line.strip() == "new conversation":
@@ -158,14 +158,14 @@ async def stories(at: Stage, cases: Sequence[list[str]]) -> Figures:
                 await teller.say(text)
             else:
                 question, absent, present = (part.strip() for part in text.split(" | "))
-                at.prompts_since()
+                stage.prompts_since()
                 reply = await teller.say(question)
-                prompts = _lines(at.prompts_since())
+                prompts = _lines(stage.prompts_since())
                 forgotten = _listed(absent, "must not appear:")
                 unwanted = [word for word in forgotten if word.casefold() in reply.casefold()]
                 if forgotten:
-                    await at.teller().say(question)  # in its prompts is only what stands in all: "material" for "Mater"
-                    own = "\n".join(prompts - _lines(at.prompts_since())).casefold()
+                    await stage.teller().say(question)  # its prompts hold what stands in all ("material" for "Mater")
+                    own = "\n".join(prompts - _lines(stage.prompts_since())).casefold()
                     named = [word for word in forgotten if word.casefold() in own]
                     fault = f"{question} {named}" if named else ""
                     figures.count("stories: prompts with forgotten words", bool(named), fault)
@@ -212,8 +212,8 @@ async def measure(path: Path, every: int = 1, only: Sequence[str] = ()) -> Figur
                 continue
             size = len(chosen) if play is together else CASES_AT_ONCE
             for first in range(0, len(chosen), max(1, size)):
-                async with stage() as at:
-                    figures.add(await play(at, chosen[first : first + size]))
+                async with open_stage() as stage:
+                    figures.add(await play(stage, chosen[first : first + size]))
     return figures
 
 

@@ -95,7 +95,7 @@ def _vectors(stores: Stores, texts: Sequence[str], photo_ids: Sequence[str]) -> 
     text_encoder = text_encoder_loading(settings)
     image_encoder = image_encoder_loading(settings, text_encoder).get()
 
-    def made(dimensions: int) -> Callable[[Sequence[Any]], np.ndarray]:
+    def draws(dimensions: int) -> Callable[[Sequence[Any]], np.ndarray]:
         def vectors(items: Sequence[Any]) -> np.ndarray:
             rows = random.normal(size=(len(items), dimensions)).astype(np.float32)
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -104,13 +104,13 @@ def _vectors(stores: Stores, texts: Sequence[str], photo_ids: Sequence[str]) -> 
 
     text = text_encoder.get()
     cache.texts(
-        SimpleNamespace(encoder_id=text.encoder_id, dimensions=text.dimensions, encode=made(text.dimensions)), texts
+        SimpleNamespace(encoder_id=text.encoder_id, dimensions=text.dimensions, encode=draws(text.dimensions)), texts
     )
     spaces = {image_encoder.encoder_id: image_encoder.dimensions}
     if image_encoder.word_dimensions is not None:
         spaces[f"{image_encoder.encoder_id} for words"] = image_encoder.word_dimensions
     for name, dimensions in spaces.items():
-        cache.vectors(name, dimensions, photo_ids, made(dimensions))
+        cache.vectors(name, dimensions, photo_ids, draws(dimensions))
 
 
 class Figures:
@@ -141,15 +141,15 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
         memories = assistant.browser(owner).page(View().wanted(), start=0, count=1)
         newest, middle = memories.entries[0].memory_id, memories.total // 2
 
-        def shown(**values: Any) -> Callable[[], object]:
+        def refresh(**values: Any) -> Callable[[], object]:
             view = replace(View(), **values).dumped()
             return lambda: panel.on_refresh(view, request)
 
         for title, act, bar in (
-            ("memory", shown(), CONTENT),
-            ("memory, from the middle", shown(start=middle), CONTENT),
-            ("memory, with photos", shown(photos=True), CONTENT),
-            ("an opened memory", shown(memory_id=newest), CONTENT),
+            ("memory", refresh(), CONTENT),
+            ("memory, from the middle", refresh(start=middle), CONTENT),
+            ("memory, with photos", refresh(photos=True), CONTENT),
+            ("an opened memory", refresh(memory_id=newest), CONTENT),
             ("the long conversation", lambda: chat.full_update(owner, long, None), CONTENT),
             ("the long conversation, all of it", lambda: chat.history(owner, long, 10**6), None),
         ):
@@ -168,8 +168,8 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
                 assistant.undo(owner, json.loads(update[0])["told"], 0)
             figures.show(title, took, CONTENT)
         searches: tuple[tuple[str, Callable[[str], object]], ...] = (
-            ("search of the memory", lambda words: shown(words=words)()),
-            ("search with photos alone", lambda words: shown(words=words, photos=True)()),
+            ("search of the memory", lambda words: refresh(words=words)()),
+            ("search with photos alone", lambda words: refresh(words=words, photos=True)()),
             ("search of the conversations", lambda words: chat.search_results(owner, words, None)),
         )
         for title, search in searches:

@@ -116,7 +116,7 @@ class Album:
 
     memory: Memory
     facts: Sequence[int]
-    shown: Sequence[Sequence[int]]
+    by_subject: Sequence[Sequence[int]]
     spare: Sequence[str]
     descriptions: Sequence[str]
 
@@ -159,16 +159,16 @@ def fill(stores: SharedStores) -> Album:
 def measure(album: Album, fusion: Fusion) -> dict[str, float]:
     search = album.memory.shared.retrieval(fusion).retriever.search
 
-    def found(text: str, photos: tuple[str, ...] = ()) -> list[int]:
+    def search_ids(text: str, photos: tuple[str, ...] = ()) -> list[int]:
         return [hit.key.record_id for hit in search(album.memory.owner, Query(text, photos), ["message"], 10)]
 
-    for_facts = [(found(question), fact) for (_, question), fact in zip(FACTS, album.facts, strict=True)]
-    subjects = [number for number, messages in enumerate(album.shown) if messages]
-    described = [found(f"Where did I put my {album.descriptions[number]}?") for number in subjects]
-    by_photo = [found("Who or what is this?", (album.spare[number],)) for number in subjects]
-    of_subject = [set(album.shown[number]) for number in subjects]
+    for_facts = [(search_ids(question), fact) for (_, question), fact in zip(FACTS, album.facts, strict=True)]
+    subjects = [number for number, messages in enumerate(album.by_subject) if messages]
+    described = [search_ids(f"Where did I put my {album.descriptions[number]}?") for number in subjects]
+    by_photo = [search_ids("Who or what is this?", (album.spare[number],)) for number in subjects]
+    of_subject = [set(album.by_subject[number]) for number in subjects]
     mixed = [
-        (found(question, (album.spare[place % len(album.spare)],)), fact)
+        (search_ids(question, (album.spare[place % len(album.spare)],)), fact)
         for place, ((_, question), fact) in enumerate(zip(FACTS, album.facts, strict=True))
     ]
     return {
@@ -183,7 +183,7 @@ def measure(album: Album, fusion: Fusion) -> dict[str, float]:
         ),
         "fact beside a photo, among three": _share(fact in hits[:3] for hits, fact in mixed),
         "among ten": _share(fact in hits for hits, fact in mixed),
-        "strangers refused": _share(not found(question) for question in STRANGE),
+        "strangers refused": _share(not search_ids(question) for question in STRANGE),
     }
 
 

@@ -195,15 +195,15 @@ async def recalls(bank: MemoryBank, size: int, questions: Sequence[str], before:
     """Milliseconds of the recall for each question, and how many records it found in the mean."""
     policy = LanguagePolicy(ObeyingModel("", ()))
     manager = MemoryManager(bank, policy, NamingCaptioner(), max_rounds=1)
-    taken, found = [], 0
+    times, hit_count = [], 0
     for question in questions:
         new = Message(size + 2, bank.owner, "now", "user", "You", question, (), NOW)
         recent = (Message(size + 1, bank.owner, "now", "user", "You", before, (), NOW),) if before else ()
         began = time.perf_counter()
         context = await manager.recall(TurnState("query", NOW, new, recent), _unheard, nearest=NEAREST_HITS)
-        taken.append(1000 * (time.perf_counter() - began))
-        found += len(context.hits)
-    return taken, found / len(questions)
+        times.append(1000 * (time.perf_counter() - began))
+        hit_count += len(context.hits)
+    return times, hit_count / len(questions)
 
 
 def _unheard(_event: TurnEvent) -> None:

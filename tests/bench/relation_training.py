@@ -138,13 +138,13 @@ def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int
     subjects = [subject for subject in sorted(by_subject) if len(by_subject[subject]) > 1]
     others = [fact for subject in sorted(by_subject) if len(by_subject[subject]) == 1 for fact in by_subject[subject]]
     result = []
-    for asked_of_many, beside, most in _IN_CONTEXTS:
+    for subject_count, filler_count, most in _IN_CONTEXTS:
         sampled = {
             relation: {**forms, "statements": draw.sample(forms["statements"], min(most, len(forms["statements"])))}
             for relation, forms in restated.items()
         }
-        chosen = draw.sample(subjects, min(asked_of_many, len(subjects)))
-        filler = draw.sample(others, min(beside, len(others)))
+        chosen = draw.sample(subjects, min(subject_count, len(subjects)))
+        filler = draw.sample(others, min(filler_count, len(others)))
         result += _in_context({subject: by_subject[subject] for subject in chosen}, filler, sampled, chooses, draw)
     return result
 

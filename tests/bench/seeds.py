@@ -127,7 +127,7 @@ def _two_options(subject: Any, subjects: list[Any]) -> list[tuple[str, list[str]
 @dataclass(slots=True)
 class Tally:
     ended: int = 0
-    asked: int = 0
+    requested: int = 0
     delivered: int = 0
     least: float = 1.0
     clean: int = 0
@@ -135,8 +135,8 @@ class Tally:
     failed: list[str] = field(default_factory=list)
 
     def row(self, layout: str, seeds: int) -> str:
-        share = f"{self.delivered} of {self.asked}" if self.asked else "waived"
-        least = f"{self.least:.0%}" if self.asked else "–"
+        share = f"{self.delivered} of {self.requested}" if self.requested else "waived"
+        least = f"{self.least:.0%}" if self.requested else "–"
         spent = f"{mean(self.seconds):.1f} s" if self.seconds else "–"
         return f"{layout:12}{self.ended:3} of {seeds:3}   {share:14}{least:8}{self.clean:3}     {spent}"
 
@@ -160,7 +160,7 @@ def run_seed(locomo: Path, concepts: Path, out: Path, *, groups: int, seed: int,
     finished = [group for group in outcome.made.values() if not group.retrieval_only]
     delivered = sum(question.category in QUESTION_RATIO for group in finished for question in group.questions)
     requested = delivered + sum(len(group.dropped) for group in finished)
-    tally.asked += requested
+    tally.requested += requested
     tally.delivered += delivered
     tally.least = min(tally.least, delivered / requested if requested else 1.0)
 

@@ -72,9 +72,9 @@ ACTS = ("sold", "painted", "repaired", "borrowed", "lost", "found", "described",
 def message(number: int) -> Utterance:
     """The words repeat with periods that have no common factor, so that each message is another."""
     who, where = PEOPLE[number % len(PEOPLE)], PLACES[number % len(PLACES)]
-    what, act = THINGS[number % len(THINGS)], ACTS[number % 7]
+    thing, act = THINGS[number % len(THINGS)], ACTS[number % 7]
     text = (
-        f"Yesterday {who} {act} the {what} near {where}, and I heard of it on the way home; it was number {number} on my list. "
+        f"Yesterday {who} {act} the {thing} near {where}, and I heard of it on the way home; it was number {number} on my list. "
         "I thought that you would like to know."
     )
     said_at = BEGIN + timedelta(days=number // SESSION, minutes=number % SESSION)
@@ -82,8 +82,8 @@ def message(number: int) -> Utterance:
 
 
 def question(number: int, at: datetime) -> Question:
-    who, what = PEOPLE[number % len(PEOPLE)], THINGS[number % len(THINGS)]
-    return Question(f"What did {who} do with the {what}, number {number} on the list?", at)
+    who, thing = PEOPLE[number % len(PEOPLE)], THINGS[number % len(THINGS)]
+    return Question(f"What did {who} do with the {thing}, number {number} on the list?", at)
 
 
 class Script:
@@ -232,19 +232,19 @@ async def measure(name: str, sizes: Sequence[int], folder: Path) -> None:
 async def _take(system: MemorySystem, memory: Memory, first: int, size: int) -> float:
     seconds = 0.0
     for start in range(first, size, SESSION):
-        written = memory.record([message(number) for number in range(start, min(size, start + SESSION))])
+        messages = memory.record([message(number) for number in range(start, min(size, start + SESSION))])
         began = time.perf_counter()
-        await system.observe(written)
+        await system.observe(messages)
         seconds += time.perf_counter() - began
     return seconds
 
 
 async def _ask(system: MemorySystem, size: int) -> tuple[Usage, list[float], list[float]]:
     meter, times, searches = Meter(), [], []
-    at = message(size).said_at
+    now = message(size).said_at
     for number in range(QUESTIONS):
         own = Meter()
-        answer = await system.answer(question(number * size // QUESTIONS, at), own)
+        answer = await system.answer(question(number * size // QUESTIONS, now), own)
         meter.usage += own.usage
         times.append(answer.seconds)
         searches.append(answer.search_seconds)

@@ -152,8 +152,8 @@ def main(_options: Sequence[str] = (), memories: int = 10_000, starts: int = 3) 
         print(f"  p50 {p50:.0f} ms, p95 {p95:.0f} ms (to reach: p95 ≤ 100 ms)")
         runs = [start_up(folder) for _ in range(starts)]
         print(f"\nStart on that memory, median of {starts}:")
-        for what, unit, bar in (("page", "s", ""), ("answer", "s", " (to reach: ≤ 8 s)"), ("memory", "MB", "")):
-            print(f"  {what} {np.median([run[what] for run in runs]):.1f} {unit}{bar}")
+        for label, unit, bar in (("page", "s", ""), ("answer", "s", " (to reach: ≤ 8 s)"), ("memory", "MB", "")):
+            print(f"  {label} {np.median([run[label] for run in runs]):.1f} {unit}{bar}")
 
 
 if __name__ == "__main__":
