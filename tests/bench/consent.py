@@ -99,7 +99,7 @@ def _print_played(title: str, played: Sequence[Played]) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """One proposal with all that the check needs to decide on it, and whether it should be accepted."""
+    """A proposal with everything that the check needs to judge it, and whether it should be accepted."""
 
     number: str
     state: TurnState
@@ -109,7 +109,7 @@ class Case:
 
 
 class Answers:
-    """A consent check whose answers are read from files; the requests are kept."""
+    """A consent check whose answers are read from files; it records its requests."""
 
     sees_photos = True
 
@@ -181,7 +181,7 @@ def _proposal(fields: Mapping[str, Any], memory: MemoryEntry | None) -> Proposal
 
 
 def render(cases: Sequence[Case], folder: Path) -> None:
-    """Write the prompts of the cases, and nothing that says what is right."""
+    """Write the prompts of the cases, without any hint of the right answer."""
     (folder / "shown").mkdir(parents=True, exist_ok=True)
     count = Counter[str]()
     for case in cases:
@@ -198,7 +198,7 @@ def render(cases: Sequence[Case], folder: Path) -> None:
 
 
 def _requests(case: Case) -> list[ConsentRequest]:
-    """The request of the first step; and of the second, where the first may say that something is shown."""
+    """Returns the request of the first step and, if the first may answer that something is shown, of the second."""
     verdict = {"proposal": 1, "reason": "", "words": "", "supported": True, "rests_on": "shown", "asked_for": True}
     verdicts = Verdicts.model_validate({"verdicts": [verdict]})
     check = Answers(verdicts, verdicts)
@@ -242,14 +242,14 @@ def score(cases: Sequence[Case], folder: Path) -> None:
 
 
 def _is_accepted(proposal: Proposal, change: object) -> bool:
-    """Whether what was proposed is done. A correction that is tied to the old memory counts; one added beside it does not."""
+    """Whether the proposed change is made. A correction tied to the old memory counts; one added beside it does not."""
     if isinstance(proposal.change, Replacement):
         return isinstance(change, Replacement) or (isinstance(change, Addition) and change.draft.corrects is not None)
     return change is not None
 
 
 def _answer(file: Path) -> Verdicts | None:
-    """What a reader wrote: a call of the tool, its arguments, or one verdict."""
+    """Reads the answer of a reader: a call of the tool, its arguments, or a single verdict."""
     try:
         reply = json.loads(file.read_text(encoding="utf-8"))
         reply = reply.get("arguments", reply)
@@ -259,7 +259,7 @@ def _answer(file: Path) -> Verdicts | None:
 
 
 def wilson(successes: int, total: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, 1927)."""
+    """Returns the 95 % confidence interval of a proportion (Wilson, 1927)."""
     if total == 0:
         return 0.0, 1.0
     share = successes / total

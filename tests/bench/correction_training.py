@@ -1,4 +1,4 @@
-"""What the two decisions about corrections are learned from: which memory is meant, and whether it is corrected at all."""
+"""Training data for the two decisions about corrections: which memory is meant, and whether it is corrected at all."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from m2a.types import Message
 from tests.bench.learning import Example
 from tests.offline_cases import Played
 
-_NEAREST = 5  # memories of other people that lie beside the one that is meant
-_OF_A_STORY = 10  # memories of a story that are looked at, the nearest first
+_NEAREST = 5  # memories of other people next to the one that is meant
+_OF_A_STORY = 10  # memories of a story to consider, nearest first
 _TODAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
-# What an example counts: of look-alikes it is to be learned which one is meant, of the stories there are many.
+# Weights of examples: look-alikes teach which memory is meant; of the stories there are many.
 _WHICH = {"lookalike": 1.5, "story": 0.3}
 _WHETHER = {"lookalike": 0.5, "story": 0.5, "later": 0.6}
 _NO_STORY = 0.4
@@ -28,7 +28,7 @@ _NO_STORY = 0.4
 
 @dataclass(frozen=True)
 class Situation:
-    """An observation and the memories that there were. `meant` are the places of those that it corrects: none, or some."""
+    """An observation and the memories at that time. `meant` are the positions of those that it corrects, possibly none."""
 
     kind: str
     group: str
@@ -40,7 +40,7 @@ class Situation:
 def situations(
     cases: Mapping[str, Sequence[Sequence[str]]], sets: Mapping[str, Sequence[Played]], sense: Sense
 ) -> list[Situation]:
-    """All that there is to learn from: the cases by section, in the order told and the other, and the stories."""
+    """Returns all training data: the cases by section, in both orders, and the stories."""
     strangers = _Strangers([case[0] for case in (*cases["corrections"], *cases["pairs"])], sense)
     result = [
         *_of_corrections(cases["corrections"], strangers, sense),
@@ -54,7 +54,7 @@ def situations(
 
 
 def meant_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
-    """The difference between the memory that is meant and another, and the same turned round."""
+    """Differences between the memory that is meant and each other one, in both directions."""
     examples = []
     for case in cases:
         others = set(range(len(case.memories))) - case.meant
@@ -74,7 +74,7 @@ def meant_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
 
 
 def corrects_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
-    """A correction with the memory that it corrects; what corrects nothing, with the last memory and the likeliest."""
+    """Pairs of a correction with the memory that it corrects; other messages with the last and the likeliest memory."""
     examples = []
     for case in cases:
         sentence, text = case.observation.said, case.observation.text
@@ -96,7 +96,7 @@ def corrects_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]
 
 
 class _Strangers:
-    """What others told, of which the nearest lie beside the memory that is meant."""
+    """Statements of other people; the nearest ones are put next to the memory that is meant."""
 
     def __init__(self, statements: Sequence[str], sense: Sense) -> None:
         self._sense = sense
@@ -114,7 +114,7 @@ class _Strangers:
 
 
 def _observations(texts: Sequence[str], sense: Sense) -> Sequence[Observation]:
-    """What is read from the last of these messages of one conversation."""
+    """Returns the observations in the last of these messages of one conversation."""
     messages = [
         Message(number, "owner", "conversation", "user", "You", text, (), _TODAY)
         for number, text in enumerate(texts, start=1)
@@ -123,7 +123,7 @@ def _observations(texts: Sequence[str], sense: Sense) -> Sequence[Observation]:
 
 
 def _memories(texts: Sequence[tuple[str, bool]], observation: Observation) -> tuple[tuple[Memory, ...], list[int]]:
-    """The memories of these texts, each with whether it was told last, and the places of those texts that they are."""
+    """Returns the memories of the texts (each with whether it came last) and the positions of the texts that are left."""
     rest = [place for place, (text, _) in enumerate(texts) if content(text) != content(observation.text)]
     return tuple(Memory.of(place, *texts[place]) for place in rest), rest
 
@@ -170,7 +170,7 @@ def _of_pairs(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sens
 
 
 def _of_monologues(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Situation]:
-    """What one person tells in a row, of one thing and another: nothing of it corrects anything."""
+    """Statements that one person makes in a row about different things: none corrects another."""
     for number, (row,) in enumerate(cases):
         texts = row.split(" // ")
         for last, text in enumerate(texts[:-1]):

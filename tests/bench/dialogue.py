@@ -1,8 +1,8 @@
 """The rules without a model on dialogues of two people: `python -m tests.bench dialogue [--held-out] [--sessions N] [--verbose]`.
 
-What they keep of LoCoMo's conversations, and what they answer. Three of the six conversations are there to build on; the other
-three are held out, and looked at when a change is done. Nobody asks to have anything forgotten in them, so that whatever is
-forgotten is a mistake, and of the corrections most are.
+Measures what they keep of LoCoMo's conversations, and what they answer. Three of the six conversations are for development; the
+other three are held out, and used once a change is done. Nobody in them asks to have anything forgotten, so everything that is
+forgotten is a mistake, and so are most corrections.
 """
 
 import argparse
@@ -42,9 +42,9 @@ _QUOTED = re.compile(r'"([^"]{3,})"')
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A question with its reply, the messages that the reply quotes, in order, and the words of its gold evidence.
+    """A question, its reply, the messages that the reply quotes, in order, and the words of its gold evidence.
 
-    `found_first` are the messages of what the search alone finds first.
+    `first_hits` are the messages of the first hit of the search alone.
     """
 
     question: Question
@@ -56,7 +56,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What came of one conversation."""
+    """The results of one conversation."""
 
     name: str
     messages: int
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 async def play_dialogue(dialogue: Dialogue, encoder: TokenEncoder, limit: int | None = None) -> Talk:
-    """Take a conversation in, and ask the questions whose evidence is in what was taken in."""
+    """Plays the conversation, then asks the questions whose evidence is in the sessions played."""
     sessions = [session for session in dialogue.sessions if session.turns][:limit]
     turns = {turn.reference: turn for session in sessions for turn in session.turns}
     questions = [q for q in dialogue.questions if q.evidence and turns.keys() >= set(q.evidence)]
@@ -144,7 +144,7 @@ def table(talks: Sequence[Talk]) -> list[str]:
 
 
 def figures(talks: Sequence[Talk]) -> dict[str, str]:
-    """What is wanted stands in brackets."""
+    """Returns the figures by name; the target stands in brackets."""
     messages = sum(talk.messages for talk in talks)
     changes = sum((Counter(talk.changes) for talk in talks), Counter[str]())
     results = [result for talk in talks for result in talk.results]

@@ -15,7 +15,7 @@ from models.efficientnet import EfficientNet, class_names
 from models.minilm_encoder import MiniLMEncoder
 from tests.requirements import DREAMBOOTH
 
-# What a tag may say of a class without being wrong; a dog's or a cat's breed is not checked.
+# Tags that are right for a class; the breed of a dog or a cat is not checked.
 RIGHT_TAGS = {
     "backpack": "backpack",
     "stuffed animal": "teddy bear",
@@ -33,7 +33,7 @@ DOG_NAMES = frozenset(class_names()[151:269])
 
 
 def balanced_floor(positives: np.ndarray, negatives: np.ndarray) -> tuple[float, float, float, float]:
-    """The floor with the best balanced accuracy, that accuracy, and the shares kept of known and of unknown."""
+    """Returns the floor with the best balanced accuracy, that accuracy, and the shares of positives and negatives kept."""
     floors = np.unique(np.concatenate([positives, negatives]))
     shares = np.array([[(positives >= floor).mean(), (negatives >= floor).mean()] for floor in floors])
     best = int(np.argmax(shares[:, 0] - shares[:, 1]))

@@ -1,12 +1,12 @@
-"""How far the rules follow facts: `python -m tests.bench facts --data FOLDER [--restated FILE --templates FOLDER] [--show 5]`.
+"""How well the rules follow facts: `python -m tests.bench facts --data FOLDER [--restated FILE --templates FOLDER] [--show 5]`.
 
-FOLDER is what `python -m m2a.benchmarks.compose --mquake …` wrote. Every chunk is a message and all messages are at hand: how
-well a search finds them is measured by `m2a evaluate`, here only what is made of them. Answers count where they are a gold one
+FOLDER is the output of `python -m m2a.benchmarks.compose --mquake …`. Every chunk is a message, and all messages are available:
+`m2a evaluate` measures how well a search finds them, this bench only how they are used. An answer counts if it is a gold answer
 and nothing else.
 
 FILE holds the same relations in a writer's own words, as `corpus/restated.txt` does, and the folder of templates MQuAKE's
-`cloze_templates.json` and `question_templates.json`, by which the facts are known: each is
-then told in one of these wordings by chance, and questions of one fact are asked so too.
+`cloze_templates.json` and `question_templates.json`, which identify the relation of a fact: each fact
+is then restated in a random wording of its relation, and so are questions of one fact.
 """
 
 import argparse
@@ -40,7 +40,7 @@ NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """What is known of the relations of a context, and how else they are told and asked."""
+    """The relations of a context, and other wordings of their statements and questions."""
 
     facts: Mapping[str, re.Pattern[str]]
     questions: Mapping[str, re.Pattern[str]]
@@ -54,7 +54,7 @@ class Wordings:
         return cls(_patterns(facts), _patterns(questions), read_restated(restated))
 
     def parsed(self, line: str) -> tuple[str, str, str] | None:
-        """Relation, subject and value of a numbered fact."""
+        """Returns relation, subject and value of a numbered fact; None for any other line."""
         numbered = _FACT.match(line)
         match = None if numbered is None else _matching(numbered[2], self.facts, self.restated)
         return None if match is None else (match[0], match[1][0], match[1][1])
@@ -77,7 +77,7 @@ class Wordings:
 
 
 def _patterns(templates: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    """By relation; one whose template fits the facts of others too is left out."""
+    """Returns a pattern for each relation, except relations whose template also matches facts of others."""
     patterns = {}
     for relation, template in templates.items():
         escaped = re.escape(template).replace(r"\[X\]", "(.+?)").replace("__", "(.+)")

@@ -1,4 +1,4 @@
-"""The relevance floors: chosen on one half of the data, shown on the other. `python -m tests.bench floor`.
+"""The relevance floors: chosen on one half of the data, reported on the other. `python -m tests.bench floor`.
 
 Words: LoCoMo. Each conversation is a memory, once of its turns (messages) and once of its observations (entries). Its own
 questions should find their evidence in it; the questions of the other conversations should find nothing there.
@@ -62,14 +62,14 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Hits:
-    """The first ten of both paths for one question; `evidence` is None for a question of another conversation."""
+    """The first ten hits of both paths for a question; `evidence` is None for a question of another conversation."""
 
     dense: list[IndexHit]
     bm25: list[IndexHit]
     evidence: frozenset[str] | None
 
     def top(self, cosine: float, share: float, *, by_question: bool) -> list[int]:
-        """The ten that are left over the floor, fused; all or none where it is asked of the question."""
+        """Returns the first ten hits over the floor, fused; with `by_question` the floor keeps all hits or none."""
         near = [
             [hit.key.record_id for hit in self.dense if hit.score >= cosine],
             [hit.key.record_id for hit in self.bm25 if hit.matched >= share],
@@ -80,7 +80,7 @@ class Hits:
 
 
 def read_locomo() -> list[Conversation]:
-    """Turns carry the captions of their pictures, as a turn with a photo would."""
+    """Reads the conversations; turns carry the captions of their pictures, as a turn with a photo does."""
     conversations = []
     for sample in json.loads((DATA / "locomo" / "locomo_dev6.json").read_text()):
         conversation, turns, observations = sample["conversation"], [], []
@@ -123,7 +123,7 @@ def _turn_ids(evidence: object) -> frozenset[str]:
 def ask_everything(
     conversations: Sequence[Conversation], kind: RecordKind, index: MemoryIndex, encoder: TextEncoder
 ) -> dict[str, tuple[list[Hits], dict[int, frozenset[str]]]]:
-    """By conversation: its own questions and those of the others in its half, and which turns a record holds."""
+    """Returns by conversation the hits of its own questions and of the others in its half, and the turns of each record."""
     vectors = {c.name: encoder.encode([question for question, _ in c.questions]) for c in conversations}
     answers = {}
     for memory in conversations:
@@ -153,7 +153,7 @@ def ask_everything(
 def recall(
     results: Sequence[Hits], turns: dict[int, frozenset[str]], cosine: float, share: float, *, by_question: bool
 ) -> float:
-    """Of the conversation's own questions."""
+    """Returns the mean evidence recall of the conversation's own questions."""
     records = [hits.top(cosine, share, by_question=by_question) for hits in results]
     shares = [
         len(hits.evidence & frozenset().union(*(turns[record] for record in records[i]))) / len(hits.evidence)
@@ -171,7 +171,7 @@ Curve = dict[tuple[float, float], dict[str, tuple[float, float]]]
 
 
 def measure(answers: dict[str, tuple[list[Hits], dict[int, frozenset[str]]]], *, by_question: bool) -> Curve:
-    """By floor and conversation: the share of recall lost, and the share of others' questions refused."""
+    """Returns by floor and conversation the share of recall lost, and the share of others' questions refused."""
     baseline = {name: recall(*answers[name], -1, 0, by_question=by_question) for name in answers}
     print("  recall@10 without a floor: " + ", ".join(f"{name} {value:.3f}" for name, value in baseline.items()))
     return {
@@ -187,7 +187,7 @@ def measure(answers: dict[str, tuple[list[Hits], dict[int, frozenset[str]]]], *,
 
 
 def choose(curve: Curve) -> tuple[float, float]:
-    """By the first half alone."""
+    """Chooses the floor on the first half alone."""
 
     def worst_loss(rates: dict[str, tuple[float, float]]) -> float:
         return max(rates[name][0] for name in FIRST_HALF)
@@ -205,7 +205,7 @@ def _halves(rates: dict[str, tuple[float, float]]) -> str:
 
 
 def print_curve(curve: Curve, marks: dict[tuple[float, float], str]) -> None:
-    """The best refusal for each budget of loss on the first half, and the floors that have a name."""
+    """Prints the best refusal for each budget of loss on the first half, and the marked floors."""
     print(f"  {'cosine':>6} {'share':>6}   {'chosen on: lost, refused':>17}   {'shown on: lost, refused':>17}")
 
     def first_half(floor: tuple[float, float]) -> np.ndarray:
@@ -254,7 +254,7 @@ def floors_of_photos(text_encoder: TextEncoder, image_encoder: ImageEncoder) -> 
     shipped = floor_of(text_encoder.encoder_id, image_encoder.encoder_id)
 
     def by_photo(held: set[int], half: set[int]) -> tuple[np.ndarray, np.ndarray]:
-        """For each photo the best cosine: of right ones for subjects in the memory, of any for the others of the half."""
+        """Returns the best cosine of each photo: to its own subject if that is in the memory, otherwise to any photo."""
         inside, strange = np.isin(owner, list(held)), np.isin(owner, list(half - held))
         scores = vectors @ vectors[inside].T
         same = (owner[:, None] == owner[inside][None, :]) & ~np.eye(len(owner), dtype=bool)[:, inside]
@@ -290,7 +290,7 @@ def floors_of_photos(text_encoder: TextEncoder, image_encoder: ImageEncoder) -> 
 def _pooled(
     path: Callable[[set[int], set[int]], tuple[np.ndarray, np.ndarray]], subjects: int, parity: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Memories that hold every other subject of the half with that parity, twenty times drawn."""
+    """Pools twenty random memories, each of half of the subjects of that parity."""
     half = np.arange(parity, subjects, 2)
     draws = [
         path(set(np.random.default_rng(seed).permutation(half)[: len(half) // 2].tolist()), set(half.tolist()))

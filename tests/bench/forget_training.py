@@ -1,4 +1,4 @@
-"""What it is learned from which memory a request to forget means."""
+"""Training data for the decision which memory a request to forget means."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.sense import Sense
 from tests.bench.learning import Example
 
-_NEAREST, _ANY = 5, 3  # memories that lie beside the one that is meant: the nearest to the request, and any
+_NEAREST, _ANY = 5, 3  # memories next to the one that is meant: the nearest to the request, and random ones
 _OF_ABSENCE = 0.5
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be forgotten and the texts that there are; `meant` are the places of those that it means."""
+    """What is to be forgotten and the texts in memory; `meant` are the positions of the texts that it means."""
 
     group: str
     target: str
@@ -25,19 +25,19 @@ class Request:
     meant: frozenset[int]
 
     def without_meant(self) -> "Request":
-        """The same where it was never told, or is forgotten already."""
+        """The same request if the fact was never told, or is forgotten already."""
         others = tuple(text for place, text in enumerate(self.texts) if place not in self.meant)
         return Request(self.group, self.target, others, frozenset())
 
 
 def requests(cases: Mapping[str, Sequence[Sequence[str]]], sense: Sense) -> list[Request]:
-    """Each request with the memory that it means among others, and with the others alone."""
+    """Returns each request with the memory that it means among others, and with the others alone."""
     result = [*_of_statements(cases, sense), *_of_stories(cases.get("stories", ()), sense)]
     return [*result, *(request.without_meant() for request in result if request.meant)]
 
 
 def forgotten_examples(cases: Sequence[Request], sense: Sense) -> list[Example]:
-    """Every memory with every request."""
+    """Pairs every request with each of its memories."""
     examples = []
     for case in cases:
         for place, features in enumerate(forgotten_features(case.target, case.texts, sense)):
@@ -60,12 +60,12 @@ def _of_statements(cases: Mapping[str, Sequence[Sequence[str]]], sense: Sense) -
         yield Request(f"forgotten {number}", goal, (*own, *strangers), frozenset([0]))
         if len(own) > 1:  # few memories, of one person or thing
             yield Request(f"forgotten {number}", goal, own, frozenset([0]))
-        yield Request(f"forgotten {number}", goal, own[:1], frozenset([0]))  # the only memory that there is, or another
+        yield Request(f"forgotten {number}", goal, own[:1], frozenset([0]))  # the only memory, or a wrong one
         yield Request(f"forgotten {number}", goal, strangers[-1:], frozenset())
 
 
 def _of_stories(stories: Sequence[Sequence[str]], sense: Sense) -> Iterator[Request]:
-    """The requests of the stories with what was told before, of which those are meant that hold what must not come back."""
+    """The requests of the stories with the statements before; those that hold a word that must not come back are meant."""
     for number, lines in enumerate(stories):
         acts = [line.partition(": ") for line in lines]
         statements = [text for act, _, text in acts if act in ("tell", "correct") and is_english(text)]
@@ -82,5 +82,5 @@ def _of_stories(stories: Sequence[Sequence[str]], sense: Sense) -> Iterator[Requ
 
 
 def _target(request: str, sense: Sense) -> str:
-    """What the request is heard to mean; all of it where it is not heard."""
+    """Returns what the request asks to forget, or the whole request if it is not understood."""
     return next((utterance.text for utterance in utterances(request, sense) if utterance.act == "forget"), request)

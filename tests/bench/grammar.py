@@ -47,7 +47,7 @@ Talk = Sequence[Sequence[tuple[str, str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How people talk in some sessions."""
+    """Statistics of how people talk in a set of sessions."""
 
     words: tuple[float, ...]
     turns: tuple[float, ...]
@@ -83,7 +83,7 @@ class Figures:
 
 
 def requests_of(locomo: Path, concepts: Path, *, groups: int = 2, seed: int = 0) -> list[GroupRequest]:
-    """Requests as the pipeline makes them, `groups` for each conversation."""
+    """Returns requests as the pipeline makes them, `groups` for each conversation."""
     source = read_concepts(concepts)
     requests = []
     for file in sample_files(locomo):
@@ -121,7 +121,7 @@ def words_of(text: str) -> list[str]:
 
 
 def repeated_sentences(groups: Iterable[GeneratedGroup]) -> tuple[int, list[str]]:
-    """How many different sentences all turns hold, and which stand there more than once."""
+    """Returns the number of different sentences in all turns, and the sentences that occur more than once."""
     counts = Counter(
         " ".join(words_of(sentence))
         for group in groups
@@ -144,7 +144,7 @@ def little_overlap(groups: Iterable[GeneratedGroup]) -> float:
 
 
 def distinct(texts: Iterable[str], n: int = 3, limit: int | None = None) -> tuple[float, int]:
-    """The share of different n-grams among the first `limit`, and how many there are."""
+    """Returns the share of different n-grams among the first `limit`, and their number."""
     grams = [gram for text in texts for gram in _grams(words_of(text), n)][:limit]
     return len(set(grams)) / len(grams), len(grams)
 
@@ -188,7 +188,7 @@ def figures(requests: Sequence[GroupRequest], groups: Sequence[GeneratedGroup], 
 
 
 def _sessions_of(sample: Mapping[str, Any]) -> Talk:
-    """The sessions of a sample that hold turns, as they are."""
+    """Returns the sessions of a sample that have turns, unchanged."""
     conversation = sample["conversation"]
     names = conversation["speaker_a"], conversation["speaker_b"]
     return [
@@ -206,7 +206,7 @@ def _spread(values: Sequence[int]) -> tuple[float, ...]:
 
 
 def run(seed: int = 0, locomo: Path = LOCOMO, concepts: Path = DREAMBOOTH) -> Figures:
-    """The figures of two groups for each conversation."""
+    """Returns the figures of two groups for each conversation."""
     requests = requests_of(locomo, concepts, seed=seed)
     return figures(requests, generated(requests), locomo)
 

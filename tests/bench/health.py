@@ -1,4 +1,4 @@
-"""How often a look through the memory is wrong. `python -m tests.bench health [--sets NAMES] [--large]`
+"""How often the health check of the memory is wrong. `python -m tests.bench health [--sets NAMES] [--large]`
 
 - The stories of the offline rules, told through the real Assistant, each a memory of its own: ordinary memories. A pair kept
   side by side is rightly found where the newer corrects the older (the story names what must be gone); a memory that is no
@@ -6,7 +6,7 @@
 - Everything that the people of `corpus/learned.txt` wrote as something to be told or asked: how much is found as an attack.
 - The observations that GPT wrote of LoCoMo's conversations, where those are at hand: what says the same, and what is found as
   an attack, which nothing there is.
-- The attacks of `tests/test_boundary.py`, as texts that a photo showed: how many are found.
+- The attacks of `tests/test_boundary.py`, as texts in a photo: how many are found.
 
 `--large`: how long a look through 10,000 memories with 10,000 replies takes, and how much memory of the machine.
 """
@@ -136,7 +136,7 @@ def large(size: int = 10_000) -> None:
         began = time.perf_counter()
         check = HealthCheck(memory.stores, memory.bank.owner)
         ends = [time.perf_counter() - began for _ in check.steps()]
-        tracemalloc.start()  # it slows everything down: another look
+        tracemalloc.start()  # it slows everything down: a second run
         list(HealthCheck(memory.stores, memory.bank.owner).steps())
         peak = tracemalloc.get_traced_memory()[1]
         print(
