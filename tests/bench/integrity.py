@@ -1,4 +1,4 @@
-"""What is lost, rewritten, corrected by mistake, kept for nothing, or not found again, without a language model.
+"""Counts what is lost, rewritten, wrongly corrected, needlessly kept, or not found again, without a language model.
 
 `python -m tests.bench integrity [--cases FILE] [--every N] [--verbose]` plays the cases of the file in the default mode:
 
@@ -27,7 +27,7 @@ CASES_AT_ONCE = 25  # with owners of their own in one index, which holds all the
 
 @dataclass
 class Figures:
-    """Counts by name, in order, and what went wrong."""
+    """Counts by name, in order, and descriptions of the faults."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
@@ -202,7 +202,7 @@ MEASURES: dict[str, Sequence[Callable[[Stage, Sequence[list[str]]], Awaitable[Fi
 
 
 async def measure(path: Path, every: int = 1, only: Sequence[str] = ()) -> Figures:
-    """All figures of the file's cases, or of every nth of them."""
+    """Returns all figures of the file's cases, or of every nth case."""
     cases = read_cases(path)
     figures = Figures()
     for section, measures in MEASURES.items():

@@ -1,8 +1,8 @@
 """What a search finds of a fact in English when the question is asked in another language: `python -m tests.bench languages`.
 
-Facts stand among 500 statements of other people, each asked for in four languages. Beside the ten hits of the search stands what
-of it each path found within ten, so that one sees which path loses a question, and how many questions find nothing near, which a
-reply is told.
+Facts stand among 500 statements of other people, and each is asked for in four languages. Next to the ten hits of the search are
+the hits of each path within ten, which show the path that loses a question, and the number of questions that find nothing near,
+which the reply is told.
 """
 
 import asyncio

@@ -52,12 +52,12 @@ from models.load import load_text_encoder
 from models.text_encoder import MINILM, TokenEncoder, TokenStates
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo_dev6.json"
-LATER = 2**62  # the id of a question's message: it comes after all that was said
+LATER = 2**62  # the id of a question's message: it comes after all others
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry before it has an id; `evidence` are references of turns, `happened` two days in ISO's form."""
+    """An entry before it has an id; `evidence` are references of turns, `happened` is two days in ISO format."""
 
     text: str
     recorded_at: str
@@ -67,7 +67,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Recall of one question, and which share of its hits are entries."""
+    """The recall of one question, and the share of entries among its hits."""
 
     recall: float
     entries: float
@@ -95,7 +95,7 @@ class RememberingEncoder:
 
 
 def observations(samples: Sequence[Mapping[str, object]], dialogues: Sequence[Dialogue]) -> list[list[Entry]]:
-    """LoCoMo's own, of each conversation."""
+    """Returns LoCoMo's own observations of each conversation."""
     by_dialogue = []
     for sample, dialogue in zip(samples, dialogues, strict=True):
         started = {session.reference: session.started_at for session in dialogue.sessions}
@@ -112,7 +112,7 @@ def observations(samples: Sequence[Mapping[str, object]], dialogues: Sequence[Di
 
 
 async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Entry]:
-    """What the system `m2a` without a language model remembers of the conversation."""
+    """Returns what the system `m2a` without a language model remembers of the conversation."""
     with tempfile.TemporaryDirectory() as folder:
         stores = SharedStores(Path(folder), lambda: encoder, NoPhotos)
         memory = stores.fresh_memory("m2a")
@@ -140,7 +140,7 @@ async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[En
 
 
 def rules_entries(data: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[list[Entry]]:
-    """Of each conversation, from the cache as far as they are there."""
+    """Returns the entries of the rules for each conversation, from the cache if they are in it."""
     code = b"".join(file.read_bytes() for file in sorted(Path(offline.__file__).parent.glob("*")) if file.is_file())
     key = hashlib.sha256(code + hash_of_data(data).encode()).hexdigest()[:12]
     by_dialogue = []
@@ -180,7 +180,7 @@ def learned_folds(dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: P
 def search_memory(
     dialogue: Dialogue, entries: Sequence[Entry], encoder: TokenEncoder, fold: Fold
 ) -> dict[str, list[Result]]:
-    """By fusion, what the manager's search finds for each question of the conversation, in a memory with these entries."""
+    """Returns by fusion the results of the manager's search for each question, in a memory with these entries."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/memory.db")
         ranking = LearnedRanking(
@@ -224,7 +224,7 @@ def search_memory(
 
 
 def search(bank: MemoryBank, question: str, gold: set[int]) -> Result:
-    """As `MemoryManager` searches for a language model."""
+    """Searches as `MemoryManager` does for a language model."""
     hits = bank.search(Query(question), BOTH_LAYERS, k=SEARCH_HITS, before=LATER)
     entries = [hit.record for hit in hits if isinstance(hit.record, MemoryEntry)]
     covered = {hit.key.record_id for hit in hits if hit.key.kind == "message"}

@@ -1,9 +1,9 @@
 """The memory's page over a large memory: `python -m tests.bench memory_page [--entries N] [--folder FOLDER]`.
 
 Plants memories of 300 subjects, resting on 300 messages and 40 photos, then times what the page does: its first content, a
-subject, a search by words with and without a narrow filter, by a picture, keeping a memory back. A search with a filter is held
-against a look at every memory: which of those that say the word and pass are lost. With `--folder` what was planted is kept
-for the next run. The embedded encoders, `fusion = "best"`.
+subject, a search by words with and without a narrow filter, by a picture, keeping a memory back. A search with a filter is
+compared with all memories: how many that contain the word and pass are lost. With `--folder` the planted memory is kept for the
+next run. The embedded encoders, `fusion = "best"`.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""How well the offline rules keep, correct, answer and decline, and the training of what they learned.
+"""How well the offline rules keep, correct, answer and decline, and the training of their decisions.
 
 `python -m tests.bench offline [--sets NAME…] [--verbose]` plays the sets that nothing is learned from, or those named.
-`--leave-one-out` plays every set of the train split with the decisions learned of the others; `--train` writes those
-learned of all of them into the package.
+`--leave-one-out` plays every set of the train split with the decisions learned from the others; `--train` writes the
+decisions learned from all of them into the package.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from models.text_encoder import MINILM
 from tests.bench.offline_training import examples_of, train, write
 from tests.offline_cases import BEHAVIOURS, Played, Score, StorySet, false_quotations, play, read_sets, score, simulate
 
-_TEXTS = 200_000  # more than the examples hold: each is encoded once
+_TEXTS = 200_000  # more than in the examples: each is encoded once
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -47,7 +47,7 @@ def play_sets(sets: Sequence[StorySet], *, verbose: bool) -> None:
 
 
 def learn(*, keep: bool, verbose: bool) -> None:
-    """Read once with the decisions as they are, so that the examples hold the memories that there would be."""
+    """Reads the sets once with the present decisions, so that the examples contain realistic memories."""
     encoder = load_text_encoder(MINILM, cache_dir())
     sense = Sense(encoder, learned(encoder), remembered=_TEXTS)
     sets = read_sets(split="train")

@@ -25,13 +25,13 @@ from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played, holds_any
 
-_GROUP = "cases"  # all of them are learned from together, or left out
+_GROUP = "cases"  # the cases are all used for training together, or left out
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
 _OF_CROWDED = 0.5
-_FOUND = 25  # memories that the searches of a question bring
-_OF_A_WORD = 0.15  # what a shared word counts beside the cosine, for what is found
+_FOUND = 25  # memories that the searches for a question return
+_OF_A_WORD = 0.15  # weight of a shared word next to the cosine in the search
 _OF_SHORT = 0.5
 _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
@@ -45,13 +45,13 @@ _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_sa
 
 
 def write(path: Path, models: Mapping[str, Mapping[str, object]]) -> None:
-    """One line a model's part, so that a change can be read."""
+    """Writes the models, one part a line, so that a diff can be read."""
     content = {"encoder": MINILM, **models}
     path.write_text(json.dumps(content, indent=1).replace(",\n   ", ", ") + "\n", encoding="utf-8")
 
 
 def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str, list[Example]]:
-    """Every message, and for less the sentences of those that tell or chat, since the rules judge them too."""
+    """Every message and, with a lower weight, the sentences of longer ones, since the rules judge them too."""
     examples: dict[str, list[Example]] = {act: [] for act in LEARNED_ACTS}
     for outcome in played:
         texts = [(outcome.turn.text, 1.0)]
@@ -70,7 +70,7 @@ def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str
 
 
 def short_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
-    """Messages of a few words, of which the stories have few: `{"tell": [...], "ask": [...], "chat": [...]}`."""
+    """Messages of a few words, which are rare in the stories: `{"tell": [...], "ask": [...], "chat": [...]}`."""
     texts = json.loads(path.read_text(encoding="utf-8"))
     return {
         act: [
@@ -83,7 +83,7 @@ def short_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
 
 
 def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[Example]:
-    """Every question with every memory that there was: the answer is in those that hold what the story accepts."""
+    """Pairs every question with every memory: the answer is in those that contain what the story accepts."""
     examples = []
     for outcome in played:
         if outcome.turn.kind not in ("question", "never_said"):
@@ -101,7 +101,7 @@ def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[
 
 
 def pair_examples(path: Path, sense: Sense) -> list[Example]:
-    """Plain questions about a few memories each, many of them for what was never told: short, as the stories' are not."""
+    """Short, plain questions about a few memories each, many of them about what was never told."""
     examples = []
     for number, case in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines())):
         memories = _memories(case["memories"])
@@ -114,7 +114,7 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
 
 
 def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
-    """Requests to forget something, what is near to one and what was `spoken` by set; for less, whatever else there is."""
+    """Requests to forget, near misses, and the texts `spoken` by set; other texts with a lower weight."""
     wishes, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
     near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
     near += [text for (talk,) in cases["talk"] for text in (talk, *sentences(plain(talk)))]
@@ -161,12 +161,12 @@ def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
 
 
 def _as_typed(texts: Sequence[str]) -> list[str]:
-    """Each also as it is typed in a hurry: no capitals, and no full stop."""
+    """Returns each text, and each as typed in a hurry: no capitals, and no full stop."""
     return [typed for text in texts for typed in dict.fromkeys((text, text.lower().rstrip(".")))]
 
 
 def crowded_examples(cases: Cases, sense: Sense) -> list[Example]:
-    """Questions about one memory of all the pairs: what is found then lies nearer together than in a story."""
+    """Questions to one memory of all pairs: the hits are closer to each other than in a story."""
     pairs = [case for case in cases["pairs"] if all(map(is_english, case[:3]))]
     texts = [text for first, second, _, _ in pairs for text in (first, second)]
     facts = _memories(texts)
@@ -193,7 +193,7 @@ def crowded_examples(cases: Cases, sense: Sense) -> list[Example]:
 
 
 def _memories(texts: Sequence[str]) -> list[MemoryEntry]:
-    """Facts that were told one a message."""
+    """Returns memories of facts, each told in a message of its own."""
     return [
         MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), _TODAY, None)
         for number, text in enumerate(texts, start=1)
@@ -211,7 +211,7 @@ def _answers(outcome: Played, entry: MemoryEntry) -> bool:
 
 
 def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str, list[Example]]:
-    """What there is to learn each decision from."""
+    """Returns the training examples of each decision."""
     result: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
     cases = _cases()
     for act, examples in short_examples(SHORT, sense).items():
@@ -233,7 +233,7 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
 
 
 def _cases() -> dict[str, list[list[str]]]:
-    """The cases of all files, by section."""
+    """Returns the cases of all files, by section."""
     result: dict[str, list[list[str]]] = {}
     for path in (INTEGRITY, LEARNED_CASES):
         for name, cases in read_cases(path).items():
@@ -242,7 +242,7 @@ def _cases() -> dict[str, list[list[str]]]:
 
 
 def _spoken(sets: Mapping[str, Sequence[Played]]) -> dict[str, list[str]]:
-    """The messages of each set, and their sentences."""
+    """Returns the messages of each set, and their sentences."""
     return {
         name: [text for outcome in played for text in (outcome.turn.text, *sentences(outcome.turn.text))]
         for name, played in sets.items()
@@ -250,7 +250,7 @@ def _spoken(sets: Mapping[str, Sequence[Played]]) -> dict[str, list[str]]:
 
 
 def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> dict[str, dict[str, object]]:
-    """The decisions learned of all sets but the one left out."""
+    """Returns the decisions learned from all sets but the one left out."""
     used = {name: [example for example in rows if example.group != without] for name, rows in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
     models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)

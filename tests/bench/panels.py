@@ -1,9 +1,9 @@
 """Every place of the page with a memory of years: 10,000 memories, 2,000 photos, a conversation of 2,000 messages.
 
-First at the handlers, which write what a panel shows; then in a browser, from the address and from the click until the first
-of it can be seen, and for an address also until it can be used, which takes Gradio's own start and has no bar; each on a first
-visit, with nothing in the browser's cache, and on a later one. A bar that is missed is marked. Vectors are random under the
-real encoders' names: what is measured is not the encoding. `--memories`, `--photos` and `--messages` say otherwise.
+First at the handlers, which write what a panel shows; then in a browser, from the address and from the click until its first
+content is visible, and for an address also until it can be used, which includes Gradio's own start and has no bar; each on a
+first visit, with an empty browser cache, and on a later one. A missed bar is marked. Vectors are random under the real encoders'
+names: encoding is not measured. `--memories`, `--photos` and `--messages` say otherwise.
 """
 
 import argparse
@@ -44,7 +44,7 @@ SEARCHES = ("blue chair garden", "music by the river", "sister bread summer", "r
 
 
 def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
-    """The long conversation's id. Of the memories the first have a photo each."""
+    """Fills the folder; returns the long conversation's id. The first memories have a photo each."""
     stores, bank = planting_bank(folder, RisingClock())
     random = np.random.default_rng(1)
     try:
@@ -218,7 +218,7 @@ def _await(page: Page, selector: str, *, there: bool = True) -> None:
 
 
 def _visited(page: Page, address: str, shows: str) -> tuple[float, float]:
-    """The seconds until the place of the address can be read, and until it can be used."""
+    """Returns the seconds until the content of the address can be read, and until it can be used."""
     page.goto("about:blank")
     began = time.perf_counter()
     answer = page.goto(address, wait_until="commit")

@@ -112,7 +112,7 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """The memory of the bench: the message of each fact, and by subject the messages that show it and a photo kept back."""
+    """The memory of the bench: the message of each fact and, by subject, the messages that show it and an unused photo."""
 
     memory: Memory
     facts: Sequence[int]

@@ -2,11 +2,11 @@
 
 `MemoryManager.recall` over both layers, a memory for every message, with the encoding of the question by the real encoder: once
 for a message that opens a conversation (one search), once for one that follows another (two searches). The texts are made of
-people's statements and the questions are people's; the vectors of what is searched are random. All is asked once before.
+people's statements and the questions are people's; the vectors of the records are random. A first round warms up.
 
-Beside the time that passes stands the processor time of this process and of Milvus Lite's, in the mean: on a machine that others
-use too the first says little. Below it stands for how long, in the mean, anything was encoded, asked of the index or of SQL, on
-whatever threads, and for how long nothing of that went on: the rest. The first three overlap.
+Next to the elapsed time is the mean processor time of this process and of Milvus Lite's: on a shared machine the former says
+little. Below are the mean times during which anything was encoded, searched in the index or read with SQL, on any thread, and
+the rest, during which none of these went on. The first three overlap.
 """
 
 import argparse
@@ -60,7 +60,7 @@ PARTS = ("encoding", "index", "SQL")
 
 
 class Parts:
-    """When each part of the work was done: from and to, by the clock."""
+    """The start and end of each part of the work, by the clock."""
 
     def __init__(self) -> None:
         self.spans: dict[str, list[tuple[float, float]]] = {part: [] for part in PARTS}
@@ -74,7 +74,7 @@ class Parts:
             self.spans[part].append((began, time.perf_counter()))
 
     def follow_sql(self) -> None:
-        """From now on, of every database."""
+        """Records the statements of every database from now on."""
         began: dict[int, float] = {}
 
         @event.listens_for(Engine, "before_cursor_execute")
@@ -91,7 +91,7 @@ class Parts:
 
 
 def milliseconds_of(spans: Iterable[tuple[float, float]]) -> float:
-    """How long any of them lasted."""
+    """Returns the length of the union of the spans."""
     total, until = 0.0, 0.0
     for first, last in sorted(spans):
         total += max(0.0, last - max(first, until))
@@ -100,7 +100,7 @@ def milliseconds_of(spans: Iterable[tuple[float, float]]) -> float:
 
 
 class QuestionEncoder(KnownVectors):
-    """Encodes a single text, which is a question, as the real encoder does; the rest at random."""
+    """Encodes a single text, which is a question, with the real encoder; several texts at random."""
 
     def __init__(self, encoder: TokenEncoder, parts: Parts) -> None:
         super().__init__(encoder.encoder_id, encoder.dimensions)
@@ -118,7 +118,7 @@ class QuestionEncoder(KnownVectors):
 
 
 class TimedIndex(MemoryIndex):
-    """Notes when it is searched."""
+    """Records when it is searched."""
 
     def __init__(self, uri: str, encoders: IndexEncoders, parts: Parts) -> None:
         super().__init__(uri, encoders)
@@ -134,7 +134,7 @@ class TimedIndex(MemoryIndex):
 
 
 def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
-    """So many texts, each made of two statements, and the questions that people asked of those."""
+    """Returns `count` texts, each made of two statements, and the questions that people asked about the statements."""
     pairs = read_cases(LEARNED_CASES)["pairs"]
     single = list(dict.fromkeys(text for first, second, *_ in pairs for text in (first, second)))
     chooser = np.random.default_rng(5)
@@ -145,7 +145,7 @@ def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iterator[MemoryBank]:
-    """Half of so many records are messages in conversations, and half are entries, each resting on one of them."""
+    """A memory of `size` records: half are messages in conversations, half are entries, each resting on a message."""
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     loaded = load_text_encoder(MINILM, cache_dir())
     assert isinstance(loaded, TokenEncoder)
@@ -192,7 +192,7 @@ def _chat(number: int, first: str) -> str:
 
 
 async def recalls(bank: MemoryBank, size: int, questions: Sequence[str], before: str) -> tuple[list[float], float]:
-    """Milliseconds of the recall for each question, and how many records it found in the mean."""
+    """Returns the milliseconds of the recall for each question, and the mean number of records found."""
     policy = LanguagePolicy(ObeyingModel("", ()))
     manager = MemoryManager(bank, policy, NamingCaptioner(), max_rounds=1)
     times, hit_count = [], 0
@@ -211,7 +211,7 @@ def _unheard(_event: TurnEvent) -> None:
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that it started."""
+    """Returns the processor time of this process and of its children."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     ticks = 0
     for child in children:

@@ -26,7 +26,7 @@ from tests.requirements import DREAMBOOTH
 SHOWN_DRAWS = 10  # each in a line of its own
 OLD_FLOOR, OLD_MARGIN = 0.60, 0.06
 
-# What a rule says of a photo: the names it gives or asks for, and whether it is sure.
+# The answer of a rule for a photo: the names that it gives or asks about, and whether it is sure.
 Answer = tuple[tuple[int, ...], bool]
 Rule = Callable[[int, dict[int, list[int]]], Answer]
 
@@ -55,7 +55,7 @@ def read_photos(folder: Path = DREAMBOOTH) -> Photos:
 
 
 def old_rule(photos: Photos) -> Rule:
-    """As it was: the nearest thing, named where it is clearly so; where two are near, both are asked."""
+    """The previous rule: names the nearest thing if it is clearly the nearest; asks about both if two are near."""
 
     def say(query: int, named: dict[int, list[int]]) -> Answer:
         best = sorted(((max(photos.features[ns] @ photos.features[query]), s) for s, ns in named.items()), reverse=True)
@@ -135,7 +135,7 @@ def line(tally: Tally) -> str:
 
 
 def draw(photos: Photos, rule: Rule, seed: int, per_name: int, among: Sequence[int]) -> Tally:
-    """Half of the subjects named with `per_name` photos each, all other photos of `among` shown."""
+    """Names half of the subjects with `per_name` photos each, and shows all other photos of `among`."""
     rng = np.random.default_rng(seed)
     held = rng.permutation(np.array(among))[: len(among) // 2]
     named = {
@@ -155,7 +155,7 @@ def draws(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: int, among
 
 
 def standard_errors(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: int) -> np.ndarray:
-    """Of the shares, by a jackknife over the subjects: draws share their subjects, so their number says nothing of this."""
+    """Returns the errors of the shares by a jackknife over the subjects: draws share subjects, so they are not independent."""
     everything = range(len(photos.names))
     without = [draws(photos, rule, seeds, per_name, [s for s in everything if s != left]).shares for left in everything]
     shares = np.array(without)

@@ -1,8 +1,8 @@
 """The learned decisions of relations: from facts of MQuAKE in the wordings of `corpus/restated.txt`, and questions of them.
 
-Of a subject each relation is told of an old and a new value, each in a wording by chance, or both in one. A question is
-of one of its relations, or of one that is not told of it. Beside them stand statements of which the subject is the value.
-Which words are the value is learned first, from contexts of many sentences and of few.
+Each relation of a subject is stated with an old and a new value, each in a random wording, or both in the same one. A question
+is about one of its relations, or about one that is not stated. Other statements have the subject as their value. Which words are
+the value is learned first, from contexts of many sentences and of few.
 """
 
 import json
@@ -28,9 +28,9 @@ from tests.bench.corpus import RESTATED
 from tests.bench.learning import Example, fit
 
 _PENALTY = 3.0
-# Of each context the subjects that are asked of, how much is told beside them, and in how many wordings a relation is told.
+# Of each context: the number of subjects asked about, of other statements, and of wordings of a relation.
 _IN_CONTEXTS = ((120, 0, 3), (120, 100, 4), (120, 2000, 3), (60, 4000, 4), (60, 0, 100), (30, 0, 4))
-_OF_OTHERS = 3  # statements of others that have the subject for their value
+_OF_OTHERS = 3  # statements about others that have the subject as their value
 _IN_ONE_WORDING = 0.5  # of the subjects, whose relations are told in the same words each time
 _CONTEXTS = (400, 400, *[30] * 4, *[8] * 8, *[2] * 16)  # facts of each, from which values are learned
 _AROUND = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
@@ -44,7 +44,7 @@ Restated = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def read_restated(path: Path = RESTATED, styles: Collection[str] = ()) -> dict[str, dict[str, list[str]]]:
-    """By relation its wordings: a line `P…` for each relation, then statements with their style, questions after `?`.
+    """Returns the wordings by relation: a line `P…` for each relation, then statements with their style, questions after `?`.
 
     With `styles` those alone; questions may have one too (`?d`), and are style `a` without.
     """
@@ -60,7 +60,7 @@ def read_restated(path: Path = RESTATED, styles: Collection[str] = ()) -> dict[s
 
 
 def with_published(restated: Restated, mquake: Path) -> Restated:
-    """With PokeMQA's questions of each relation beside the restated ones, but for those that MQuAKE itself asks."""
+    """Adds PokeMQA's questions of each relation to the restated ones, except those that MQuAKE itself asks."""
     templates, own = (json.loads((mquake / f"{kind}_templates.json").read_text()) for kind in ("cloze", "question"))
     patterns = {
         relation: re.compile(re.escape(template).replace(r"\[X\]", "(.+?)").replace("__", ".+"))
@@ -88,7 +88,7 @@ class Situation:
 
 
 def train(facts: Facts, mquake: Path, sense: Sense, encoder: str) -> None:
-    """Write the weights, and print how well weights from other writers and from other relations do on those left out."""
+    """Write the weights, and print how well weights from other writers and other relations do on the ones left out."""
     for left_out in _WRITERS:
         others = read_restated(styles=set("".join(_WRITERS)) - set(left_out))
         _print_values(left_out, _values(facts, others), facts, read_restated(styles=left_out))
@@ -114,7 +114,7 @@ def _values(facts: Facts, restated: Restated) -> dict[str, object]:
 
 
 def value_examples(facts: Facts, restated: Restated, *, seed: int = 1) -> Iterator[list[Example]]:
-    """For each mention of a fact's subject the candidates of its value."""
+    """Yields the candidates of the value for each mention of a fact's subject."""
     draw = random.Random(seed)
     eligible = [fact for fact in facts if restated.get(fact[0], {}).get("statements")]
     for size in _CONTEXTS:
