@@ -1,12 +1,12 @@
 """Kill -9 at random moments: nothing that was acknowledged is lost or undone, and every reply's update happens once.
 
 `python -m tests.crash --trials 200 [--seed N]`. Every trial is a process of its own that opens the assistant on the one
-data folder of the run, checks everything against the journal of its predecessors, says that it is ready and goes to
-work: turns with and without photos in two conversations, whose updates add, replace and forget memories, and memories
-that are forgotten beside them. After a random moment it is killed, one in eight while it still starts.
+data folder of the run, checks everything against the journal of its predecessors, reports that it is ready and starts
+work: turns with and without photos in two conversations, whose updates add, replace and forget memories, and separate
+requests to forget. It is killed at a random moment, one in eight during the start.
 
-The journal has a line before each operation and one after each acknowledgement, on disk when written. What had begun
-and was not acknowledged at the kill may have happened or not, but not by half, and not twice.
+The journal has a line before each operation and one after each acknowledgement, flushed to disk. An operation that had
+begun but was not acknowledged at the kill may have happened or not, but not partly, and not twice.
 """
 
 import argparse
@@ -86,7 +86,7 @@ STAGES = {
 
 
 class Journal:
-    """Lines of JSON. A torn last line counts as not written."""
+    """A file of JSON lines. An incomplete last line is ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -111,7 +111,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Command:
-    """What a message asks for, readable from its text: verb, turn and target; the old text; the new one; odd characters."""
+    """The request of a message, encoded in its text: verb, turn and target; the old text; the new one; odd characters."""
 
     verb: str
     turn: int
@@ -132,7 +132,7 @@ class Command:
 
 
 class CommandPolicy:
-    """Does what the message's text asks for, with a search first; each step takes a model's moment."""
+    """Does what the message asks for, after a search; each step takes a moment, as a model would."""
 
     name = WHO
     first_search_hits = 25
@@ -182,7 +182,7 @@ class CommandPolicy:
 
 @dataclass
 class Checked:
-    """What a start found: how much had been acknowledged, and every promise that was not kept."""
+    """The findings of a start: how much had been acknowledged, and every promise that was broken."""
 
     messages: int = 0
     photos: int = 0
@@ -207,7 +207,7 @@ class Logged:
 
 
 class Check:
-    """Compares an opened memory, its pending updates done, with the journal."""
+    """Compares an open memory, once its pending updates are done, with the journal."""
 
     def __init__(self, bank: MemoryBank, assistant: Assistant, journal: Journal, dice: random.Random) -> None:
         self._bank = bank
@@ -248,7 +248,7 @@ class Check:
         self._found.photos = len(intact)
 
     def _raw_log(self) -> dict[int, "Logged"]:
-        """The messages as they were said, what was forgotten of them too: nothing else may ever read it."""
+        """Returns the original messages, including forgotten text, which nothing else may ever read."""
         with self._assistant.stores.database.snapshot() as connection:
             photos = connection.execute(
                 select(message_photo.c.message_id, message_photo.c.photo_id)
@@ -264,7 +264,7 @@ class Check:
         }
 
     def _updates(self) -> None:
-        """Each reply's update once, acknowledged or not; of a message without a reply none."""
+        """Checks that the update of each reply happened once, and no update of a message without a reply."""
         with self._assistant.stores.database.snapshot() as connection:
             history = connection.execute(select(entry_history).where(entry_history.c.owner == self._bank.owner)).all()
         added = Counter(row.text for row in history if row.change == "added")
@@ -301,7 +301,7 @@ class Check:
         self._added = {row.memory_id: row.text for row in history if row.change == "added"}
 
     def _memories(self) -> None:
-        """What was added lives unless something deleted it; what was deleted is gone, once; nothing else is there."""
+        """Checks that added memories live unless deleted, deleted ones are gone, once, and there are no others."""
         living = {e.memory_id: e for e in self._bank.entries()}
         for line in self._journal.of("changed"):
             if line["memory_id"] is not None:
@@ -336,7 +336,7 @@ class Check:
         self.free = sorted(living)
 
     def _index(self) -> None:
-        """The index, brought up to date as the first search does it, agrees with the database and finds what is there."""
+        """Checks that the index, updated as by a first search, agrees with the database and finds its memories."""
         self._bank.index()
         self._found.faults = verify(self._assistant.stores)
         if self._found.faults:
@@ -350,7 +350,7 @@ class Check:
 
 
 class Work:
-    """What goes on until the kill."""
+    """The work until the kill."""
 
     def __init__(self, assistant: Assistant, journal: Journal, dice: random.Random, free: list[int]) -> None:
         self._assistant = assistant
@@ -434,7 +434,7 @@ class Work:
         )
 
     def _take(self) -> int:
-        """A memory that no other operation names, now or later."""
+        """Takes a memory that no other operation uses, now or later."""
         return self._free.pop(self._dice.randrange(len(self._free)))
 
 
@@ -452,7 +452,7 @@ def _drawing(dice: random.Random) -> bytes:
 
 
 def child(folder: Path, seed: int, connection: Any, work: bool) -> None:
-    """One life: start, check, say what was found, and work until killed."""
+    """One process: starts, checks, reports its findings, and works until it is killed."""
     log = os.open(folder.with_suffix(".log"), os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
@@ -477,7 +477,7 @@ async def _live(folder: Path, dice: random.Random, connection: Any, work: bool) 
 
 @dataclass
 class Result:
-    """Of all trials."""
+    """The totals of all trials."""
 
     trials: int = 0
     seconds: float = 0
@@ -508,7 +508,7 @@ class Result:
 
 
 def run_trials(folder: Path, trials: int, seed: int) -> Result:
-    """Kill, start, check, `trials` times over, and a last start that is left alone."""
+    """Starts, checks and kills `trials` times; a last start is not killed."""
     dice = random.Random(seed)
     context = multiprocessing.get_context("forkserver")
     sys.warnoptions.append(
@@ -568,7 +568,7 @@ def _add(result: Result, connection: Any) -> None:
 
 
 def _stages(journal: Journal) -> set[str]:
-    """Where the kill hit: of every operation under way its stage."""
+    """Returns the stages of the operations that were under way at the kill."""
     life: dict[str, str] = {}
     for line in journal.lines:
         if line["line"] == "life":

@@ -41,7 +41,7 @@ COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yello
 
 
 class ColourImageEncoder:
-    """A photo is its mean colour; for words, the colour's name. `photos` counts what was encoded."""
+    """A photo is its mean colour; for words, the colour's name. `photos` counts the encoded photos."""
 
     dimensions = 3
 
@@ -72,7 +72,7 @@ class ColourImageEncoder:
 
 
 class HashingTokenEncoder(HashingTextEncoder):
-    """The same with tokens: a finished word's token is its direction, wherever it stands."""
+    """The same with tokens: the token of a word is its direction, regardless of its position."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         result = []

@@ -31,7 +31,7 @@ PLACES = ("said", "replied", "remembered", "reason", "searched", "refused", "nam
 
 @dataclass
 class Remains:
-    """Of a scan: what was planted, what of the erased is left and where, what of the others is not there any more."""
+    """The result of a scan: what was planted, which erased markers are left and where, and which others are missing."""
 
     planted: int = 0
     before: int = 0
@@ -53,7 +53,7 @@ class Remains:
 
 @dataclass(frozen=True)
 class Marker:
-    """A word, or bytes, to be looked for; `place` is what it was planted as."""
+    """A word, or bytes, to search for; `place` is where it was planted."""
 
     owner: int
     place: str
@@ -61,7 +61,7 @@ class Marker:
 
 
 def bytes_under(folder: Path) -> bytes:
-    """Every byte of every file, as it is, unpacked where it is packed, and every value that SQLite reads of a database."""
+    """Returns every byte of every file, raw and unpacked, and every value that SQLite reads from a database."""
     return b"\n".join(piece for path in sorted(folder.rglob("*")) if path.is_file() for piece in _readings(path))
 
 
@@ -83,7 +83,7 @@ def _values(path: Path) -> list[bytes]:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         values: list[bytes] = []
         for table in tables:
-            with suppress(sqlite3.Error):  # of a virtual table whose module is not here; its own tables are read
+            with suppress(sqlite3.Error):  # a virtual table whose module is missing; its shadow tables are read
                 for row in database.execute(f'SELECT * FROM "{table}"'):
                     values += [value if isinstance(value, bytes) else str(value).encode() for value in row]
         return values

@@ -11,7 +11,7 @@ from tests.chat_server import Reply, call, mode_of, say
 
 Answer = dict[str, Any]
 
-# Days back and how they are said, for each session; falling, so that the events come in the order of the sessions.
+# Days back and their wording for each session; falling, so that the events are in the order of the sessions.
 _AGO = (
     (7, "a week ago"),
     (3, "3 days ago"),
@@ -25,7 +25,7 @@ _TURNS = 7
 
 @dataclass(frozen=True)
 class GroupPrompt:
-    """What the generator asks for, read back from its prompt."""
+    """The generator's request, parsed from its prompt."""
 
     speakers: tuple[str, str]
     days: tuple[date, ...]
@@ -98,7 +98,7 @@ class GroupModel:
 
 
 def reply(request: Mapping[str, Any], answer: object) -> Reply:
-    """A reply with this group, as the request wants it."""
+    """Returns a reply with this group, in the format of the request."""
     usage, name = (2000, 900), "mend_group" if "mend_group" in json.dumps(request) else "write_group"
     if name == "mend_group" and isinstance(answer, dict):
         answer = {key: [{"number": n, **part} for n, part in enumerate(parts, 1)] for key, parts in answer.items()}
@@ -131,7 +131,7 @@ def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) ->
 
 
 def _of_a_photo(question: Answer, names: list[str], places: Mapping[str, tuple[int, int, str]]) -> Answer:
-    """The question with a photo of its concept named by what is seen on it."""
+    """Returns the question with the concept named by what its photo shows."""
     said_in, turn_in = map(int, question["evidence"][-1].removeprefix("S").split("T"))
     name = _name(names, said_in, turn_in)
     session, turn, setting = places[name]

@@ -1,7 +1,7 @@
 """A small merged folder, good in every respect and written by hand: two host conversations with one group each.
 
-It is made without the pipeline, so that the checks are held against the format itself. `MergedFolder` opens any such
-folder for a change.
+It is made without the pipeline, so that the checks are tested against the format itself. `MergedFolder` opens any such
+folder for changes.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ configs:
 
 
 class MergedFolder:
-    """The parts of a folder as plain data; `save` writes them back as they have become."""
+    """The parts of a folder as plain data; `save` writes the changed parts back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -229,7 +229,7 @@ def _question(row: Sequence[Any], at: int, first: int, sample_id: str, unseen: d
 
 
 def _stated(stated: dict[str, Any], photos: list[str]) -> dict[str, Any]:
-    """What is known of a concept, as a folder has it."""
+    """Returns the known facts of a concept in the format of a folder."""
     questions = [stated["question"]] if "question" in stated else []
     return {
         "short_description": stated["look"],
@@ -257,7 +257,7 @@ def _seen(
     photos: list[list[str]],
     unseen: dict[int, str],
 ) -> dict[str, Any]:
-    """What must be seen: the turns of the evidence that name the concept say that it is meant, or that which shows it."""
+    """Returns what must be seen; the evidence turns that name the concept mean it, or else the one that shows it."""
 
     def dia_id(place: str) -> str:
         session, turn = map(int, place.split(":"))
@@ -275,14 +275,14 @@ def _seen(
 
 
 def _renumbered(text: str, numbers: dict[int, int]) -> str:
-    """The same turns by their new sessions, in one spelling."""
+    """Returns the text with the new session numbers, in one spelling."""
     for old, new in sorted(numbers.items(), reverse=True):
         text = text.replace(f"D{old}:", f"D{new}:").replace(f"D:{old}:0", f"D{new}:")
     return text
 
 
 def _photo(folder: Path, number: int) -> str:
-    """A drawing that no other number has; JPEG and PNG by turns."""
+    """Writes a unique drawing for the number, alternately as JPEG and PNG."""
     picture = Image.new("RGB", (48, 36), (10 * number, 255 - 9 * number, 120))
     ImageDraw.Draw(picture).ellipse((4 + number, 6, 20 + number, 30), fill=(250, 12 * number, 40))
     content = BytesIO()

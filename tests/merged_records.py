@@ -1,4 +1,4 @@
-"""What the small merged folder says of itself, counted by hand: its run, its statistics, its rows."""
+"""The records of the small merged folder, counted by hand: its run, its statistics, its rows."""
 
 import json
 from collections import Counter

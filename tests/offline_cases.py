@@ -1,8 +1,8 @@
-"""Stories for the offline rules: read them, play them through the real Assistant, and score what it kept and said.
+"""Stories for the offline rules: reads them, plays them through the real Assistant, and scores what it keeps and says.
 
-A line of `bench/corpus/stories.jsonl` is one turn of one story of one set; a set is what one writer wrote who had not seen the
-rules. Sets of the `train` split are learned from, those of the `test` split never; `opened` is the day on which anybody
-first saw how the rules do on a set, and null until then. Statements and corrections name what must be kept (`keep`:
+A line of `bench/corpus/stories.jsonl` is one turn of one story of one set; a set has one writer, who had not seen the rules.
+Sets of the `train` split are learned from, those of the `test` split never; `opened` is the day of the first look at the
+results of a set, and null until then. Statements and corrections name what must be kept (`keep`:
 groups of alternatives, one memory meets them all) and what must be gone; questions name what the answer must and must
 not hold. An ISO date among alternatives stands for the day in any of its usual forms.
 """
@@ -45,7 +45,7 @@ TurnKind = Literal["statement", "correction", "question", "never_said", "chit_ch
 Split = Literal["train", "test"]
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-EVERYTHING = MemoryRule(never=frozenset())  # measured is what the rules read, not what their owner wants kept out
+EVERYTHING = MemoryRule(never=frozenset())  # measures what the rules read, not what an owner excludes
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class StorySet:
 
 @dataclass(frozen=True)
 class Played:
-    """A turn as it went: the reply, and the living memories before and after it."""
+    """A played turn: the reply, and the live memories before and after it."""
 
     turn: Turn
     message: Message
@@ -97,25 +97,25 @@ class Played:
 
     @property
     def kept(self) -> bool:
-        """Whether a memory holds what was said, or those of this message together: two facts may be two memories."""
+        """Whether a memory contains the statement, or those of this message together: two facts may be two memories."""
         together = " ".join(entry.text for entry in self.added)
         return any(_holds(text, self.turn.keep) for text in (*(entry.text for entry in self.after), together))
 
     @property
     def corrected(self) -> bool:
-        """Whether the old memory is superseded, or tied to what corrects it; that may name the old: "the 24th, not the 22nd"."""
+        """Whether the old memory is superseded, or tied to its correction, which may name the old: "the 24th, not the 22nd"."""
         ties = {entry.corrects for entry in self.after}
         texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in ties and entry in self.after]
         return self.kept and not any(word.casefold() in text for word in self.turn.gone for text in texts)
 
     @property
     def declined(self) -> bool:
-        """It says that it does not have it. One that quotes as the nearest what answers the question has answered it."""
+        """Whether the reply declines. One that quotes the answer as the nearest memory has answered."""
         return self.reply.startswith(DECLINED) and not (self.turn.kind == "question" and self.answered)
 
     @property
     def answered(self) -> bool:
-        """The right words, and no superseded ones but as history, after "Before that", or denied in the words that are right."""
+        """Whether the reply has the right words, and superseded ones only after "Before that" or denied in a right quotation."""
         rest = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
         for quotation in re.findall(r'"[^"\n]*"', rest):
             if _holds(quotation, self.turn.accept):
@@ -124,7 +124,7 @@ class Played:
 
     @property
     def wrong(self) -> str | None:
-        """What went wrong, in words; None for a turn that went well."""
+        """Describes what went wrong; None if the turn went well."""
         match self.turn.kind:
             case "statement":
                 return None if self.kept else "not kept"
@@ -154,7 +154,7 @@ class Rate:
 
 @dataclass
 class Score:
-    """Precision and recall per behaviour, and the answers that state what was never said."""
+    """Precision and recall per behaviour, and the number of answers that state what was never said."""
 
     precision: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
     recall: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
@@ -162,7 +162,7 @@ class Score:
 
 
 def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, StorySet]:
-    """The sets by name, in the order of the file: all of them, or those of one split.
+    """Returns the sets by name, in the order of the file: all of them, or those of one split.
 
     Raises `ValueError` where the lines of one set disagree on its split or on the day on which it was opened.
     """
@@ -183,7 +183,7 @@ def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, Sto
 
 
 async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> list[Played]:
-    """Every story in a memory of its own."""
+    """Plays every story in a memory of its own."""
     played = []
     now = [datetime.now().astimezone()]
     with tempfile.TemporaryDirectory() as folder:
@@ -218,7 +218,7 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
 
 
 def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
-    """Every story as the rules read it, without stores: quick, and near enough to learn from. Replies are empty."""
+    """Plays every story without stores: quick, and close enough to learn from. Replies are empty."""
     played = []
     for story in stories:
         entries: list[MemoryEntry] = []
@@ -259,7 +259,7 @@ def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
 
 
 def false_quotations(played: Sequence[Played]) -> list[str]:
-    """What replies quote that stands in no message that the user had written until then."""
+    """Returns the quotations in replies that occur in no message the user had written by then."""
     result = []
     for outcome in played:
         texts = [" ".join(message.text.split()) for message in (*outcome.so_far, outcome.message)]
@@ -270,9 +270,9 @@ def false_quotations(played: Sequence[Played]) -> list[str]:
 
 
 def score(played: Sequence[Played]) -> Score:
-    """Keeping: entries that belong to what was stated, and nothing kept of any other turn. Correcting: the new kept and
-    the old gone; of the memories removed, those that had to be. Answering: of the answers given, the right ones.
-    Declining: of the declined turns, those whose answer was never said."""
+    """Keeping: entries that belong to a statement, and nothing kept from other turns. Correcting: the new fact kept and
+    the old one gone; removals that were right. Answering: the given answers that are right. Declining: the declined turns
+    whose answer was never said."""
     result = Score()
     for outcome in played:
         kind = outcome.turn.kind
@@ -301,7 +301,7 @@ def score(played: Sequence[Played]) -> Score:
 
 
 def holds_any(text: str, alternatives: Iterable[str]) -> bool:
-    """Whether one of the alternatives stands in the text; an ISO date in any of its usual forms, with its year or without."""
+    """Whether the text contains one of the alternatives; an ISO date in any usual form, with or without its year."""
     folded = text.casefold().replace("’", "'")
     return any(
         _forms_of(form).search(folded) is not None if _ISO_DATE.fullmatch(form) else form.casefold() in folded

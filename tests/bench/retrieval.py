@@ -53,7 +53,7 @@ VOCABULARY = 20_000
 
 
 class KnownVectors:
-    """Stands in for both encoders, at no cost: a text's vector is random, but always the same."""
+    """Replaces both encoders at no cost: the vector of a text is random, but always the same."""
 
     def __init__(self, encoder_id: str, dimensions: int, word_dimensions: int | None = None) -> None:
         self.encoder_id = encoder_id
@@ -83,7 +83,7 @@ class KnownVectors:
 
 
 class KnownQueries(KnownVectors):
-    """Of a single text, a query, the tokens are at hand from the second time on."""
+    """Caches the tokens of a single text, which is a query."""
 
     def __init__(self, encoder_id: str, dimensions: int) -> None:
         super().__init__(encoder_id, dimensions)
@@ -105,7 +105,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def sentences(count: int, seed: int, words: tuple[int, int]) -> list[str]:
-    """Of made-up words, the n-th drawn 1/n as often as the first, as in real text."""
+    """Sentences of made-up words, the n-th 1/n as frequent as the first, as in real text."""
     chooser = np.random.default_rng(seed)
     weights = 1 / np.arange(1, VOCABULARY + 1)
     lengths = chooser.integers(*words, size=count)
@@ -123,7 +123,7 @@ def photo_name(number: int) -> str:
 
 @dataclass
 class Memory:
-    """One owner with so many memories, in SQL and in the index; `limit` holds the same rows as arrays."""
+    """An owner's memories, in SQL and in the index; `limit` holds the same rows as arrays."""
 
     owner: str
     database: Database
@@ -133,7 +133,7 @@ class Memory:
     photos: list[str]
 
     def write(self, text: str) -> None:
-        """As the memory bank writes: SQL, then the index."""
+        """Writes as the memory bank does: SQL, then the index."""
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
         with self.database.write(self.owner) as unit:
             SemanticMemoryStore().add(unit, draft, Attribution("bench", "bench", NOW))
@@ -232,7 +232,7 @@ def _top(scores: np.ndarray) -> list[int]:
 
 
 def milliseconds(call: Callable[[str], object], arguments: Sequence[str]) -> tuple[float, float, float]:
-    """p50, p95 and the least (what a busy machine does least to), after a call each to warm up."""
+    """Returns p50, p95 and the minimum (least affected by a busy machine), after one warm-up call for each argument."""
     for argument in arguments:
         call(argument)
     times = []
@@ -244,7 +244,7 @@ def milliseconds(call: Callable[[str], object], arguments: Sequence[str]) -> tup
 
 
 class BareMilvus:
-    """The three paths of a question in words as three calls of a client, side by side, without a look at what comes back."""
+    """The three paths of a question in words as three parallel calls of a client; the results are ignored."""
 
     def __init__(self, memory: Memory) -> None:
         from pymilvus import MilvusClient
@@ -272,7 +272,7 @@ class BareMilvus:
 def in_turns(
     ours: Callable[[str], object], bare: Callable[[str], object], arguments: Sequence[str]
 ) -> tuple[float, float]:
-    """p50 of both in milliseconds."""
+    """Returns p50 of both in milliseconds."""
     times: tuple[list[float], list[float]] = ([], [])
     for argument in [*arguments, *arguments]:
         for call, of_call in zip((ours, bare), times, strict=True):

@@ -6,7 +6,7 @@ The subjects of `../shared/data/dreambooth` and the conversations of LoCoMo are 
 out in four ways: as they are with their `concepts.json`, as Yo'LLaVA has them, as MC-LLaVA has them (both with questions of two
 options made of the attributes), and as photos alone. For each layout it prints how many seeds end with every group made, how many
 questions of categories 6 to 9 were asked for and delivered, in how many sets `--validate` finds nothing, and the seconds for
-each set and its check. Whatever failed is told with its seed.
+each set and its check. Failures are printed with their seed.
 """
 
 import argparse
@@ -39,7 +39,7 @@ FAULTS_TOLD = 3
 
 
 def half(items: Sequence[Any], seed: int) -> list[Any]:
-    """The half that is held out."""
+    """Returns the half that is held out."""
     shuffled = random.Random(seed).sample(items, len(items))
     return [item for item in items if item in shuffled[len(items) // 2 :]]
 
@@ -107,7 +107,7 @@ def _copy(name: str, target: Path) -> None:
 
 
 def _two_options(subject: Any, subjects: list[Any]) -> list[tuple[str, list[str], str]]:
-    """Question, options and answer of each attribute that another subject has too, and there looks quite different."""
+    """Returns question, options and answer of each attribute that looks quite different on another subject."""
     result = []
     for number, own in enumerate(subject["attributes"]):
         others = (

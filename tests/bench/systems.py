@@ -1,10 +1,10 @@
 """What memory systems take per message and per question as a dialogue grows: `python -m tests.bench systems`.
 
 Each system takes one dialogue in, and at each size the same questions are asked: calls and tokens of the chat model, and seconds
-without it, since the model is a script in this process. The script is an ordinary model, the same for all: it keeps what it is
-told, routes, divides and summarises by fixed shares, reflects once on every question, and finds two light answers of three
-enough. Tokens are estimates (`CHARACTERS_PER_TOKEN`, tools not counted). Figures per message are over the messages since the size
-before, so that they show what one more message costs at that size. Encoder and stores are those of an evaluation.
+without it, since the model is a script in this process. The script is an ordinary model, the same for all: it keeps what the user
+tells it, routes, divides and summarises by fixed shares, reflects once on every question, and accepts two of three light
+answers. Tokens are estimates (`CHARACTERS_PER_TOKEN`, tools not counted). Figures per message are over the messages since the
+previous size, so they show the cost of one more message at that size. Encoder and stores are those of an evaluation.
 """
 
 import argparse
@@ -70,7 +70,7 @@ ACTS = ("sold", "painted", "repaired", "borrowed", "lost", "found", "described",
 
 
 def message(number: int) -> Utterance:
-    """The words repeat with periods that have no common factor, so that each message is another."""
+    """Returns a unique message: its words repeat with periods that have no common factor."""
     who, where = PEOPLE[number % len(PEOPLE)], PLACES[number % len(PLACES)]
     thing, act = THINGS[number % len(THINGS)], ACTS[number % 7]
     text = (
@@ -177,7 +177,7 @@ class Script:
 
 
 def _agent(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
-    """M2A's stages: every exchange is kept, and what the first search found is enough."""
+    """Plays M2A's stages: keeps every exchange, and stops after the first search."""
     if prompt.stage == "manage update" and not prompt.steps:
         last = prompt.message_id
         return "add_memory", {"text": prompt.said.replace("\n", " ")[:300], "evidence_ids": [[last, last]]}

@@ -1,11 +1,11 @@
 """Questions about photos among what people said: `python -m tests.bench visual`.
 
 The set of `python -m data_synthesis --groups 2 --seed N` over LoCoMo with DreamBooth's photos, or the folder that `--data` names.
-Each conversation is a memory of its raw turns. Printed is evidence recall@10 by category, of the ranking that ships and of the
+Each conversation is a memory of its raw turns. Prints evidence recall@10 by category, of the ranking that ships and of the
 published fusion, and that of LoCoMo's own questions in the same memories. The weights that ship have seen LoCoMo's own turns
 and questions, but neither the woven sessions nor the questions about them.
 
-What finding more costs: each conversation without the woven sessions is asked the questions of the other conversations of its
+The cost of finding more: each conversation without the woven sessions is asked the questions of the other conversations of its
 half, and should find nothing (`floor` says how the halves are used).
 """
 
@@ -44,7 +44,7 @@ def make_set(folder: Path, seed: int) -> None:
 
 
 def remember(stores: SharedStores, dialogue: Dialogue) -> tuple[Memory, dict[str, int]]:
-    """A memory of the dialogue's turns, and the message of each turn's reference."""
+    """Returns a memory of the dialogue's turns, and the message id of each reference."""
     memory = stores.fresh_memory(dialogue.dialogue_id)
     memory.fusion = "best"
     ids: dict[str, int] = {}
@@ -57,7 +57,7 @@ def remember(stores: SharedStores, dialogue: Dialogue) -> tuple[Memory, dict[str
 
 
 def recalls(stores: SharedStores, dialogue: Dialogue) -> Iterator[tuple[str, Fusion, float]]:
-    """The category of each question that names its evidence, and the recall of its evidence by each fusion."""
+    """Yields category, fusion and evidence recall for each question that names its evidence, and each fusion."""
     memory, ids = remember(stores, dialogue)
     for question in dialogue.questions:
         if not question.answerable or not question.evidence:
@@ -74,7 +74,7 @@ def recalls(stores: SharedStores, dialogue: Dialogue) -> Iterator[tuple[str, Fus
 
 
 def refused(stores: SharedStores, dialogue: Dialogue, strangers: Sequence[Dialogue]) -> list[bool]:
-    """Whether nothing is found for each question of the other dialogues."""
+    """Returns for each question of the other dialogues whether nothing is found."""
     memory, _ = remember(stores, dialogue)
     search = stores.retrieval("best").retriever.search
     texts = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
