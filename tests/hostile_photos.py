@@ -127,7 +127,7 @@ def _flipped(rng: random.Random) -> Iterator[HostilePhoto]:
 
 @cache
 def zeros(count: int) -> bytes:
-    """Returns `count` zeros, up to less than a megabyte, compressed."""
+    """Returns compressed zeros: `count`, rounded down to whole megabytes."""
     compressor = zlib.compressobj(9)
     block = bytes(1 << 20)
     parts = [compressor.compress(block) for _ in range(count >> 20)]

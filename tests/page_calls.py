@@ -1,4 +1,4 @@
-"""What the page's handlers are called with, and what the memory was told before."""
+"""Arguments of the page's handlers, and memories to call them on."""
 
 from collections.abc import AsyncIterator
 from types import SimpleNamespace

@@ -1,8 +1,8 @@
-"""Serves the page with a policy that is told by the words of a message what to do, for the tests of the page.
+"""Serves the page with a policy that follows keywords in the message, for the tests of the page.
 
 Everything but the policy is the product. `slowly` writes a long answer piece by piece, `fail` breaks the model's
 service, `later` lets the update take a second, `echo` answers with the rest of the message, `correct` and `forget`
-change and delete what the last search found. Anything else is remembered; a question mark makes it a question.
+change and delete the last search's hits. Anything else is remembered; a question mark makes it a question.
 """
 
 import asyncio

@@ -18,7 +18,7 @@ NOW = datetime(2023, 6, 3, 12, 0, tzinfo=UTC)
 
 
 class Place:
-    """One system on the dialogue."""
+    """A memory system with the dialogue in it."""
 
     def __init__(self, parts: Parts, memory: Memory, system: MemorySystem, messages: Sequence[Message]) -> None:
         self.parts = parts
@@ -39,7 +39,7 @@ class Place:
         return await self.system.answer(self.question(text), Meter())
 
     def rows(self) -> dict[str, int]:
-        """How many rows the tables of the memory hold."""
+        """Returns the number of rows in each table of the memory."""
         with sqlite3.connect(self.parts.stores.folder / "memory.db") as database:
             return {
                 table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
@@ -75,7 +75,7 @@ async def place(tmp_path: Path, name: str, parts: Parts, *, photos: bool = False
 
 
 def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
-    """Remembers every message whole, and looks for the words of the question."""
+    """Remembers every message in full, and searches for the words of the question."""
     if prompt.stage == "query":
         return ("answer", {}) if prompt.steps else ("query_memory", {"query": prompt.said})
     if prompt.stage == "update":

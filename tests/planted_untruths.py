@@ -1,7 +1,7 @@
-"""Untruths to plant in the good merged folder so that all of its files agree: only what is true gives them away.
+"""Untruths to plant in the good merged folder so that all of its files agree: only the facts give them away.
 
-Each has words that some line of the report must hold. UNTRUTHS was written before the checks; FURTHER are kinds that a
-stranger planted and that were missed then.
+Each has words that one line of the report must contain. UNTRUTHS was written before the checks; FURTHER are kinds that a
+stranger planted and that were missed at first.
 """
 
 import json
@@ -17,7 +17,7 @@ Plant = Callable[[MergedFolder], None]
 
 
 def say(where: str, text: str, sample: int = 0) -> Plant:
-    """Other words in a turn, or with "+" more of them."""
+    """Replaces the text of a turn, or appends to it after a "+"."""
 
     def plant(folder: MergedFolder) -> None:
         turn = at(folder, where, sample)
@@ -27,7 +27,7 @@ def say(where: str, text: str, sample: int = 0) -> Plant:
 
 
 def ask(question_id: str, **changes: Any) -> Plant:
-    """Another question; its accepted answers go unless they are named."""
+    """Changes a question; its accepted answers are removed unless given."""
 
     def plant(folder: MergedFolder) -> None:
         folder.question(question_id).update({"accepted_answers": [], **changes})
@@ -428,7 +428,7 @@ def at(folder: MergedFolder, where: str, sample: int = 0) -> dict[str, Any]:
 
 
 def make_consistent(folder: MergedFolder) -> None:
-    """Write every file anew from the benchmark as it has become: whatever is computed agrees."""
+    """Rewrites every file from the changed benchmark, so that all computed parts agree."""
     samples = []
     for sample in folder.benchmark:
         numbers = {new: int(old) for old, new in folder.id_map[sample["sample_id"]]["sessions"].items()}
@@ -442,7 +442,7 @@ def make_consistent(folder: MergedFolder) -> None:
 
 
 def write_source(folder: Path, merged: MergedFolder) -> Path:
-    """The concepts that the good folder was made from."""
+    """Writes the concepts that the good folder was made from."""
     subjects = []
     for group in (group for sample in merged.benchmark for group in sample["groups"]):
         for c in group["concepts"]:

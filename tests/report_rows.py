@@ -20,7 +20,7 @@ HOSTILE = "<script>window.ran = 1</script> & | pipes"
 
 
 def rows_of(system: str, rate: float, *, seed: int, judged: bool = True, count: int = 40) -> list[QuestionRecord]:
-    """Rows of a run in which a part `rate` of the questions is right."""
+    """Returns the rows of a run in which a share `rate` of the questions is right."""
     draw = random.Random(seed)
     rows = []
     for number in range(count):

@@ -1,7 +1,7 @@
 """What a test needs beyond Python.
 
-What can be installed is skipped where it is missing, and a failure where `M2A_REQUIRE_ALL=1` says that it must be there.
-Data sets of others are in no checkout: what needs one is skipped without it, and pytest names each such test at the end.
+A test is skipped if an installable program is missing, and fails with `M2A_REQUIRE_ALL=1`. Third-party data sets are in no
+checkout: a test that needs one is skipped without it, and pytest names each such test at the end.
 """
 
 import os

@@ -81,7 +81,7 @@ class Result:
 
 
 def run_trials(folder: Path, *, trials: int, seed: int, kills_each: int = KILLS) -> Result:
-    """Kill and resume `trials` runs in a folder, and compare each with an undisturbed one."""
+    """Kills and resumes `trials` runs in a folder, and compares each with an undisturbed one."""
     dice, result, began = random.Random(seed), Result(), time.monotonic()
     make_sources(folder)
     script = Server()
@@ -155,7 +155,7 @@ def killed_run(folder: Path, name: str, base_url: str, script: Server, request: 
 
 
 def settle(base_url: str) -> None:
-    """Wait until the server has read what a killed process had sent, so that it counts for nobody else."""
+    """Waits until the server has read the requests of a killed process, so that they count for no other."""
     body = json.dumps({"messages": []}).encode()
     for _ in range(2):
         with urllib.request.urlopen(f"{base_url}/chat/completions", body, timeout=SECONDS) as answer:
@@ -163,7 +163,7 @@ def settle(base_url: str) -> None:
 
 
 def asked_again(stored: set[str], before: Counter[str], after: Counter[str], name: str, folder: Path) -> list[str]:
-    """Stored answers cannot be asked for again: more calls than answers were missing would be needed."""
+    """Stored answers must not be requested again: returns a fault if there were more calls than missing answers."""
     new = answers_in(folder / name) - stored
     calls = sum(after.values()) - sum(before.values())
     if calls > len(new) + CONCURRENCY:
@@ -209,7 +209,7 @@ def differences(expected: dict[str, bytes], actual: dict[str, bytes], name: str)
 
 
 def run(folder: Path, name: str, base_url: str) -> Any:
-    """The command, started; a fork server has the imports behind it, so that a trial costs what its work costs."""
+    """Starts the command from a fork server with all imports done, so that a trial costs only its work."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     process = context.Process(target=command, args=(folder, name, base_url))

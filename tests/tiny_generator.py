@@ -1,4 +1,4 @@
-"""A generator of one plain pattern, for tests of the pipeline around it: deterministic and valid, and no literature."""
+"""A generator with one simple pattern, for tests of the pipeline around it: deterministic and valid."""
 
 from datetime import date, timedelta
 

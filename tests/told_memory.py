@@ -1,4 +1,4 @@
-"""A memory bank with its index, and short ways to tell it something; no assistant and no models."""
+"""A memory bank with its index, and shortcuts to fill it; no assistant and no models."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -23,7 +23,7 @@ from tests.encoders import ColourImageEncoder, HashingTextEncoder
 
 
 class Memory:
-    """A bank, and short ways to tell it something."""
+    """A memory bank, and shortcuts to fill it."""
 
     def __init__(self, database: Database, owner: str, folder: Path) -> None:
         self.database = database
@@ -82,17 +82,17 @@ class Memory:
         return change.entry
 
     def is_forgotten(self, text: str) -> bool:
-        """Whether the text repeats, or asks for by its words, what was forgotten."""
+        """Whether the text repeats forgotten content, or asks for it in its words."""
         with self.database.read(self.bank.owner) as unit:
             forgetter = Forgetter(self.stores.raw, self.stores.semantic)
             return forgetter.is_forgotten(unit, [text])[0]
 
     def shown(self) -> str:
-        """Everything that is read of the messages."""
+        """Returns everything that is shown of the messages."""
         return " ".join(message.text for message in self.bank.messages(range(1, 100)).values())
 
     def found(self, words: str) -> list[int]:
-        """The messages that a search finds."""
+        """Returns the ids of the messages that a search finds."""
         return [hit.record.message_id for hit in self.bank.search(Query(words), {"message"})]
 
 

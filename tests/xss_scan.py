@@ -1,8 +1,8 @@
-"""Stored XSS: hostile texts as everything that the page shows, in every panel, in a real browser.
+"""Stored XSS: hostile texts in everything that the page shows, in every panel, in a real browser.
 
 The browser is told to ignore the page's Content Security Policy, so nothing but the HTML itself keeps a script from running.
-A fault is a script that ran, a dialog, a request that leaves the host or asks for what a text names, a page that went
-elsewhere, an element or attribute that no panel writes, or a text that does not stand there whole, as text.
+A fault is a script that ran, a dialog, a request to another host or to an address in a text, a page that navigated away,
+an element or attribute that no panel writes, or a text that is not shown in full, as text.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _ELEMENTS = (
 )
 _ELEMENTS += " canvas marquee portal applet xmp plaintext body html head frameset animate image"
 
-# Of what our panels show, not of Gradio's own message box.
+# Only for our panels, not for Gradio's own message box.
 _LOOK = """
 ([elements, selector, texts]) => {
   const faults = [];
@@ -58,7 +58,7 @@ _LOOK = """
 }
 """
 
-# Each for itself, so that none is swallowed by the one before it.
+# Each separately, so that none is swallowed by the one before it.
 _WRITE = """
 (payloads) => payloads.forEach((html) => {
   const place = document.createElement('div');
@@ -71,7 +71,7 @@ _WRITE = """
 
 @dataclass
 class Scan:
-    """What was looked at and what was found."""
+    """What was checked, and the faults."""
 
     payloads: int = 0
     looks: dict[str, int] = field(default_factory=dict)
@@ -89,9 +89,9 @@ class Scan:
 
 
 class Watch:
-    """A window, and everything that must not happen in it.
+    """A window, and a record of everything that must not happen in it.
 
-    With `stays` no visit leads elsewhere. The browser then caches nothing, and every page loads anew.
+    With `stays` other hosts answer without content, so the page stays. The browser then caches nothing.
     """
 
     def __init__(self, browser: Browser, texts: Sequence[str], scan: Scan, *, stays: bool = False) -> None:
@@ -123,7 +123,7 @@ class Watch:
         dialog.dismiss()
 
     def look(self, place: str, verbatim: str = "") -> None:
-        """Opens all that opens there, and looks at everything."""
+        """Opens everything that can be opened there, and checks it all."""
         self._place = place
         unfold(self.visitor)
         self.visitor.page.wait_for_load_state()
@@ -188,7 +188,7 @@ def caught_raw(server: Server, browser: Browser) -> list[str]:
 
 
 def _searches(watch: Watch, url: str, texts: Sequence[str]) -> None:
-    """The words of a search that finds nothing stand in its answer."""
+    """Checks searches without hits, whose words appear in the answer."""
     page = watch.visitor.page
     watch.visitor.open(f"{url}/?memory=")
     for text in texts:
@@ -199,7 +199,7 @@ def _searches(watch: Watch, url: str, texts: Sequence[str]) -> None:
 
 
 def _opened(watch: Watch, url: str, most: int | None) -> None:
-    """Each memory and each conversation for itself, by a click in its list."""
+    """Opens each memory and each conversation separately, by a click in its list."""
     page = watch.visitor.page
     watch.visitor.open(f"{url}/?memory=")
     rows, opened, older = page.locator(".m-memories [data-memory]"), page.locator(".m-opened h2"), "[data-focus=Older]"
@@ -228,7 +228,7 @@ def _opened(watch: Watch, url: str, most: int | None) -> None:
 
 
 def _exports(watch: Watch, url: str, planted: Planted) -> None:
-    """A conversation as a file is a file: no browser shows it as a page."""
+    """Checks that an exported conversation is a download, which no browser shows as a page."""
     for conversation_id in (planted.talk, planted.why, planted.unanswered):
         response = watch.visitor.page.request.get(f"{url}/conversations/{conversation_id}.md")
         headers = response.headers
@@ -244,7 +244,7 @@ def _exports(watch: Watch, url: str, planted: Planted) -> None:
 
 
 def _live(watch: Watch, url: str, texts: Sequence[str], sample: Sequence[str]) -> None:
-    """A turn while it runs and as it is told, names of files, what is typed into the memory and into a title."""
+    """Checks a turn while it runs and afterwards, file names, and the texts typed into the memory and a title."""
     visitor, page = watch.visitor, watch.visitor.page
     visitor.open(f"{url}/?conversation=")
     for start in range(0, len(texts), 20):

@@ -98,7 +98,7 @@ _BY_TEXT = {turn.text: turn for turn in TURNS}
 
 
 def choose(prompt: Prompt) -> Call | list[Call]:
-    """An ordinary model in the stages that choose a step."""
+    """Plays an ordinary model in the stages that choose a step."""
     turn = _BY_TEXT[prompt.said]
     searches = (turn.text, *turn.searches)
     if prompt.stage == "query":
@@ -178,7 +178,7 @@ class Cost:
 
     @property
     def updates(self) -> int:
-        """The calls after the reply, with the consent check."""
+        """The number of calls after the reply, with the consent check."""
         return len(self.calls) - self.to_first_word
 
     @property
@@ -265,7 +265,7 @@ def _tell_before(assistant: Assistant, others: int) -> None:
 
 
 def table(measured: Mapping[str, Sequence[Cost]]) -> list[str]:
-    """One row a turn and one in all; under each policy the calls to the first word, in all, tokens in and out, and recall."""
+    """Returns a row for each turn and one for all, with calls to the first word, all calls, tokens in and out, and recall."""
     names = list(measured)
     columns = " | ".join(f"{name}: first word | calls | tokens in | out | recall" for name in names)
     lines = [f"| turn | {columns} |", "| --- |" + " --- |" * (5 * len(names))]

@@ -4,7 +4,7 @@ FOLDER is the output of `python -m m2a.benchmarks.compose --mquake …`. Every c
 `m2a evaluate` measures how well a search finds them, this bench only how they are used. An answer counts if it is a gold answer
 and nothing else.
 
-FILE holds the same relations in a writer's own words, as `corpus/restated.txt` does, and the folder of templates MQuAKE's
+FILE has the same relations in a writer's own words, as `corpus/restated.txt` does, and the folder of templates MQuAKE's
 `cloze_templates.json` and `question_templates.json`, which identify the relation of a fact: each fact
 is then restated in a random wording of its relation, and so are questions of one fact.
 """

@@ -6,8 +6,8 @@
 - turns with a question, turns that name the other speaker, and the commonest first words;
 - distinct-n: the share of different n-grams. It falls with the size of a text, so LoCoMo is cut to as many, in ten drawn
   samples of whole sessions;
-- repeated: sentences that stand in the inserted turns more than once, whatever their length;
-- overlap: in how many questions at most half of the content words stand in the turns of the evidence.
+- repeated: sentences that occur in the inserted turns more than once, regardless of length;
+- overlap: in how many questions at most half of the content words occur in the turns of the evidence.
 """
 
 import argparse

@@ -207,7 +207,7 @@ async def recalls(bank: MemoryBank, size: int, questions: Sequence[str], before:
 
 
 def _unheard(_event: TurnEvent) -> None:
-    """Nobody follows."""
+    """Ignores the event."""
 
 
 def processor_seconds() -> float:

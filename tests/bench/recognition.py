@@ -2,8 +2,8 @@
 
 Over seeded draws of ten of the twenty DreamBooth subjects, one photo of each is named; the other photos of the ten and all of
 the other ten, which are strangers, are shown. The rule that ships is measured beside the one before it (centre features, 0.60,
-lead 0.06). Then its bars are chosen anew on half of the subjects by a seed and shown on the other half, so that it can be
-seen what they are worth on subjects that nobody chose them on.
+lead 0.06). Then its bars are chosen anew on a random half of the subjects and reported on the other half, which shows what
+they are worth on subjects that they were not chosen on.
 """
 
 import argparse
