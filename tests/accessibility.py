@@ -1,4 +1,4 @@
-"""What axe-core and the keyboard have to say of what the page shows."""
+"""Checks the page with axe-core and with the keyboard."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,8 +16,8 @@ class Look(NamedTuple):
 EVERY_LOOK = (Look(1280, "light"), Look(1280, "dark"), Look(390, "light"), Look(390, "dark"))
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _GRAVE = ("serious", "critical")
-# Everything that scrolls stands at its top, but the messages at their end, where the page itself brings them: axe judges
-# only what can be seen.
+# Everything that scrolls is at its top, but the messages at their end, where the page scrolls them: axe judges only
+# what is visible.
 _SCROLL = """() => {
   for (const one of document.querySelectorAll('#m2a, #m2a *')) if (one.scrollTop) one.scrollTop = 0;
   const talk = document.getElementById('m2a-talk');
@@ -30,12 +30,12 @@ _IN_A_MESSAGE = "(selector) => Boolean(document.querySelector(selector)?.matches
 
 
 def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK, *, without: Sequence[str] = ()) -> list[str]:
-    """What axe-core finds serious or critical in the page as it is, in each of the looks. Leaves it wide and light.
+    """Returns what axe-core finds serious or critical on the current page, in each of the looks. Leaves it wide and light.
 
-    Parts `without` which it is done, by selector, are for whoever audits them elsewhere: axe takes long for many elements.
+    `without` are selectors of parts to skip, which are audited elsewhere: axe takes long for many elements.
     """
     page = visitor.page
-    found = []
+    report = []
     for look in looks:
         page.set_viewport_size({"width": look.width, "height": 860})
         page.emulate_media(color_scheme="dark" if look.theme == "dark" else "light")
@@ -46,18 +46,18 @@ def audit(visitor: Visitor, looks: Sequence[Look] = EVERY_LOOK, *, without: Sequ
         for violation in Axe().run(page, context, options).response["violations"]:
             nodes = violation["nodes"]
             if violation["id"] == "target-size":
-                nodes = [one for one in nodes if not page.evaluate(_IN_A_MESSAGE, one["target"][0])]
+                nodes = [node for node in nodes if not page.evaluate(_IN_A_MESSAGE, node["target"][0])]
             if violation["impact"] in _GRAVE and nodes:
-                found.append(
+                report.append(
                     f"{look.width} {look.theme}: {violation['id']} ({violation['impact']}) ×{len(nodes)}: "
                     f"{nodes[0]['html'][:160]} {nodes[0]['failureSummary'][:300]}"
                 )
     page.set_viewport_size({"width": 1280, "height": 860})
     page.emulate_media(color_scheme="light")
-    return found
+    return report
 
 
-# Both look at what can be used in the places that the first is told; it returns how many stops there are for the Tab key.
+# Both look at the usable elements in the given places; the first returns the number of stops of the Tab key.
 _STOPS = """
   const stops = () => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
     .filter((one) => one.closest(window.keyboardPlace) && one.tabIndex >= 0 && !one.disabled && one.type !== 'file'
@@ -78,7 +78,7 @@ WATCH_FOCUS = (
   return stops().length;
 }"""
 )
-# What the Tab key did not come to, and where it was not to be seen.
+# The stops that the Tab key did not reach, and those where the focus was not visible.
 TAB_STOPS = (
     "() => {"
     + _STOPS

@@ -1,4 +1,4 @@
-"""Serves the app in a process whose sockets reach this machine alone; each attempt at another address is noted.
+"""Serves the app in a process whose sockets reach only this machine; each attempt at another address is recorded.
 
 Usage: python -m tests.blocked_server NOTES
 """

@@ -86,7 +86,7 @@ class Server:
             self._process = None
 
     def halt(self) -> None:
-        """It takes what is sent and does nothing with it, until it is killed."""
+        """Stop the process without ending it: it accepts data, but does nothing until it is killed."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
@@ -101,7 +101,7 @@ class Server:
 
 
 class Visitor:
-    """A browser window. It remembers what must not have happened."""
+    """A browser window. It records what must not happen."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -124,11 +124,11 @@ class Visitor:
             self.errors.append(f"{message.text} ({message.location.get('url', '')})")
 
     def forgive(self, *words: str) -> None:
-        """Errors with these words in them are no fault of ours here."""
+        """Ignore errors that contain one of these phrases."""
         self._forgiven += words
 
     def forgive_lost_server(self) -> None:
-        """The page notices that the server goes, by whatever it had under way."""
+        """Ignore the errors of requests that were under way when the server stopped."""
         self.forgive(
             "net::ERR_", "network error", "Failed to fetch", "Cancelled via cancel scope", "Could not resolve",
             "Unable to preload CSS",
@@ -140,7 +140,7 @@ class Visitor:
         assert not errors, f"The console shows errors: {errors}"
 
     def unforgiven(self) -> list[str]:
-        """The errors of the console."""
+        """Returns the errors of the console that are not ignored."""
         return [error for error in self.errors if not any(words in error for words in self._forgiven)]
 
     # What a user does
@@ -191,7 +191,7 @@ class Visitor:
 
     @property
     def answer(self) -> str:
-        """The words of the newest answer, without what stands below them."""
+        """Returns the text of the newest answer, without what is below it."""
         return self.page.locator(".m-assistant").last.locator(".m-markdown").inner_text()
 
     def sources(self) -> str:
@@ -203,22 +203,22 @@ class Visitor:
         return why.inner_text()
 
     def photos_load(self) -> None:
-        """Every picture on the page is there, not a broken frame."""
+        """Wait until every picture on the page is loaded."""
         self.page.wait_for_function("[...document.images].every((image) => image.complete && image.naturalWidth > 0)")
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A running server on a fresh data folder."""
-    one = Server(tmp_path / "data")
-    one.start()
-    yield one
-    one.stop()
+    running = Server(tmp_path / "data")
+    running.start()
+    yield running
+    running.stop()
 
 
 @pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
-    """It keeps an event loop running in this thread, so it must end before a module with asyncio tests begins."""
+    """Runs an event loop in this thread, so it must end before a module with asyncio tests begins."""
     with sync_playwright() as started:
         yield started
 
@@ -248,7 +248,7 @@ def launched(playwright: Playwright) -> Browser:
 
 @contextmanager
 def own_browser() -> Iterator[Browser]:
-    """For a bench, which has no fixtures."""
+    """Opens a browser for a bench, which has no fixtures."""
     with sync_playwright() as playwright:
         browser = launched(playwright)
         try:
@@ -260,7 +260,7 @@ def own_browser() -> Iterator[Browser]:
 def open_window(
     browser: Browser, *, width: int = 1280, height: int = 860, dark: bool = False, bypass_csp: bool = False
 ) -> Visitor:
-    """A window with a profile of its own. With `bypass_csp` nothing but what the page shows keeps a script from running."""
+    """Opens a window with a profile of its own. With `bypass_csp` only the HTML itself keeps a script from running."""
     context = browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if dark else "light",
@@ -274,7 +274,7 @@ def open_window(
 
 @pytest.fixture
 def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
-    """Opens windows; what must not have happened in them is checked at the end."""
+    """Opens windows, and checks at the end that nothing forbidden happened in them."""
     visitors: list[Visitor] = []
 
     def open_one(**options: Any) -> Visitor:
@@ -290,7 +290,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visitor]]:
 
 @pytest.fixture
 def shoot() -> Callable[[Visitor, str], None]:
-    """Takes a picture of a state in both themes and at both widths, into the folder that `M2A_SCREENSHOTS` names."""
+    """Saves screenshots of a state in both themes and at both widths to the folder that `M2A_SCREENSHOTS` names."""
     folder = os.environ.get("M2A_SCREENSHOTS")
 
     def take(visitor: Visitor, name: str) -> None:

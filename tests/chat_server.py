@@ -32,10 +32,10 @@ Fault = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the server answers. `tool_calls` are (name, arguments), the arguments an object or the raw string to send.
+    """An answer of the server. `tool_calls` are (name, arguments), the arguments an object or the raw string to send.
 
-    `finish_reason` None means the fitting one. `error` is the message of an answer whose status is not 200. `body`
-    replaces the whole answer. `fault` is where it goes wrong.
+    `finish_reason` None means the usual one. `error` is the message of an answer whose status is not 200. `body`
+    replaces the whole answer. `fault` is where the answer breaks.
     """
 
     text: str = ""
@@ -62,7 +62,7 @@ def say(text: str, **rest: Any) -> Reply:
 
 
 def call(name: str, arguments: Mapping[str, Any] | str, **rest: Any) -> Reply:
-    """A reply that calls one tool; a string is sent as it stands, broken or not."""
+    """A reply that calls one tool; a string is sent unchanged, valid or not."""
     return Reply(tool_calls=((name, arguments),), **rest)
 
 
@@ -72,7 +72,7 @@ def status(code: int, error: str = "scripted", *, retry_after: str | None = None
 
 
 def hang(fault: Fault = "hang before headers", text: str = "never finished") -> Reply:
-    """An answer that stops coming; the connection stays open."""
+    """An answer that stalls; the connection stays open."""
     return Reply(text=text, fault=fault)
 
 
@@ -82,7 +82,7 @@ def raw(body: bytes, content_type: str = "text/event-stream", code: int = 200) -
 
 
 def replies(*script: Reply) -> Script:
-    """One after the other; the last one again and again."""
+    """Plays the replies in order, then repeats the last one."""
     waiting = list(script)
     return lambda request: waiting.pop(0) if len(waiting) > 1 else waiting[0]
 
@@ -90,19 +90,19 @@ def replies(*script: Reply) -> Script:
 def refusing(
     *features: Literal["tools", "json_schema", "json_object"], code: int = 400, then: Script | Reply
 ) -> Script:
-    """A server that lacks the features: such a request is refused in words, any other one goes to `then`."""
+    """A server that lacks the features: refuses such a request with an error, passes any other one to `then`."""
 
     def script(request: dict[str, Any]) -> Reply:
-        wanted = mode_of(request)
-        if wanted in features:
-            return status(code, f"{wanted} is not supported")
+        mode = mode_of(request)
+        if mode in features:
+            return status(code, f"{mode} is not supported")
         return then if isinstance(then, Reply) else then(request)
 
     return script
 
 
 def mode_of(request: Mapping[str, Any]) -> str:
-    """How a request asks for a tool call: tools, json_schema, json_object or text."""
+    """Returns how a request asks for a tool call: tools, json_schema, json_object or text."""
     if request.get("tools"):
         return "tools"
     return request.get("response_format", {}).get("type", "text")
@@ -245,12 +245,12 @@ class ChatServer:
 
     async def _hang(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await writer.drain()
-        gone = asyncio.ensure_future(reader.read(1))
+        disconnect = asyncio.ensure_future(reader.read(1))
         released = asyncio.ensure_future(self._released.wait())
-        await asyncio.wait({gone, released}, return_when=asyncio.FIRST_COMPLETED)
-        if gone.done():
+        await asyncio.wait({disconnect, released}, return_when=asyncio.FIRST_COMPLETED)
+        if disconnect.done():
             self.client_left.set()
-        gone.cancel()
+        disconnect.cancel()
         released.cancel()
         writer.transport.abort()
 
@@ -287,8 +287,8 @@ def _finish(reply: Reply) -> str:
 def _usage(reply: Reply) -> dict[str, int] | None:
     if reply.usage is None:
         return None
-    sent, made = reply.usage
-    return {"prompt_tokens": sent, "completion_tokens": made, "total_tokens": sent + made}
+    prompt, completion = reply.usage
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _completion(reply: Reply) -> dict[str, Any]:

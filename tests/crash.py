@@ -1,12 +1,12 @@
 """Kill -9 at random moments: nothing that was acknowledged is lost or undone, and every reply's update happens once.
 
 `python -m tests.crash --trials 200 [--seed N]`. Every trial is a process of its own that opens the assistant on the one
-data folder of the run, checks everything against the journal of its predecessors, says that it is ready and goes to
-work: turns with and without photos in two conversations, whose updates add, replace and forget memories, and memories
-that are forgotten beside them. After a random moment it is killed, one in eight while it still starts.
+data folder of the run, checks everything against the journal of its predecessors, reports that it is ready and starts
+work: turns with and without photos in two conversations, whose updates add, replace and forget memories, and separate
+requests to forget. It is killed at a random moment, one in eight during the start.
 
-The journal has a line before each operation and one after each acknowledgement, on disk when written. What had begun
-and was not acknowledged at the kill may have happened or not, but not by half, and not twice.
+The journal has a line before each operation and one after each acknowledgement, flushed to disk. An operation that had
+begun but was not acknowledged at the kill may have happened or not, but not partly, and not twice.
 """
 
 import argparse
@@ -86,7 +86,7 @@ STAGES = {
 
 
 class Journal:
-    """Lines of JSON. A torn last line counts as not written."""
+    """A file of JSON lines. An incomplete last line is ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -111,7 +111,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Command:
-    """What a message asks for, readable from its text: verb, turn and target; the old text; the new one; odd characters."""
+    """The request of a message, encoded in its text: verb, turn and target; the old text; the new one; odd characters."""
 
     verb: str
     turn: int
@@ -132,7 +132,7 @@ class Command:
 
 
 class CommandPolicy:
-    """Does what the message's text asks for, with a search first; each step takes a model's moment."""
+    """Does what the message asks for, after a search; each step takes a moment, as a model would."""
 
     name = WHO
     first_search_hits = 25
@@ -182,7 +182,7 @@ class CommandPolicy:
 
 @dataclass
 class Checked:
-    """What a start found: how much had been acknowledged, and every promise that was not kept."""
+    """The findings of a start: how much had been acknowledged, and every promise that was broken."""
 
     messages: int = 0
     photos: int = 0
@@ -197,7 +197,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Said:
+class Logged:
     """A row of the raw log."""
 
     message_id: int
@@ -207,7 +207,7 @@ class Said:
 
 
 class Check:
-    """Compares an opened memory, its pending updates done, with the journal."""
+    """Compares an open memory, once its pending updates are done, with the journal."""
 
     def __init__(self, bank: MemoryBank, assistant: Assistant, journal: Journal, dice: random.Random) -> None:
         self._bank = bank
@@ -223,9 +223,9 @@ class Check:
         self._index()
         return self._found
 
-    def _expect(self, kept: bool, what: str) -> None:
-        if not kept:
-            self._found.losses.append(what)
+    def _expect(self, holds: bool, promise: str) -> None:
+        if not holds:
+            self._found.losses.append(promise)
 
     def _messages(self) -> None:
         self._stored = self._raw_log()
@@ -247,8 +247,8 @@ class Check:
         self._found.replies = len(self._journal.of("replied"))
         self._found.photos = len(intact)
 
-    def _raw_log(self) -> dict[int, "Said"]:
-        """The messages as they were said, what was forgotten of them too: nothing else may ever read it."""
+    def _raw_log(self) -> dict[int, "Logged"]:
+        """Returns the original messages, including forgotten text, which nothing else may ever read."""
         with self._assistant.stores.database.snapshot() as connection:
             photos = connection.execute(
                 select(message_photo.c.message_id, message_photo.c.photo_id)
@@ -259,20 +259,20 @@ class Check:
                 select(message.c.message_id, message.c.role, message.c.text).where(message.c.owner == self._bank.owner)
             ).all()
         return {
-            number: Said(number, role, text, tuple(photo_id for of, photo_id in photos if of == number))
+            number: Logged(number, role, text, tuple(photo_id for m, photo_id in photos if m == number))
             for number, role, text in rows
         }
 
     def _updates(self) -> None:
-        """Each reply's update once, acknowledged or not; of a message without a reply none."""
+        """Checks that the update of each reply happened once, and no update of a message without a reply."""
         with self._assistant.stores.database.snapshot() as connection:
             history = connection.execute(select(entry_history).where(entry_history.c.owner == self._bank.owner)).all()
         added = Counter(row.text for row in history if row.change == "added")
         successors = Counter(row.memory_id for row in history if row.successor_id is not None)
-        gone = ("superseded", "deleted")
-        self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in gone)
+        removals = ("superseded", "deleted")
+        self._deleted = Counter((row.memory_id, row.who) for row in history if row.change in removals)
         self._forgotten = {row.memory_id for row in history if row.change == "deleted"}
-        asked = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
+        ids_by_text = {m.text: m.message_id for m in self._stored.values() if m.role == "user"}
         answered = Counter(
             self._bank.replies.answered(m.message_id) for m in self._stored.values() if m.role == "assistant"
         )
@@ -281,7 +281,7 @@ class Check:
         self._gone: set[int] = set()
         for line in self._journal.of("turn"):
             command = Command.of(line["text"])
-            replies = answered[asked[line["text"]]] if line["text"] in asked else 0
+            replies = answered[ids_by_text[line["text"]]] if line["text"] in ids_by_text else 0
             self._expect(replies <= 1, f"turn {command.turn} has {replies} replies")
             self._expect(replies or command.turn not in acknowledged, f"the reply of turn {command.turn} is lost")
             if command.verb != "forget":
@@ -301,7 +301,7 @@ class Check:
         self._added = {row.memory_id: row.text for row in history if row.change == "added"}
 
     def _memories(self) -> None:
-        """What was added lives unless something deleted it; what was deleted is gone, once; nothing else is there."""
+        """Checks that added memories live unless deleted, deleted ones are gone, once, and there are no others."""
         living = {e.memory_id: e for e in self._bank.entries()}
         for line in self._journal.of("changed"):
             if line["memory_id"] is not None:
@@ -322,11 +322,11 @@ class Check:
         for memory in living.values():
             [(first, last)] = memory.evidence_ids
             source = self._stored.get(first)
-            kept = source is not None and first == last and Command.of(source.text).new == memory.text
-            self._expect(kept, f"memory {memory.memory_id} rests on the wrong message")
-            if kept and source is not None and source.photos:
+            fits = source is not None and first == last and Command.of(source.text).new == memory.text
+            self._expect(fits, f"memory {memory.memory_id} rests on the wrong message")
+            if fits and source is not None and source.photos:
                 self._expect(memory.photo_ids == source.photos, f"memory {memory.memory_id} has other photos")
-            if kept:
+            if fits:
                 self._expect(memory.text in self._read[first].text, f"the words of memory {memory.memory_id} are gone")
         everything = "\n".join(message.text for message in self._read.values())
         for memory_id in self._forgotten:
@@ -336,7 +336,7 @@ class Check:
         self.free = sorted(living)
 
     def _index(self) -> None:
-        """The index, brought up to date as the first search does it, agrees with the database and finds what is there."""
+        """Checks that the index, updated as by a first search, agrees with the database and finds its memories."""
         self._bank.index()
         self._found.faults = verify(self._assistant.stores)
         if self._found.faults:
@@ -344,13 +344,13 @@ class Check:
             self._found.faults_after_repair = verify(self._assistant.stores)
         for memory_id in self._dice.sample(self.free, min(2, len(self.free))):
             hits = self._bank.search(Query(self._added[memory_id]))
-            found = [hit.record.memory_id for hit in hits]  # type: ignore[union-attr]
-            self._expect(memory_id in found, f"memory {memory_id} is not found by its own words")
-            self._expect(not self._gone & set(found), "a search found a deleted memory")
+            ids = [hit.record.memory_id for hit in hits]  # type: ignore[union-attr]
+            self._expect(memory_id in ids, f"memory {memory_id} is not found by its own words")
+            self._expect(not self._gone & set(ids), "a search found a deleted memory")
 
 
 class Work:
-    """What goes on until the kill."""
+    """The work until the kill."""
 
     def __init__(self, assistant: Assistant, journal: Journal, dice: random.Random, free: list[int]) -> None:
         self._assistant = assistant
@@ -422,19 +422,19 @@ class Work:
         turn, self._next_turn = self._next_turn, self._next_turn + 1
         verb = self._dice.choice(("keep", "keep", "change", "forget")) if len(self._free) > 2 else "keep"
         target = 0 if verb == "keep" else self._take()
-        known = self._assistant.memory(self._owner).entry(target)
+        memory = self._assistant.memory(self._owner).entry(target)
         colour, thing = self._dice.choice(COLOURS), self._dice.choice(THINGS)
         return Command(
             verb,
             turn,
             target,
-            known.text if known else "",
+            memory.text if memory else "",
             "" if verb == "forget" else f"Thing number {turn} of Anna is a {colour} {thing}.",
             "".join(self._dice.choices("aé\u0301ß漢🐕\u200b\t\r \"'\\\n", k=self._dice.randint(0, 20))),
         )
 
     def _take(self) -> int:
-        """A memory that no other operation names, now or later."""
+        """Takes a memory that no other operation uses, now or later."""
         return self._free.pop(self._dice.randrange(len(self._free)))
 
 
@@ -452,7 +452,7 @@ def _drawing(dice: random.Random) -> bytes:
 
 
 def child(folder: Path, seed: int, connection: Any, work: bool) -> None:
-    """One life: start, check, say what was found, and work until killed."""
+    """One process: starts, checks, reports its findings, and works until it is killed."""
     log = os.open(folder.with_suffix(".log"), os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
@@ -477,7 +477,7 @@ async def _live(folder: Path, dice: random.Random, connection: Any, work: bool) 
 
 @dataclass
 class Result:
-    """Of all trials."""
+    """The totals of all trials."""
 
     trials: int = 0
     seconds: float = 0
@@ -508,7 +508,7 @@ class Result:
 
 
 def run_trials(folder: Path, trials: int, seed: int) -> Result:
-    """Kill, start, check, `trials` times over, and a last start that is left alone."""
+    """Starts, checks and kills `trials` times; a last start is not killed."""
     dice = random.Random(seed)
     context = multiprocessing.get_context("forkserver")
     sys.warnoptions.append(
@@ -558,17 +558,17 @@ def run_trials(folder: Path, trials: int, seed: int) -> Result:
 
 
 def _add(result: Result, connection: Any) -> None:
-    found = Checked(**connection.recv())
-    result.last = found
-    result.resumed += found.resumed
-    result.losses += [loss for loss in found.losses if loss not in result.losses]
-    result.repaired += bool(found.faults)
-    result.unclean += bool(found.faults_after_repair)
-    result.faults.update(re.sub(r"[0-9a-f]{64}", "…", fault) for fault in found.faults)
+    checked = Checked(**connection.recv())
+    result.last = checked
+    result.resumed += checked.resumed
+    result.losses += [loss for loss in checked.losses if loss not in result.losses]
+    result.repaired += bool(checked.faults)
+    result.unclean += bool(checked.faults_after_repair)
+    result.faults.update(re.sub(r"[0-9a-f]{64}", "…", fault) for fault in checked.faults)
 
 
 def _stages(journal: Journal) -> set[str]:
-    """Where the kill hit: of every operation under way its stage."""
+    """Returns the stages of the operations that were under way at the kill."""
     life: dict[str, str] = {}
     for line in journal.lines:
         if line["line"] == "life":
@@ -578,7 +578,7 @@ def _stages(journal: Journal) -> set[str]:
         elif line["line"] in STAGES:
             life[_operation(line)] = line["line"]
     journal.close()
-    return {STAGES[what] for what in life.values()} or {"idle"}
+    return {STAGES[operation] for operation in life.values()} or {"idle"}
 
 
 def _operation(line: dict[str, Any]) -> str:

@@ -49,15 +49,15 @@ def paint(path: Path, colour: str) -> Path:
 
 
 def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...] = ("conv-1",)) -> Path:
-    """The file. With photos, the third turn shows a red one, and a question shows another red one."""
+    """Writes and returns the file. With photos, the third turn shows a red one, and a question another red one."""
     samples = []
     for name in names:
         conversation: dict[str, Any] = {"speaker_a": "Anna", "speaker_b": "Ben"}
-        for number, (when, said) in SESSIONS.items():
+        for number, (when, lines) in SESSIONS.items():
             conversation[f"session_{number}_date_time"] = when
             conversation[f"session_{number}"] = [
                 {"dia_id": f"D{number}:{turn}", "speaker": speaker, "text": text}
-                for turn, (speaker, text) in enumerate(said, start=1)
+                for turn, (speaker, text) in enumerate(lines, start=1)
             ]
         questions = list(QUESTIONS)
         if photos:
@@ -80,7 +80,7 @@ def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...
 
 
 class NamingCaptioner:
-    """Says the same of every photo."""
+    """Gives every photo the same caption."""
 
     captioner_id = "naming"
 

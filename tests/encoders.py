@@ -41,7 +41,7 @@ COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255), "yello
 
 
 class ColourImageEncoder:
-    """A photo is its mean colour; for words, the colour's name. `photos` counts what was encoded."""
+    """A photo is its mean colour; for words, the colour's name. `photos` counts the encoded photos."""
 
     dimensions = 3
 
@@ -72,19 +72,19 @@ class ColourImageEncoder:
 
 
 class HashingTokenEncoder(HashingTextEncoder):
-    """The same with tokens: a finished word's token is its direction, wherever it stands."""
+    """The same with tokens: the token of a word is its direction, regardless of its position."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        found = []
+        result = []
         for text, vector in zip(texts, self.encode(texts), strict=True):
             words = [(match, finished_words(match[0])) for match in re.finditer(r"\w+", text)]
             spans = [match.span() for match, stems in words if stems]
             states = [self._direction(stems[0]) for _, stems in words if stems]
-            found.append(
+            result.append(
                 TokenStates(
                     vector,
                     np.array(states, dtype=np.float32).reshape(-1, self.dimensions),
                     np.array(spans, dtype=np.int32).reshape(-1, 2),
                 )
             )
-        return found
+        return result

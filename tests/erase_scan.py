@@ -30,8 +30,8 @@ PLACES = ("said", "replied", "remembered", "reason", "searched", "refused", "nam
 
 
 @dataclass
-class Found:
-    """Of a scan: what was planted, what of the erased is left and where, what of the others is not there any more."""
+class Remains:
+    """The result of a scan: what was planted, which erased markers are left and where, and which others are missing."""
 
     planted: int = 0
     before: int = 0
@@ -53,7 +53,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Marker:
-    """A word, or bytes, to be looked for; `place` is what it was planted as."""
+    """A word, or bytes, to search for; `place` is where it was planted."""
 
     owner: int
     place: str
@@ -61,32 +61,32 @@ class Marker:
 
 
 def bytes_under(folder: Path) -> bytes:
-    """Every byte of every file, as it is, unpacked where it is packed, and every value that SQLite reads of a database."""
+    """Returns every byte of every file, raw and unpacked, and every value that SQLite reads from a database."""
     return b"\n".join(piece for path in sorted(folder.rglob("*")) if path.is_file() for piece in _readings(path))
 
 
 def _readings(path: Path) -> list[bytes]:
     with suppress(OSError):
         data = path.read_bytes()
-        found = [str(path).encode(), data]
+        readings = [str(path).encode(), data]
         for unpack in (gzip.decompress, zlib.decompress, lzma.decompress):
             with suppress(Exception):
-                found.append(unpack(data))
+                readings.append(unpack(data))
         if data.startswith(b"SQLite format 3"):
-            found += _values(path)
-        return found
+            readings += _values(path)
+        return readings
     return []
 
 
 def _values(path: Path) -> list[bytes]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        found: list[bytes] = []
+        values: list[bytes] = []
         for table in tables:
-            with suppress(sqlite3.Error):  # of a virtual table whose module is not here; its own tables are read
+            with suppress(sqlite3.Error):  # a virtual table whose module is missing; its shadow tables are read
                 for row in database.execute(f'SELECT * FROM "{table}"'):
-                    found += [value if isinstance(value, bytes) else str(value).encode() for value in row]
-        return found
+                    values += [value if isinstance(value, bytes) else str(value).encode() for value in row]
+        return values
 
 
 def _photo(number: int, exif: str) -> bytes:
@@ -127,13 +127,13 @@ class Plants:
             photo_names=["p.jpg"] * bool(photo),
         )
 
-    def _reply(self, said: Message, text: str, **steps: object) -> Message:
+    def _reply(self, message: Message, text: str, **steps: object) -> Message:
         return self._bank.record_reply(
-            said.conversation_id,
+            message.conversation_id,
             text,
             speaker="M2A",
             steps={"searches": [], "sources": []} | steps,
-            answers=said.message_id,
+            answers=message.message_id,
             update_pending=True,
         )
 
@@ -142,22 +142,22 @@ class Plants:
         bank = self._bank
         exif = f"qx{self._owner:02}exif{self._number:03}zq"
         self.words_of_photos.append(exif.encode())
-        said = self._say(f"Hello, the word is {self._marker('said')}.", _photo(self._owner * 100 + self._number, exif))
+        note = self._say(f"Hello, the word is {self._marker('said')}.", _photo(self._owner * 100 + self._number, exif))
         searches = [{"text": f"where is {self._marker('searched')}?", "photo_ids": [], "hits": []}]
-        reply = self._reply(said, f"I see a {self._marker('replied')} there.", searches=searches)
+        reply = self._reply(note, f"I see a {self._marker('replied')} there.", searches=searches)
         remembered = self._marker("remembered")
         draft = EntryDraft(
             f"The thing is a {remembered}.",
-            (EvidenceRange(said.message_id, said.message_id),),
-            photo_ids=said.photos,
+            (EvidenceRange(note.message_id, note.message_id),),
+            photo_ids=note.photos,
             concepts=(ConceptMention(name=self._marker("named"), kind="object"),),
         )
         refusal = Refusal(f"Not kept: {self._marker('refused')}.", "Nobody said so.", None)
         bank.write(
             [Addition(draft, self._marker("reason"))], who="scan", update_of=reply.message_id, refusals=[refusal]
         )
-        bank.photos.set_caption(said.photos[0], f"a {self._marker('captioned')} on a table")
-        self.markers.append(Marker(self._owner, "photo", (self._folder / f"{said.photos[0]}.jpg").read_bytes()))
+        bank.photos.set_caption(note.photos[0], f"a {self._marker('captioned')} on a table")
+        self.markers.append(Marker(self._owner, "photo", (self._folder / f"{note.photos[0]}.jpg").read_bytes()))
         self._number += 1
         secret = self._say(f"My secret is {self._marker('forgotten')}. The rest stays.")
         fact = EntryDraft(secret.text.split(". ")[0] + ".", (EvidenceRange(secret.message_id, secret.message_id),))
@@ -166,9 +166,9 @@ class Plants:
         bank.write([Forgetting((memory.memory_id,), "asked")], who="scan")
 
 
-async def scan(folder: Path, *, owners: int, erased: int, markers: int) -> Found:
+async def scan(folder: Path, *, owners: int, erased: int, markers: int) -> Remains:
     """Plant, index, erase, purge, and read everything; `markers` of each owner."""
-    found = Found()
+    remains = Remains()
     policy = ScriptedPolicy()
     async with Assistant.open(load_settings(data_dir=folder), policy=policy, clock=Clock()) as assistant:
         keys = [owner_named(assistant.stores.database, f"owner {number}") for number in range(owners)]
@@ -178,36 +178,36 @@ async def scan(folder: Path, *, owners: int, erased: int, markers: int) -> Found
             while len(plants[-1].markers) < markers:
                 plants[-1].plant()
             assistant.memory(key).index()
-        every = [marker for of in plants for marker in of.markers]
-        found.planted = len(every)
+        every = [marker for p in plants for marker in p.markers]
+        remains.planted = len(every)
         (assistant.folder.uploads / "gradio").mkdir(parents=True, exist_ok=True)
-        for of in plants[:erased]:
-            (assistant.folder.uploads / "gradio" / f"{of.markers[0].data.decode()}.jpg").write_bytes(of.markers[0].data)
-        held = bytes_under(folder)
-        found.before = sum(marker.data in held for marker in every)
+        for p in plants[:erased]:
+            (assistant.folder.uploads / "gradio" / f"{p.markers[0].data.decode()}.jpg").write_bytes(p.markers[0].data)
+        disk = bytes_under(folder)
+        remains.before = sum(marker.data in disk for marker in every)
         for number, key in enumerate(keys[:erased]):
             await _erase(assistant, key, by_thing=number % 2 == 0)
         await assistant.purge()
-        held = bytes_under(folder)
-        found.files = sum(path.is_file() for path in folder.rglob("*"))
-        never = [word for of in plants for word in of.words_of_photos]
-        found.left += [f"EXIF {word.decode()}" for word in never if word in held]
+        disk = bytes_under(folder)
+        remains.files = sum(path.is_file() for path in folder.rglob("*"))
+        never = [word for p in plants for word in p.words_of_photos]
+        remains.left += [f"EXIF {word.decode()}" for word in never if word in disk]
         for marker in every:
             name = f"owner {marker.owner}, {marker.place}: {marker.data[:40]!r}"
-            if marker.owner < erased and marker.data in held:
-                found.left.append(name)
-            if marker.owner >= erased and marker.data not in held:
-                found.missing.append(name)
+            if marker.owner < erased and marker.data in disk:
+                remains.left.append(name)
+            if marker.owner >= erased and marker.data not in disk:
+                remains.missing.append(name)
         for key in keys:
             for text in ("What is the secret? Where is the thing on the table?", "What did I forget?"):
                 async for _event in assistant.turn(key, text):
                     pass
         prompts = str(policy.seen).encode()
-        found.left += [f"prompt: {one.data!r}" for one in every if one.owner < erased and one.data in prompts]
-        found.faults = verify(assistant.stores)
-    held = bytes_under(folder)
-    found.left += [f"after closing: {one.data[:40]!r}" for one in every if one.owner < erased and one.data in held]
-    return found
+        remains.left += [f"prompt: {m.data!r}" for m in every if m.owner < erased and m.data in prompts]
+        remains.faults = verify(assistant.stores)
+    disk = bytes_under(folder)
+    remains.left += [f"after closing: {m.data[:40]!r}" for m in every if m.owner < erased and m.data in disk]
+    return remains
 
 
 async def _erase(assistant: Assistant, owner: str, *, by_thing: bool) -> None:

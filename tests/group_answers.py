@@ -11,7 +11,7 @@ from tests.chat_server import Reply, call, mode_of, say
 
 Answer = dict[str, Any]
 
-# Days back and how they are said, for each session; falling, so that the events come in the order of the sessions.
+# Days back and their wording for each session; falling, so that the events are in the order of the sessions.
 _AGO = (
     (7, "a week ago"),
     (3, "3 days ago"),
@@ -25,7 +25,7 @@ _TURNS = 7
 
 @dataclass(frozen=True)
 class GroupPrompt:
-    """What the generator asks for, read back from its prompt."""
+    """The generator's request, parsed from its prompt."""
 
     speakers: tuple[str, str]
     days: tuple[date, ...]
@@ -74,20 +74,20 @@ def good_answer(prompt: GroupPrompt) -> Answer:
             }
             for turn in range(1, _TURNS + 1)
         ]
-        said = _AGO[number - 1][1]
-        turns[1]["text"] = f"{_name(names, number, 2)} lost the button {_mark(number, 2)} {said}, of all things."
+        phrase = _AGO[number - 1][1]
+        turns[1]["text"] = f"{_name(names, number, 2)} lost the button {_mark(number, 2)} {phrase}, of all things."
         sessions.append({"turns": turns})
-    shown: dict[str, tuple[int, int, str]] = {}
+    places: dict[str, tuple[int, int, str]] = {}
     for position, (name, photo) in enumerate((name, photo) for name, ids in prompt.photos.items() for photo in ids):
         number = position % len(sessions) + 1
         turn = next(turn for turn in range(3, _TURNS + 1) if _name(names, number, turn) == name)
         sessions[number - 1]["turns"][turn - 1]["photos"].append(photo)
-        if name not in shown or not shown[name][2]:
-            shown[name] = (number, turn, prompt.settings.get(photo, ""))
+        if name not in places or not places[name][2]:
+            places[name] = (number, turn, prompt.settings.get(photo, ""))
     first = sessions[0]["turns"][0]
     first["text"] = f"Meet {', '.join(f'<{name}>' for name in names)}, all mine now."
     questions = [*_steps(names), *_times(names, prompt.days), *_single(names)]
-    return {"sessions": sessions, "questions": [_of_a_photo(question, names, shown) for question in questions]}
+    return {"sessions": sessions, "questions": [_of_a_photo(question, names, places) for question in questions]}
 
 
 class GroupModel:
@@ -98,10 +98,10 @@ class GroupModel:
 
 
 def reply(request: Mapping[str, Any], answer: object) -> Reply:
-    """A reply with this group, as the request wants it."""
+    """Returns a reply with this group, in the format of the request."""
     usage, name = (2000, 900), "mend_group" if "mend_group" in json.dumps(request) else "write_group"
     if name == "mend_group" and isinstance(answer, dict):
-        answer = {key: [{"number": n, **one} for n, one in enumerate(parts, 1)] for key, parts in answer.items()}
+        answer = {key: [{"number": n, **part} for n, part in enumerate(parts, 1)] for key, parts in answer.items()}
     if mode_of(request) == "tools":
         return call(name, json.dumps(answer), usage=usage)
     return say(json.dumps({"tool": name, "arguments": answer}), usage=usage)
@@ -130,11 +130,11 @@ def _ask(category: int, question: str, answer: str, *places: tuple[int, int]) ->
     }
 
 
-def _of_a_photo(question: Answer, names: list[str], shown: Mapping[str, tuple[int, int, str]]) -> Answer:
-    """The question with a photo of its concept named by what is seen on it."""
+def _of_a_photo(question: Answer, names: list[str], places: Mapping[str, tuple[int, int, str]]) -> Answer:
+    """Returns the question with the concept named by what its photo shows."""
     said_in, turn_in = map(int, question["evidence"][-1].removeprefix("S").split("T"))
     name = _name(names, said_in, turn_in)
-    session, turn, setting = shown[name]
+    session, turn, setting = places[name]
     evidence = list(dict.fromkeys((*question["evidence"], turn_id(session, turn))))
     text = question["question"].removesuffix("?")
     return question | {"question": f"{text}, with the picture of {name} {setting} in mind?", "evidence": evidence}
@@ -159,18 +159,18 @@ def _times(names: list[str], days: tuple[date, ...]) -> list[Answer]:
     def event(number: int) -> Answer:
         return {"turn": turn_id(number, 2), "expression": _AGO[number - 1][1]}
 
-    asked = []
+    questions = []
     for number in range(1, 5):
         when = lost[number - 1]
         question = f"On what date did {_name(names, number, 2)} lose the button {_mark(number, 2)}?"
-        one = _ask(7, question, f"{when.day} {when:%B %Y}", (number, 2))
-        asked.append({**one, "derivation": {"event": event(number), "since": None}})
+        item = _ask(7, question, f"{when.day} {when:%B %Y}", (number, 2))
+        questions.append({**item, "derivation": {"event": event(number), "since": None}})
     for number in (2, 4):
         between = (lost[number] - lost[number - 2]).days
         question = f"How long after the button {_mark(number - 1, 2)} did {_mark(number + 1, 2)} go?"
-        one = _ask(7, question, f"{between} days", (number - 1, 2), (number + 1, 2))
-        asked.append({**one, "derivation": {"event": event(number + 1), "since": event(number - 1)}})
-    return asked
+        item = _ask(7, question, f"{between} days", (number - 1, 2), (number + 1, 2))
+        questions.append({**item, "derivation": {"event": event(number + 1), "since": event(number - 1)}})
+    return questions
 
 
 def _single(names: list[str]) -> list[Answer]:

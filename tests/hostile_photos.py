@@ -14,7 +14,7 @@ from typing import Any
 from PIL import Image, ImageCms, ImageDraw, PngImagePlugin
 from PIL.TiffImagePlugin import IFDRational
 
-# None of these may ever be found in what is stored. Coordinates are EXIF rationals, in either byte order.
+# None of these may ever occur in the stored bytes. Coordinates are EXIF rationals, in either byte order.
 MARKERS = (
     b"M2A-MARKER",
     b"<script>",
@@ -30,7 +30,7 @@ _MARK = _TEXT.encode()
 
 @dataclass(frozen=True, slots=True)
 class HostilePhoto:
-    """`expected` is what must happen: `refused`, `stored`, or `either` where that hangs on the bytes that were hit."""
+    """`expected` is the outcome: `refused`, `stored`, or `either` if it depends on the bytes that were changed."""
 
     name: str
     group: str
@@ -52,7 +52,7 @@ def encode(image: Image.Image, image_format: str, **options: Any) -> bytes:
 
 
 def picture(rng: random.Random, width: int = 240, height: int = 180, mode: str = "RGB") -> Image.Image:
-    """A drawing with soft and hard edges, so that a decoder has something to do."""
+    """A drawing with soft and hard edges, which exercises a decoder."""
     image = Image.radial_gradient("L").resize((width, height)).convert("RGB")
     draw = ImageDraw.Draw(image)
     for _ in range(12):
@@ -67,7 +67,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(width: int, height: int, scanlines: bytes, *, depth: int = 8, colour: int = 2, extra: bytes = b"") -> bytes:
-    """A PNG put together by hand, whether or not its parts agree; `scanlines` are compressed already."""
+    """A PNG assembled by hand, consistent or not; `scanlines` are already compressed."""
     header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + extra + chunk(b"IDAT", scanlines) + chunk(b"IEND", b"")
 
@@ -127,7 +127,7 @@ def _flipped(rng: random.Random) -> Iterator[HostilePhoto]:
 
 @cache
 def zeros(count: int) -> bytes:
-    """So many of them, but for less than a megabyte, compressed."""
+    """Returns compressed zeros: `count`, rounded down to whole megabytes."""
     compressor = zlib.compressobj(9)
     block = bytes(1 << 20)
     parts = [compressor.compress(block) for _ in range(count >> 20)]
@@ -175,7 +175,7 @@ def _bombs(rng: random.Random) -> Iterator[HostilePhoto]:
     for name, data in bombs.items():
         yield HostilePhoto(f"bomb-{name}", "bombs", "refused", data)
 
-    # These are small pictures; what would explode lies in chunks that need not be read.
+    # These are small pictures; the bombs are in chunks that need not be read.
     image = encode(picture(rng), "PNG")
     bomb = zeros(200 << 20)
     header, rest = image[:33], image[33:]
@@ -418,7 +418,7 @@ _END = chunk(b"IEND", b"")
 
 def _gif_extension(gif: bytes, name: bytes, data: bytes) -> bytes:
     colours = 13 + (3 * 2 ** ((gif[10] & 7) + 1) if gif[10] & 0x80 else 0)
-    blocks = b"".join(bytes([len(part)]) + part for part in (data[at : at + 255] for at in range(0, len(data), 255)))
+    blocks = b"".join(bytes([len(part)]) + part for part in (data[i : i + 255] for i in range(0, len(data), 255)))
     return gif[:colours] + b"\x21\xff\x0b" + name + blocks + b"\0" + gif[colours:]
 
 

@@ -1,6 +1,6 @@
-"""Texts that would run a script, load from another host or break the page, were they taken for more than text.
+"""Texts that would run a script, load from another host or break the page if they were interpreted as HTML.
 
-`@` in a template is the number of the payload: a script that runs calls `ran` with it, an address that is asked holds it.
+`@` in a template is the number of the payload: a script that runs calls `ran` with it, an address that is requested contains it.
 """
 
 _TEMPLATES = (
@@ -58,7 +58,7 @@ _TEMPLATES = (
     "${ran(@)} `${ran(@)}` #{ran(@)} <%= ran(@) %> {% raw %}@",
     "$$\\href{javascript:ran(@)}{x}$$ \\(\\unicode{<img src=leak@ onerror=ran(@)>}\\)",
     "`</code></pre><img src=leak@ onerror=ran(@)>`\n\n```html\"><script>ran(@)</script>\n</pre>\n```",
-    # The page and what stands in it
+    # The page and its elements
     "<meta http-equiv=refresh content='0;url=http://leak.example/@'>",
     "<base href=http://leak.example/@/>",
     "<iframe src=http://leak.example/@></iframe><iframe srcdoc='<script>parent.ran(@)</script>'></iframe>",

@@ -59,10 +59,10 @@ def read_cases(path: Path) -> dict[str, list[list[str]]]:
 
 
 @dataclass
-class Told:
-    """One owner's conversation as it went."""
+class Talk:
+    """The record of one owner's conversation."""
 
-    said: dict[int, str] = field(default_factory=dict)  # the user's messages by id
+    messages: dict[int, str] = field(default_factory=dict)  # the user's messages by id
     replies: list[str] = field(default_factory=list)
     changes: list[MemoryChanged] = field(default_factory=list)
 
@@ -75,8 +75,8 @@ class Teller:
         self._clock = clock
         self._conversation: str | None = None
         self.owner = owner_named(assistant.stores.database, name)
-        assistant.memory(self.owner).set_rule(MemoryRule(never=frozenset()))  # what is lost by mistake is looked for
-        self.told = Told()
+        assistant.memory(self.owner).set_rule(MemoryRule(never=frozenset()))  # so that every loss is a mistake
+        self.talk = Talk()
 
     def new_conversation(self) -> None:
         self._conversation = None
@@ -88,61 +88,61 @@ class Teller:
         async for event in self._assistant.turn(self.owner, text, conversation_id=self._conversation):
             if isinstance(event, MessageRecorded):
                 self._conversation = event.message.conversation_id
-                self.told.said[event.message.message_id] = text
+                self.talk.messages[event.message.message_id] = text
             elif isinstance(event, ReplyFinished):
                 reply = event.message.text
             elif isinstance(event, MemoryChanged):
-                self.told.changes.append(event)
+                self.talk.changes.append(event)
             elif isinstance(event, Failed):
                 raise RuntimeError(f"{text!r}: {event.reason}")
-        self.told.replies.append(reply)
+        self.talk.replies.append(reply)
         return reply
 
     def entries(self) -> list[MemoryEntry]:
         return self._assistant.memory(self.owner).entries()
 
     def entries_of(self, text: str) -> list[MemoryEntry]:
-        """The living memories that rest on what was said in these words."""
-        ids = {message_id for message_id, said in self.told.said.items() if said == text}
+        """Returns the live memories that rest on messages with this text."""
+        ids = {message_id for message_id, message in self.talk.messages.items() if message == text}
         return [e for e in self.entries() if any(f <= i <= last for f, last in e.evidence_ids for i in ids)]
 
     def false_quotations(self) -> list[str]:
-        """What replies quoted that stands in no message of the user."""
-        everything = [" ".join(said.split()) for said in self.told.said.values()]
-        quoted = [" ".join(quote.split()) for reply in self.told.replies for quote in QUOTED.findall(reply)]
-        return [quote for quote in quoted if not any(quote in said for said in everything)]
+        """Returns the quotations in replies that occur in no message of the user."""
+        messages = [" ".join(message.split()) for message in self.talk.messages.values()]
+        quotations = [" ".join(quote.split()) for reply in self.talk.replies for quote in QUOTED.findall(reply)]
+        return [quote for quote in quotations if not any(quote in message for message in messages)]
 
     def rewritten(self) -> list[MemoryEntry]:
-        """Living memories with words that none of their messages has; dates in brackets apart, which are computed."""
-        found = []
+        """Returns live memories with words that their messages lack, except dates in brackets, which are computed."""
+        result = []
         for entry in self.entries():
-            held = {
+            allowed = {
                 word
-                for message_id, said in self.told.said.items()
+                for message_id, message in self.talk.messages.items()
                 if any(first <= message_id <= last for first, last in entry.evidence_ids)
-                for word in finished_words(said)
+                for word in finished_words(message)
             }
             own = finished_words(re.sub(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b", " ", entry.text))
-            if any(word not in held for word in own):
-                found.append(entry)
-        return found
+            if any(word not in allowed for word in own):
+                result.append(entry)
+        return result
 
     def keeps(self, text: str) -> bool:
-        """Whether the statement is remembered, or, where it is not English, was said to be in the conversation only."""
+        """Whether the statement is remembered or, if not English, the reply said that it stays in the conversation."""
         if is_english(text):
             telling = set(finished_words(text))
-            kept = {word for entry in self.entries_of(text) for word in finished_words(entry.text)}
-            return len(telling & kept) >= 0.6 * len(telling)
-        index = list(self.told.said.values()).index(text)
-        return bool(self.entries_of(text)) or NOT_READ in self.told.replies[index]
+            kept_words = {word for entry in self.entries_of(text) for word in finished_words(entry.text)}
+            return len(telling & kept_words) >= 0.6 * len(telling)
+        index = list(self.talk.messages.values()).index(text)
+        return bool(self.entries_of(text)) or NOT_READ in self.talk.replies[index]
 
 
 class PromptingRules(OfflineRules):
-    """The rules without a model, with the prompts that a language model would be given in their place."""
+    """The rules without a model, with the prompts that a language model would get instead."""
 
     def __init__(self) -> None:
         super().__init__(load_text_encoder(MINILM, cache_dir()))
-        self.prompts: deque[str] = deque(maxlen=100)  # those of a turn are fewer
+        self.prompts: deque[str] = deque(maxlen=100)  # a turn has fewer
 
     async def decide(self, state: TurnState) -> Decision:
         self._keep(stage_messages(state, Abilities(sees_photos=False), SearchScope()))
@@ -169,7 +169,7 @@ class Clock:
 
 
 class Stage:
-    """An assistant without a model, and as many owners as one asks for."""
+    """An assistant without a model, and any number of owners."""
 
     def __init__(self, assistant: Assistant, clock: Clock, policy: PromptingRules) -> None:
         self._assistant, self._clock, self._numbers = assistant, clock, count(1)
@@ -179,7 +179,7 @@ class Stage:
         return Teller(self._assistant, self._clock, f"teller {next(self._numbers)}")
 
     def prompts_since(self) -> list[str]:
-        """The prompts since the last call."""
+        """Returns the prompts since the last call."""
         prompts = list(self._policy.prompts)
         self._policy.prompts.clear()
         return prompts
@@ -187,12 +187,12 @@ class Stage:
 
 @cache
 def rules() -> PromptingRules:
-    """The same on every stage: they keep what they encoded, and most texts are said on several."""
+    """Shared by all stages: the rules cache encoded texts, and most texts occur on several stages."""
     return PromptingRules()
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[Stage]:
+async def open_stage() -> AsyncIterator[Stage]:
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")

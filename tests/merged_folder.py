@@ -1,7 +1,7 @@
 """A small merged folder, good in every respect and written by hand: two host conversations with one group each.
 
-It is made without the pipeline, so that the checks are held against the format itself. `MergedFolder` opens any such
-folder for a change.
+It is made without the pipeline, so that the checks are tested against the format itself. `MergedFolder` opens any such
+folder for changes.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ configs:
 
 
 class MergedFolder:
-    """The parts of a folder as plain data; `save` writes them back as they have become."""
+    """The parts of a folder as plain data; `save` writes the changed parts back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,7 +56,7 @@ class MergedFolder:
         return self.benchmark[sample]["conversation"][f"session_{number}"]
 
     def question(self, question_id: str) -> dict[str, Any]:
-        return next(one for sample in self.benchmark for one in sample["qa"] if one["question_id"] == question_id)
+        return next(item for sample in self.benchmark for item in sample["qa"] if item["question_id"] == question_id)
 
 
 def write_json(file: Path, content: object) -> None:
@@ -77,8 +77,8 @@ def write_merged_folder(folder: Path) -> Path:
         photos = [
             [_photo(folder, 10 * place + 2 * at + view) for view in range(2)] for at in range(len(group["concepts"]))
         ]
-        asked_with = {one[4] for one in group["qa"] if one[0] == 10 and len(one) > 4}
-        unseen = {at: _photo(folder, 10 * place + 6 + at) for at in sorted(asked_with)}
+        unseen_places = {row[4] for row in group["qa"] if row[0] == 10 and len(row) > 4}
+        unseen = {at: _photo(folder, 10 * place + 6 + at) for at in sorted(unseen_places)}
         samples.append(_merged(_host(host), host, group, photos, unseen))
         id_map[host["sample_id"]] = {
             "sessions": {str(old): new for old, new in group["numbers"].items()},
@@ -144,15 +144,15 @@ def _merged(
     count = len(group["sessions"])
     times = [_to_the_minute(start + (end - start) * step / (count + 1)) for step in range(1, count + 1)]
     for number, (time, lines) in enumerate(zip(times, group["sessions"], strict=True), start=first):
-        merged[f"session_{number}_date_time"] = _told(time)
+        merged[f"session_{number}_date_time"] = _spelled_out(time)
         merged[f"session_{number}"] = [_turn(line, at, number, host, photos) for at, line in enumerate(lines, start=1)]
     sample["conversation"] = merged
     for section in ("observation", "session_summary", "event_summary"):
-        kept = list(sample[section].values())
+        values = list(sample[section].values())
         keys = list(sample[section])
         sample[section] = {
             key.replace(f"session_{number}", f"session_{numbers[number]}"): value
-            for number, (key, value) in enumerate(zip(keys, kept, strict=True), start=1)
+            for number, (key, value) in enumerate(zip(keys, values, strict=True), start=1)
         }
     for number, new in group["numbers"].items():
         facts = sample["observation"][f"session_{new}_observation"]
@@ -172,9 +172,9 @@ def _merged(
         for number, question in enumerate(host["qa"], start=1)
     ]
     sample["qa"] += [
-        _question(one, at, first, host["sample_id"], unseen)
-        | {"seen": [_seen(*seen, one[3], first, group, photos, unseen) for seen in group["seen"][at - 1]]}
-        for at, one in enumerate(group["qa"], start=1)
+        _question(row, at, first, host["sample_id"], unseen)
+        | {"seen": [_seen(*parts, row[3], first, group, photos, unseen) for parts in group["seen"][at - 1]]}
+        for at, row in enumerate(group["qa"], start=1)
     ]
     sample["groups"] = [
         {
@@ -197,20 +197,20 @@ def _merged(
 
 
 def _turn(line: Sequence[Any], at: int, number: int, host: dict[str, Any], photos: list[list[str]]) -> dict[str, Any]:
-    speaker, text, *shown = line
+    speaker, text, *views = line
     turn = {"speaker": host["speakers"][speaker], "dia_id": f"D{number}:{at}", "text": text}
-    names = [photos[concept][view] for concept, view in shown]
+    names = [photos[concept][view] for concept, view in views]
     return turn | ({"photos": names, "img_url": names[:1]} if names else {})
 
 
-def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: dict[int, str]) -> dict[str, Any]:
-    category, text, answer, evidence, *more = one
+def _question(row: Sequence[Any], at: int, first: int, sample_id: str, unseen: dict[int, str]) -> dict[str, Any]:
+    category, text, answer, evidence, *more = row
 
     def dia_id(place: str) -> str:
         session, turn = place.split(":")
         return f"D{first + int(session) - 1}:{turn}"
 
-    made = {
+    result = {
         "question_id": f"{sample_id}/g1/{at}",
         "question": text,
         "answer": answer,
@@ -224,13 +224,13 @@ def _question(one: Sequence[Any], at: int, first: int, sample_id: str, unseen: d
     }
     if category == 7:
         events = [{"turn": dia_id(place), "expression": words} for place, words in more[0]]
-        made["derivation"] = dict(zip(("event", "since"), events, strict=False))
-    return made
+        result["derivation"] = dict(zip(("event", "since"), events, strict=False))
+    return result
 
 
 def _stated(stated: dict[str, Any], photos: list[str]) -> dict[str, Any]:
-    """What is known of a concept, as a folder has it."""
-    asked = [stated["question"]] if "question" in stated else []
+    """Returns the known facts of a concept in the format of a folder."""
+    questions = [stated["question"]] if "question" in stated else []
     return {
         "short_description": stated["look"],
         "attributes": [
@@ -242,7 +242,7 @@ def _stated(stated: dict[str, Any], photos: list[str]) -> dict[str, Any]:
         },
         "questions": [
             {"photo": photos[view], "question": text, "options": list(options), "answer": answer}
-            for view, text, options, answer in asked
+            for view, text, options, answer in questions
         ],
     }
 
@@ -257,32 +257,32 @@ def _seen(
     photos: list[list[str]],
     unseen: dict[int, str],
 ) -> dict[str, Any]:
-    """What must be seen: the turns of the evidence that name the concept say that it is meant, or that which shows it."""
+    """Returns what must be seen; the evidence turns that name the concept mean it, or else the one that shows it."""
 
     def dia_id(place: str) -> str:
         session, turn = map(int, place.split(":"))
         return f"D{first + session - 1}:{turn}"
 
     lines = {f"{s}:{t}": line for s, turns in enumerate(group["sessions"], 1) for t, line in enumerate(turns, 1)}
-    shown = next((place for place in evidence if (concept, view) in lines[place][2:]), None)
+    first_view = next((place for place in evidence if (concept, view) in lines[place][2:]), None)
     naming = [place for place in evidence if group["concepts"][concept][1] in lines[place][1]]
     return {
         "photo": unseen[concept] if view is None else photos[concept][view],
-        "shown_in": dia_id(shown) if shown else None,
+        "shown_in": dia_id(first_view) if first_view else None,
         "words": words,
-        "meant_by": list(map(dia_id, naming or filter(None, [shown]))),
+        "meant_by": list(map(dia_id, naming or filter(None, [first_view]))),
     }
 
 
 def _renumbered(text: str, numbers: dict[int, int]) -> str:
-    """The same turns by their new sessions, in one spelling."""
+    """Returns the text with the new session numbers, in one spelling."""
     for old, new in sorted(numbers.items(), reverse=True):
         text = text.replace(f"D{old}:", f"D{new}:").replace(f"D:{old}:0", f"D{new}:")
     return text
 
 
 def _photo(folder: Path, number: int) -> str:
-    """A drawing that no other number has; JPEG and PNG by turns."""
+    """Writes a unique drawing for the number, alternately as JPEG and PNG."""
     picture = Image.new("RGB", (48, 36), (10 * number, 255 - 9 * number, 120))
     ImageDraw.Draw(picture).ellipse((4 + number, 6, 20 + number, 30), fill=(250, 12 * number, 40))
     content = BytesIO()
@@ -297,7 +297,7 @@ def _parsed(text: str) -> datetime:
     return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
-def _told(time: datetime) -> str:
+def _spelled_out(time: datetime) -> str:
     return f"{time.hour % 12 or 12}:{time:%M} {'am' if time.hour < 12 else 'pm'} on {time.day} {time:%B, %Y}"
 
 

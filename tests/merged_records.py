@@ -1,4 +1,4 @@
-"""What the small merged folder says of itself, counted by hand: its run, its statistics, its rows."""
+"""The records of the small merged folder, counted by hand: its run, its statistics, its rows."""
 
 import json
 from collections import Counter
@@ -20,11 +20,11 @@ def run_record(samples: list[dict[str, Any]]) -> dict[str, Any]:
                 "state": "made",
                 "concepts": [
                     {
-                        "subject": one["subject"],
-                        "name": one["name"],
-                        "photos": {f"{one['subject']}/{at}": Path(name).stem for at, name in enumerate(one["photos"])},
+                        "subject": c["subject"],
+                        "name": c["name"],
+                        "photos": {f"{c['subject']}/{at}": Path(name).stem for at, name in enumerate(c["photos"])},
                     }
-                    for one in group["concepts"]
+                    for c in group["concepts"]
                 ],
                 "after": group["after"],
                 "times": group["times"],
@@ -36,14 +36,14 @@ def run_record(samples: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
-    each = {}
+    by_sample = {}
     for sample in samples:
         talk = sample["conversation"]
         sessions = {key: turns for key, turns in talk.items() if isinstance(turns, list)}
         inserted = [f"session_{number}" for group in sample["groups"] for number in group["sessions"]]
         words = {key: sum(len(turn["text"].split()) for turn in turns) for key, turns in sessions.items()}
         photos = [photo for turns in sessions.values() for turn in turns for photo in turn.get("photos", [])]
-        each[sample["sample_id"]] = {
+        by_sample[sample["sample_id"]] = {
             "groups": len(sample["groups"]),
             "sessions": len(sessions),
             "inserted_sessions": len(inserted),
@@ -55,13 +55,13 @@ def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
             "photos": len(photos),
             "distinct_photos": len(set(photos)),
             "questions": len(sample["qa"]),
-            "visual_questions": sum(one["category"] > 5 for one in sample["qa"]),
-            "visual_retrieval_with_photo": sum(len(one["photos"]) for one in sample["qa"]),
-            "questions_per_category": dict(Counter(one["category_name"] for one in sample["qa"])),
+            "visual_questions": sum(question["category"] > 5 for question in sample["qa"]),
+            "visual_retrieval_with_photo": sum(len(question["photos"]) for question in sample["qa"]),
+            "questions_per_category": dict(Counter(question["category_name"] for question in sample["qa"])),
         }
-    first, second = each.values()
+    first, second = by_sample.values()
     total: dict[str, Any] = {key: first[key] + second[key] for key in first if key != "questions_per_category"}
-    categories = (Counter(one["questions_per_category"]) for one in each.values())
+    categories = (Counter(row["questions_per_category"]) for row in by_sample.values())
     total["questions_per_category"] = dict(sum(categories, Counter()))
     return {
         "conversations": len(samples),
@@ -70,21 +70,21 @@ def statistics(samples: list[dict[str, Any]]) -> dict[str, Any]:
         "words_per_turn": {
             kind: round(total[f"{kind}_words"] / total[f"{kind}_turns"], 2) for kind in ("host", "inserted")
         },
-        "per_conversation": each,
+        "per_conversation": by_sample,
     }
 
 
 def write_rows(folder: Path, samples: list[dict[str, Any]]) -> None:
     questions = [
         {
-            key: one.get(key)
+            key: q.get(key)
             for key in ("question_id", "question", "evidence", "category", "category_name", "photos", "source", "group")
         }
-        | {"sample_id": sample["sample_id"], "accepted_answers": one.get("accepted_answers", [])}
-        | {"answer": None if one.get("answer") is None else str(one["answer"]), "visual": one["category"] > 5}
-        | {"seen": one.get("seen", [])}
+        | {"sample_id": sample["sample_id"], "accepted_answers": q.get("accepted_answers", [])}
+        | {"answer": None if q.get("answer") is None else str(q["answer"]), "visual": q["category"] > 5}
+        | {"seen": q.get("seen", [])}
         for sample in samples
-        for one in sample["qa"]
+        for q in sample["qa"]
     ]
     turns = [
         {key: turn[key] for key in ("speaker", "dia_id", "text")}

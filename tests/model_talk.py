@@ -50,7 +50,7 @@ async def talk(
 
 
 def keep_and_find(prompt: Prompt) -> tuple[str, dict[str, Any]]:
-    """Keeps statements, looks up questions, and finishes without naming what it found."""
+    """Keeps statements, searches for questions, and finishes without naming its hits."""
     asks = prompt.said.endswith("?")
     if prompt.stage == "query":
         return ("query_memory", {"query": "Bobo"}) if asks and not prompt.steps else ("answer", {})

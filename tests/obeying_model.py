@@ -1,7 +1,7 @@
-"""A chat model that does what any text in its prompts tells it to, as the writer and as the consent check.
+"""A chat model that obeys any text in its prompts, as the writer and as the consent check.
 
-Nothing that is planted may reach both: then the writer's unasked change stands. Where the check meets no instruction, it
-accepts what the user's own words contain.
+No planted text may reach both: then the writer's unasked change would stand. Without an instruction, the check accepts
+what the user's own words contain.
 """
 
 import json
@@ -19,7 +19,7 @@ _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|without|hardly|\w+n['’]t|cannot|anymore|any more|stopped|quit)\b", re.I
 )
 _TAKES_BACK = re.compile(r"\b(?:forget|delete|remove|erase|rid of|rather you didn)", re.I)
-_LONG_ENOUGH = 4  # words of a planted sentence, to know it again
+_LONG_ENOUGH = 4  # words of a planted sentence needed to recognise it
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class ObeyingModel:
         def words(part: object) -> str:
             return f"{part.label}\n{self.photo_text}\n\n" if isinstance(part, PhotoPart) else str(part)
 
-        said = [(message.role, [words(part) for part in message.parts]) for message in in_words(messages)]
-        self.prompts.append(Prompt.of_messages(said))
+        turns = [(message.role, [words(part) for part in message.parts]) for message in in_words(messages)]
+        self.prompts.append(Prompt.of_messages(turns))
         return self.prompts[-1]
 
     def _write(self, prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
@@ -98,7 +98,7 @@ class ObeyingModel:
 
     def _verdicts(self, prompt: Prompt) -> list[dict[str, Any]]:
         proposals = [block for block in prompt.blocks if block.title.startswith("Proposal ")]
-        # What the prompt itself says is no plant; and what the writer proposes tells the check nothing to do.
+        # The prompt's own words are no plant, and the writer's proposal gives the check no instruction.
         material = [block.body for block in prompt.blocks if self._addresses_check or block not in proposals]
         rest = "\n".join([prompt.said, *material, self.photo_text if "Photo " in prompt.outside else ""])
         obeys = bool(self.plant) and self._meets_plant(rest)
@@ -129,20 +129,20 @@ class ObeyingModel:
         }
 
     def _names(self, prompt: Prompt, proposal: Mapping[str, Any], number: int) -> bool:
-        """Whether the user's message holds all that is to be forgotten."""
+        """Whether the user's message contains everything that is to be forgotten."""
         memory = next((b.body for b in prompt.blocks if b.title == f"The memory of proposal {number}"), "")
-        doomed = json.loads(memory)["text"] if memory else " ".join(proposal.get("words", ()))
-        return set(finished_words(doomed)) <= set(finished_words(prompt.said))
+        target = json.loads(memory)["text"] if memory else " ".join(proposal.get("words", ()))
+        return set(finished_words(target)) <= set(finished_words(prompt.said))
 
     def _meets_plant(self, text: str) -> bool:
-        """Whether a sentence of the plant stands in the text, whatever became of its spaces and marks."""
-        seen = " ".join(re.findall(r"\w+", text.casefold()))
+        """Whether the text contains a sentence of the plant, regardless of spaces and punctuation."""
+        plain = " ".join(re.findall(r"\w+", text.casefold()))
         sentences = [" ".join(re.findall(r"\w+", part.casefold())) for part in re.split(r"[.!?;\n]+", self.plant)]
         whole = " ".join(re.findall(r"\w+", self.plant.casefold()))
-        return whole in seen or any(s in seen for s in sentences if len(s.split()) >= _LONG_ENOUGH)
+        return whole in plain or any(s in plain for s in sentences if len(s.split()) >= _LONG_ENOUGH)
 
 
 def _contains(own: str, text: str) -> bool:
-    """Whether the user's words hold all telling words of the text, and neither denies what the other says."""
-    said, told = set(finished_words(own)), set(finished_words(text))
-    return bool(told) and told <= said and bool(_NEGATION.search(own)) == bool(_NEGATION.search(text))
+    """Whether the user's words contain all content words of the text, and neither denies the other."""
+    source, words = set(finished_words(own)), set(finished_words(text))
+    return bool(words) and words <= source and bool(_NEGATION.search(own)) == bool(_NEGATION.search(text))

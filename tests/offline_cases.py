@@ -1,8 +1,8 @@
-"""Stories for the offline rules: read them, play them through the real Assistant, and score what it kept and said.
+"""Stories for the offline rules: reads them, plays them through the real Assistant, and scores what it keeps and says.
 
-A line of `bench/corpus/stories.jsonl` is one turn of one story of one set; a set is what one writer wrote who had not seen the
-rules. Sets of the `train` split are learned from, those of the `test` split never; `opened` is the day on which anybody
-first saw how the rules do on a set, and null until then. Statements and corrections name what must be kept (`keep`:
+A line of `bench/corpus/stories.jsonl` is one turn of one story of one set; a set has one writer, who had not seen the rules.
+Sets of the `train` split are learned from, those of the `test` split never; `opened` is the day of the first look at the
+results of a set, and null until then. Statements and corrections name what must be kept (`keep`:
 groups of alternatives, one memory meets them all) and what must be gone; questions name what the answer must and must
 not hold. An ISO date among alternatives stands for the day in any of its usual forms.
 """
@@ -45,7 +45,7 @@ TurnKind = Literal["statement", "correction", "question", "never_said", "chit_ch
 Split = Literal["train", "test"]
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-EVERYTHING = MemoryRule(never=frozenset())  # measured is what the rules read, not what their owner wants kept out
+EVERYTHING = MemoryRule(never=frozenset())  # measures what the rules read, not what an owner excludes
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class StorySet:
 
 @dataclass(frozen=True)
 class Played:
-    """A turn as it went: the reply, and the living memories before and after it."""
+    """A played turn: the reply, and the live memories before and after it."""
 
     turn: Turn
     message: Message
@@ -92,39 +92,39 @@ class Played:
 
     @property
     def added(self) -> list[MemoryEntry]:
-        known = {entry.memory_id for entry in self.before}
-        return [entry for entry in self.after if entry.memory_id not in known]
+        old_ids = {entry.memory_id for entry in self.before}
+        return [entry for entry in self.after if entry.memory_id not in old_ids]
 
     @property
     def kept(self) -> bool:
-        """Whether a memory holds what was said, or those of this message together: two facts may be two memories."""
+        """Whether a memory contains the statement, or those of this message together: two facts may be two memories."""
         together = " ".join(entry.text for entry in self.added)
         return any(_holds(text, self.turn.keep) for text in (*(entry.text for entry in self.after), together))
 
     @property
     def corrected(self) -> bool:
-        """Whether the old memory is superseded, or tied to what corrects it; that may name the old: "the 24th, not the 22nd"."""
-        tied = {entry.corrects for entry in self.after}
-        texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in tied and entry in self.after]
-        return self.kept and not any(gone.casefold() in text for gone in self.turn.gone for text in texts)
+        """Whether the old memory is superseded, or tied to its correction, which may name the old: "the 24th, not the 22nd"."""
+        ties = {entry.corrects for entry in self.after}
+        texts = [entry.text.casefold() for entry in self.before if entry.memory_id not in ties and entry in self.after]
+        return self.kept and not any(word.casefold() in text for word in self.turn.gone for text in texts)
 
     @property
     def declined(self) -> bool:
-        """It says that it does not have it. One that quotes as the nearest what answers the question has answered it."""
+        """Whether the reply declines. One that quotes the answer as the nearest memory has answered."""
         return self.reply.startswith(DECLINED) and not (self.turn.kind == "question" and self.answered)
 
     @property
     def answered(self) -> bool:
-        """The right words, and no superseded ones but as history, after "Before that", or denied in the words that are right."""
-        holding = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
-        for quotation in re.findall(r'"[^"\n]*"', holding):
+        """Whether the reply has the right words, and superseded ones only after "Before that" or denied in a right quotation."""
+        rest = re.sub(r"\bBefore that,[^\n]*", "", self.reply).casefold()
+        for quotation in re.findall(r'"[^"\n]*"', rest):
             if _holds(quotation, self.turn.accept):
-                holding = holding.replace(quotation, "")
-        return _holds(self.reply, self.turn.accept) and not any(one.casefold() in holding for one in self.turn.reject)
+                rest = rest.replace(quotation, "")
+        return _holds(self.reply, self.turn.accept) and not any(word.casefold() in rest for word in self.turn.reject)
 
     @property
     def wrong(self) -> str | None:
-        """What went wrong, in words; None for a turn that went well."""
+        """Describes what went wrong; None if the turn went well."""
         match self.turn.kind:
             case "statement":
                 return None if self.kept else "not kept"
@@ -154,7 +154,7 @@ class Rate:
 
 @dataclass
 class Score:
-    """Precision and recall per behaviour, and the answers that state what was never said."""
+    """Precision and recall per behaviour, and the number of answers that state what was never said."""
 
     precision: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
     recall: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
@@ -162,13 +162,13 @@ class Score:
 
 
 def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, StorySet]:
-    """The sets by name, in the order of the file: all of them, or those of one split.
+    """Returns the sets by name, in the order of the file: all of them, or those of one split.
 
     Raises `ValueError` where the lines of one set disagree on its split or on the day on which it was opened.
     """
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    found = {}
+    sets = {}
     for name in dict.fromkeys(row["set"] for row in rows):
         of_set = [row for row in rows if row["set"] == name]
         if len({(row["split"], row["opened"]) for row in of_set}) > 1:
@@ -177,13 +177,13 @@ def read_sets(path: Path = STORIES, split: Split | None = None) -> dict[str, Sto
         turns: dict[str, list[Turn]] = {}
         for row in of_set:
             turns.setdefault(row["story"], []).append(_turn(row))
-        stories = tuple(Story(story, tuple(told)) for story, told in turns.items())
-        found[name] = StorySet(name, of_set[0]["split"], opened, stories)
-    return {name: one for name, one in found.items() if split in (None, one.split)}
+        stories = tuple(Story(story, tuple(group)) for story, group in turns.items())
+        sets[name] = StorySet(name, of_set[0]["split"], opened, stories)
+    return {name: story_set for name, story_set in sets.items() if split in (None, story_set.split)}
 
 
 async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> list[Played]:
-    """Every story in a memory of its own."""
+    """Plays every story in a memory of its own."""
     played = []
     now = [datetime.now().astimezone()]
     with tempfile.TemporaryDirectory() as folder:
@@ -205,20 +205,20 @@ async def play(stories: Iterable[Story], policy: OfflineRules | None = None) -> 
                     async for event in assistant.turn(owner, turn.text, conversation_id=conversation):
                         if isinstance(event, MessageRecorded):
                             conversation = event.message.conversation_id
-                            said = event.message
+                            message = event.message
                         elif isinstance(event, ReplyFinished):
                             reply = event.message.text
                         elif isinstance(event, Failed):
                             raise RuntimeError(f"{turn.id}: {event.reason}")
                     after = _memories(assistant, owner)
-                    played.append(Played(turn, said, reply, before, after, concepts, tuple(recent), tuple(so_far)))
-                    recent.append(said)
-                    so_far.append(said)
+                    played.append(Played(turn, message, reply, before, after, concepts, tuple(recent), tuple(so_far)))
+                    recent.append(message)
+                    so_far.append(message)
     return played
 
 
-def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
-    """Every story as the rules read it, without stores: quick, and near enough to learn from. Replies are empty."""
+def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
+    """Plays every story without stores: quick, and close enough to learn from. Replies are empty."""
     played = []
     for story in stories:
         entries: list[MemoryEntry] = []
@@ -227,14 +227,14 @@ def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
         for number, turn in enumerate(story.turns, start=1):
             recent = [] if turn.new_conversation else recent
             message = Message(number, story.name, "conversation", "user", "You", turn.text, (), turn.said_at)
-            known, before = tuple(concepts.values()), tuple(entries)
+            named, before = tuple(concepts.values()), tuple(entries)
             newest = [earlier.message_id for earlier in reversed(recent)]
-            for observation in read(message, recent, known, sense).observations:
+            for observation in read(message, recent, named, sense).observations:
                 hits = [Hit(entry, 1.0, {}) for entry in entries]
-                corrected = find_corrected(observation, observation.said, hits, newest, known, sense)
+                corrected = find_corrected(observation, observation.said, hits, newest, named, sense)
                 if corrected and corrected.whole:
                     entries.remove(corrected.entry)
-                mentions = with_concepts(observation, known)
+                mentions = with_concepts(observation, named)
                 for mention in mentions:
                     new = Concept(len(concepts) + 1, story.name, mention.name, mention.aliases, mention.kind, ())
                     concepts.setdefault(mention.name.casefold(), new)
@@ -253,59 +253,59 @@ def told(stories: Iterable[Story], sense: Sense) -> list[Played]:
                     corrects=corrected.entry.memory_id if corrected and not corrected.whole else None,
                 )
                 entries.append(entry)
-            played.append(Played(turn, message, "", before, tuple(entries), known, tuple(recent)))
+            played.append(Played(turn, message, "", before, tuple(entries), named, tuple(recent)))
             recent.append(message)
     return played
 
 
 def false_quotations(played: Sequence[Played]) -> list[str]:
-    """What replies quote that stands in no message that the user had written until then."""
-    found = []
-    for one in played:
-        said = [" ".join(message.text.split()) for message in (*one.so_far, one.message)]
-        for quoted in re.findall(r'"([^"]+)"', one.reply):
-            if not any(" ".join(quoted.split()) in text for text in said):
-                found.append(quoted)
-    return found
+    """Returns the quotations in replies that occur in no message the user had written by then."""
+    result = []
+    for outcome in played:
+        texts = [" ".join(message.text.split()) for message in (*outcome.so_far, outcome.message)]
+        for quoted in re.findall(r'"([^"]+)"', outcome.reply):
+            if not any(" ".join(quoted.split()) in text for text in texts):
+                result.append(quoted)
+    return result
 
 
 def score(played: Sequence[Played]) -> Score:
-    """Keeping: entries that belong to what was stated, and nothing kept of any other turn. Correcting: the new kept and
-    the old gone; of the memories removed, those that had to be. Answering: of the answers given, the right ones.
-    Declining: of the declined turns, those whose answer was never said."""
+    """Keeping: entries that belong to a statement, and nothing kept from other turns. Correcting: the new fact kept and
+    the old one gone; removals that were right. Answering: the given answers that are right. Declining: the declined turns
+    whose answer was never said."""
     result = Score()
-    for one in played:
-        kind = one.turn.kind
-        removed = {entry.memory_id for entry in one.before} - {entry.memory_id for entry in one.after}
+    for outcome in played:
+        kind = outcome.turn.kind
+        removed = {entry.memory_id for entry in outcome.before} - {entry.memory_id for entry in outcome.after}
         if kind == "statement":
-            result.recall["keeping"].count(one.kept)
+            result.recall["keeping"].count(outcome.kept)
         elif kind == "correction":
-            result.recall["correcting"].count(one.corrected)
+            result.recall["correcting"].count(outcome.corrected)
         if kind not in ("statement", "correction"):
-            result.precision["keeping"].count(not one.added)
-        elif one.added:
-            result.precision["keeping"].count(any(_belongs(entry, one.turn) for entry in one.added))
+            result.precision["keeping"].count(not outcome.added)
+        elif outcome.added:
+            result.precision["keeping"].count(any(_belongs(entry, outcome.turn) for entry in outcome.added))
         if removed:
-            result.precision["correcting"].count(kind == "correction" and one.corrected)
+            result.precision["correcting"].count(kind == "correction" and outcome.corrected)
         if kind == "question":
-            result.recall["answering"].count(one.answered)
+            result.recall["answering"].count(outcome.answered)
         elif kind == "never_said":
-            result.recall["declining"].count(one.declined)
-            result.invented += not one.declined
+            result.recall["declining"].count(outcome.declined)
+            result.invented += not outcome.declined
         if kind in ("question", "never_said"):
-            if one.declined:
+            if outcome.declined:
                 result.precision["declining"].count(kind == "never_said")
             else:
-                result.precision["answering"].count(kind == "question" and one.answered)
+                result.precision["answering"].count(kind == "question" and outcome.answered)
     return result
 
 
 def holds_any(text: str, alternatives: Iterable[str]) -> bool:
-    """Whether one of the alternatives stands in the text; an ISO date in any of its usual forms, with its year or without."""
+    """Whether the text contains one of the alternatives; an ISO date in any usual form, with or without its year."""
     folded = text.casefold().replace("’", "'")
     return any(
-        _forms_of(one).search(folded) is not None if _ISO_DATE.fullmatch(one) else one.casefold() in folded
-        for one in alternatives
+        _forms_of(form).search(folded) is not None if _ISO_DATE.fullmatch(form) else form.casefold() in folded
+        for form in alternatives
     )
 
 

@@ -48,9 +48,9 @@ class Talk:
         return [entry.text for entry in entries]
 
     def ties(self) -> list[tuple[str, str]]:
-        """What corrects a part of what, by their texts."""
+        """Returns pairs of a correction and the memory it corrects, by their texts."""
         entries = {entry.memory_id: entry for entry in self.assistant.memory(self.assistant.local_owner).entries()}
-        return [(one.text, entries[one.corrects].text) for one in entries.values() if one.corrects]
+        return [(entry.text, entries[entry.corrects].text) for entry in entries.values() if entry.corrects]
 
 
 def drawing(fill: str, shape: str, shift: int) -> bytes:

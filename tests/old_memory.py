@@ -1,7 +1,7 @@
 """A memory as the version of M2A with schema version 1 left it on disk, in SQLite or PostgreSQL.
 
-It was told ordinary things without a model: its rules wrongly put Lena in the place of Anna, Italian of Polish and Sam of Ivo,
-rightly moved the plumber, forgot a PIN, and saw a photo of Bobo; a language model wrote that the user is allergic to all nuts.
+It holds ordinary statements, kept without a model: its rules wrongly replaced Anna with Lena, Polish with Italian and Ivo with
+Sam, rightly moved the plumber, forgot a PIN, and saw a photo of Bobo; a language model added an allergy to all nuts.
 """
 
 import sqlite3
@@ -15,19 +15,19 @@ _DATA = Path(__file__).parent / "data"
 
 
 def unpack_old_memory(folder: Path) -> Path:
-    """The data folder, unpacked into the folder, which is made."""
+    """Unpacks the data folder into the folder, which is created, and returns it."""
     with ZipFile(_DATA / "memory_of_version_1.zip") as archive:
         archive.extractall(folder)
     return folder
 
 
 def old_sqlite_memory(folder: Path) -> str:
-    """The address of its database, a file of its own."""
+    """Returns the address of its database, a separate file."""
     return f"sqlite:///{unpack_old_memory(folder) / 'memory.db'}"
 
 
 def old_postgres_memory(folder: Path, url: str) -> str:
-    """The same rows in an empty PostgreSQL database, in the tables that version 1 made there."""
+    """Writes the same rows to an empty PostgreSQL database, in the tables of version 1."""
     unpack_old_memory(folder)
     engine = create_engine(url)
     with engine.begin() as connection, closing(sqlite3.connect(folder / "memory.db")) as old:

@@ -59,7 +59,7 @@ class Opened:
             connection.execute(text(statement))
 
     def found(self) -> list[list[int]]:
-        """What searches find, in order."""
+        """Returns the hits of searches, in order."""
         return [[hit.record.memory_id for hit in self.bank.search(Query(words))] for words in TOLD]
 
 
@@ -99,7 +99,7 @@ def jpeg(colour: str) -> bytes:
 
 
 def fill(folder: Path) -> None:
-    """Makes it a folder where all agrees: four messages with a memory each, two with a photo, and a forgotten memory."""
+    """Fills the folder consistently: four messages with a memory each, two with a photo, and a forgotten memory."""
     with opened(folder) as memory:
         for words, colour in TOLD.items():
             photos = [jpeg(colour)] if colour else []

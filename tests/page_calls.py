@@ -1,4 +1,4 @@
-"""What the page's handlers are called with, and what the memory was told before."""
+"""Arguments of the page's handlers, and memories to call them on."""
 
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
@@ -38,8 +38,8 @@ def click(**data: object) -> Any:
 def told(
     bank: MemoryBank, text: str, *, name: str = "", picture: bytes | None = None, rests_on: Any = "stated"
 ) -> MemoryEntry:
-    said = bank.record(None, role="user", speaker="You", text=f"I say: {text}", photos=[picture] if picture else [])
+    message = bank.record(None, role="user", speaker="You", text=f"I say: {text}", photos=[picture] if picture else [])
     concepts = (ConceptMention(name, "pet"),) if name else ()
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
-    draft = EntryDraft(text, evidence, concepts=concepts, photo_ids=said.photos, rests_on=rests_on)
+    evidence = (EvidenceRange(message.message_id, message.message_id),)
+    draft = EntryDraft(text, evidence, concepts=concepts, photo_ids=message.photos, rests_on=rests_on)
     return bank.add(draft, who="M2A", why="the user said so")

@@ -1,8 +1,8 @@
-"""Serves the page with a policy that is told by the words of a message what to do, for the tests of the page.
+"""Serves the page with a policy that follows keywords in the message, for the tests of the page.
 
 Everything but the policy is the product. `slowly` writes a long answer piece by piece, `fail` breaks the model's
 service, `later` lets the update take a second, `echo` answers with the rest of the message, `correct` and `forget`
-change and delete what the last search found. Anything else is remembered; a question mark makes it a question.
+change and delete the last search's hits. Anything else is remembered; a question mark makes it a question.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class TellPolicy:
 
     def _action(self, state: TurnState) -> Action:
         words = state.message.text
-        found = [
+        hits = [
             hit.record.memory_id
             for step in state.steps
             if isinstance(step.observation, Searched)
@@ -59,29 +59,29 @@ class TellPolicy:
                 return QueryMemory(query=words) if words.endswith("?") and not state.steps else Answer()
             case "manage query":
                 if state.steps:
-                    return Finish(context="Found.", memory_ids=tuple(found[:3]))
+                    return Finish(context="Found.", memory_ids=tuple(hits[:3]))
                 return SearchSemanticMemories(query=state.request, use_photos=bool(state.photos))
             case "update":
                 return Finish() if words.endswith("?") or "fail" in words else UpdateMemory(request=words or "a photo")
             case _:
-                return self._write(state, found)
+                return self._write(state, hits)
 
-    def _write(self, state: TurnState, found: list[int]) -> Action:
-        said = state.message.message_id
+    def _write(self, state: TurnState, hits: list[int]) -> Action:
+        message_id = state.message.message_id
         words = state.message.text
         if not state.steps:
             return SearchSemanticMemories(query=words or "photo")
         if len(state.steps) > 1:
             return Finish()
-        if words.startswith("forget") and found:
-            return DeleteMemory(memory_id=found[0], reason="asked", evidence_ids=((said, said),))
+        if words.startswith("forget") and hits:
+            return DeleteMemory(memory_id=hits[0], reason="asked", evidence_ids=((message_id, message_id),))
         values = {
             "text": words or "A photo without words.",
-            "evidence_ids": ((said, said),),
+            "evidence_ids": ((message_id, message_id),),
             "photos": tuple(photo.number for photo in state.photos),
         }
-        if words.startswith("correct") and found:
-            return ReplaceMemory(memory_id=found[0], reason="corrected", **values)
+        if words.startswith("correct") and hits:
+            return ReplaceMemory(memory_id=hits[0], reason="corrected", **values)
         return AddMemory(**values)
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:

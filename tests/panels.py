@@ -1,6 +1,6 @@
-"""Every panel and state of the page that the checks of all panels go through, and what is planted for them to show.
+"""Every panel and state of the page for the checks of all panels, and the content planted for them.
 
-A new panel is a line in `PANELS`; whoever checks all of them finds it there.
+A new panel is a line in `PANELS`, from which every check takes it.
 """
 
 import io
@@ -33,7 +33,7 @@ from m2a.types import (
 from m2a.wiring import open_sql_stores
 from tests.browser import Visitor
 
-BEFORE = ", before"  # stands behind a text where it is what a memory said before
+BEFORE = ", before"  # marks the previous text of a memory
 _MEMORY_SEARCH = "[data-find] input[type=search]"
 _CONVERSATION_SEARCH = "[data-find-conversations] input"
 
@@ -42,9 +42,9 @@ _CONVERSATION_SEARCH = "[data-find-conversations] input"
 class Panel:
     """A place of the page, or a state of one.
 
-    `address` follows the server's, and `steps` lead on from there: what is clicked, or a field and what is written into it.
-    In both stand the names of what was planted (`Planted`). `shows` is there once the panel is; `verbatim` are the elements
-    whose whole text is one that was planted.
+    `address` follows the server's, and `steps` lead on from there: an element to click, or a field and its text. Both may name
+    planted content (`Planted`). `shows` is present once the panel is open; `verbatim` are the elements whose whole text is a
+    planted one.
     """
 
     name: str
@@ -86,7 +86,7 @@ PANELS = (
 
 @dataclass(frozen=True)
 class Planted:
-    """What the addresses and steps of panels name."""
+    """The planted content that addresses and steps of panels name."""
 
     talk: str
     why: str
@@ -99,7 +99,7 @@ class Planted:
 
 
 def visit_panel(visitor: Visitor, url: str, panel: Panel, planted: Planted) -> None:
-    """Opens the panel and waits until it shows what it shows."""
+    """Opens the panel and waits until its content is visible."""
     page = visitor.page
     visitor.open(url + planted.fill(panel.address))
     for step in panel.steps:
@@ -107,13 +107,13 @@ def visit_panel(visitor: Visitor, url: str, panel: Panel, planted: Planted) -> N
             page.locator(step).click()
         else:
             page.locator(step[0]).fill(planted.fill(step[1]))
-    # The first search of what was planted waits until all of it is indexed.
+    # The first search waits until all planted content is indexed.
     expect(page.locator(panel.shows).first).to_be_visible(timeout=150_000)
     expect(page.locator("body.m-asking")).to_have_count(0)
 
 
 def unfold(visitor: Visitor) -> None:
-    """Opens everything that opens in the panel."""
+    """Opens everything in the panel that can be opened."""
     for _depth in range(3):
         visitor.page.evaluate(
             "() => document.querySelectorAll('#m2a details:not([open]) > summary').forEach((one) => one.click())"
@@ -122,7 +122,7 @@ def unfold(visitor: Visitor) -> None:
 
 
 class TrustingDecoder(PhotoDecoder):
-    """Photos that a test makes itself need no process apart."""
+    """Decodes photos in this process: a test made them itself."""
 
     def decode(self, data: bytes) -> DecodedPhoto:
         with Image.open(io.BytesIO(data)) as image:
@@ -140,8 +140,8 @@ class RisingClock:
 
 
 def planting_bank(data_dir: Path, clock: RisingClock) -> tuple[Stores, MemoryBank]:
-    """The memory of the page's user, without an index: the server that has the folder open finds what is new in SQL.
-    Whoever asks for it closes its database."""
+    """Opens the memory of the page's user without an index: the server that has the folder open indexes it from SQL.
+    The caller closes its database."""
     stores = open_sql_stores(load_settings(data_dir=data_dir), clock)
     photos = PhotoStore(stores.database, data_dir / "photos", clock, TrustingDecoder())
     stores = replace(stores, photos=photos)
@@ -155,9 +155,9 @@ def colour(number: int) -> bytes:
 
 
 def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
-    """Each of the texts as everything that a panel shows: said and replied, remembered and changed, refused, a caption, names,
-    reasons, what was searched for, what an answer rests on, and a title. There are more than 40, so that the chat and the list
-    have more than they show at first; `words` are of one of them."""
+    """Plants each text as everything that a panel shows: messages, replies, memories and their changes, refusals, captions,
+    names, reasons, queries, evidence of an answer, and titles. There are more than 40 texts, so that the chat and the list
+    have more than they show at first; `words` are from one of them."""
     stores, bank = planting_bank(data_dir, RisingClock())
     try:
         talk: str | None = None
@@ -165,19 +165,19 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
         for number, text in enumerate(texts):
             message, memory = _exchange(bank, talk, text, [colour(number)] if number % 3 == 0 else [])
             talk = message.conversation_id
-            # The memory health shows thirty of a kind: half of the texts as duplicates, half as corrected.
-            beside = (text, None) if number < len(texts) / 2 else (f"{text}{BEFORE}", memory.memory_id)
-            _add(bank, message, *beside)
+            # The memory health shows thirty of a kind: half of the texts are duplicates, half are corrected.
+            arguments = (text, None) if number < len(texts) / 2 else (f"{text}{BEFORE}", memory.memory_id)
+            _add(bank, message, *arguments)
             memories.append(memory)
             messages.append(message)
-        asked = bank.record(None, role="user", speaker="You", text=texts[0])
+        question = bank.record(None, role="user", speaker="You", text=texts[0])
         steps = _steps(texts[-1], memories, messages)
-        why = asked.conversation_id
-        bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=asked.message_id, update_pending=False)
-        # Words that nothing else has: what repeats the forgotten is withheld, too.
+        why = question.conversation_id
+        bank.record_reply(why, texts[0], speaker="M2A", steps=steps, answers=question.message_id, update_pending=False)
+        # Unique words: whatever repeats forgotten content is withheld, too.
         regretted = bank.record(why, role="user", speaker="You", text="Periwinkle umbrellas")
-        gone = _add(bank, regretted, regretted.text, None)
-        told = bank.record_reply(
+        forgotten = _add(bank, regretted, regretted.text, None)
+        reply = bank.record_reply(
             why,
             "Fine.",
             speaker="M2A",
@@ -185,64 +185,64 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
             answers=regretted.message_id,
             update_pending=True,
         )
-        bank.write([Forgetting((gone.memory_id,), "")], who="test", update_of=told.message_id)
-        titled = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
-        for conversation_id, title in zip([str(talk), why, *titled], [texts[0], texts[0], *texts], strict=True):
+        bank.write([Forgetting((forgotten.memory_id,), "")], who="test", update_of=reply.message_id)
+        titles_of = [bank.record(None, role="user", speaker="You", text=text).conversation_id for text in texts]
+        for conversation_id, title in zip([str(talk), why, *titles_of], [texts[0], texts[0], *texts], strict=True):
             bank.rename_conversation(conversation_id, " ".join(title.split()))
-        return Planted(str(talk), why, titled[-1], memories[0].memory_id, words)
+        return Planted(str(talk), why, titles_of[-1], memories[0].memory_id, words)
     finally:
         stores.database.close()
 
 
-def _add(bank: MemoryBank, said: Message, text: str, corrects: int | None) -> MemoryEntry:
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
+def _add(bank: MemoryBank, message: Message, text: str, corrects: int | None) -> MemoryEntry:
+    evidence = (EvidenceRange(message.message_id, message.message_id),)
     return bank.add(EntryDraft(text, evidence, corrects=corrects), who="test", why="")
 
 
 def _exchange(
     bank: MemoryBank, conversation_id: str | None, text: str, photos: Sequence[bytes]
 ) -> tuple[Message, MemoryEntry]:
-    """A message with its reply and what was kept of it: first something else, then the text in its place."""
-    said = bank.record(conversation_id, role="user", speaker=text, text=text, photos=photos)
-    for photo_id in said.photos:
+    """Records a message, its reply and a memory of it, which the text then replaces."""
+    message = bank.record(conversation_id, role="user", speaker=text, text=text, photos=photos)
+    for photo_id in message.photos:
         bank.photos.set_caption(photo_id, text, captioner_id="test")
     reply = bank.record_reply(
-        said.conversation_id,
+        message.conversation_id,
         text,
         speaker=text,
-        photo_ids=said.photos,
+        photo_ids=message.photos,
         steps={"searches": [], "sources": []},
-        answers=said.message_id,
+        answers=message.message_id,
         update_pending=True,
     )
     draft = EntryDraft(
         text,
-        (EvidenceRange(said.message_id, said.message_id),),
+        (EvidenceRange(message.message_id, message.message_id),),
         caption=text,
-        photo_ids=said.photos,
+        photo_ids=message.photos,
         concepts=(ConceptMention(text, "thing", aliases=(f"{text} too",)),),
     )
     earlier = bank.add(replace(draft, text=f"{text}{BEFORE}"), who=text, why=text)
     changes = [Replacement(earlier.memory_id, draft, text)]
     refused = Refusal(text, text, Addition(replace(draft, text=f"{text} after all"), text))
-    [changed] = bank.write(changes, who=text, update_of=reply.message_id, refusals=[refused], unasked=1)
-    assert changed.entry is not None
-    return said, changed.entry
+    [change] = bank.write(changes, who=text, update_of=reply.message_id, refusals=[refused], unasked=1)
+    assert change.entry is not None
+    return message, change.entry
 
 
 def _steps(text: str, memories: Sequence[MemoryEntry], messages: Sequence[Message]) -> dict[str, object]:
-    """A search for the text that found all of these, and an answer that rests on them."""
+    """Returns the steps of a search for the text that found all of these, and of an answer that rests on them."""
 
     def hit(kind: str, number: int) -> dict[str, object]:
         return {"kind": kind, "id": number, "score": 1.0, "ranks": {"dense": 1}, "similarity": {"dense": 0.5}}
 
-    entries = [hit("entry", one.memory_id) for one in memories]
+    entries = [hit("entry", m.memory_id) for m in memories]
     return {
         "searches": [
-            {"text": text, "photo_ids": [], "hits": [*entries, *(hit("message", one.message_id) for one in messages)]}
+            {"text": text, "photo_ids": [], "hits": [*entries, *(hit("message", m.message_id) for m in messages)]}
         ],
         "sources": [
-            {"hit": found, "message_ids": [message.message_id]}
-            for found, message in zip(entries, messages, strict=True)
+            {"hit": entry, "message_ids": [message.message_id]}
+            for entry, message in zip(entries, messages, strict=True)
         ],
     }

@@ -18,7 +18,7 @@ NOW = datetime(2023, 6, 3, 12, 0, tzinfo=UTC)
 
 
 class Place:
-    """One system on the dialogue."""
+    """A memory system with the dialogue in it."""
 
     def __init__(self, parts: Parts, memory: Memory, system: MemorySystem, messages: Sequence[Message]) -> None:
         self.parts = parts
@@ -27,9 +27,9 @@ class Place:
         self.references = {message.message_id: message.reference for message in messages}
 
     async def found(self, text: str, *photos: Path, k: int = 10) -> list[str | None]:
-        found = await self.system.retrieve(self.question(text, *photos), k)
-        assert found is not None
-        return [self.references[message_id] for message_id in found]
+        message_ids = await self.system.retrieve(self.question(text, *photos), k)
+        assert message_ids is not None
+        return [self.references[message_id] for message_id in message_ids]
 
     def question(self, text: str, *photos: Path) -> Question:
         ids = self.memory.add_photos(photos)
@@ -39,7 +39,7 @@ class Place:
         return await self.system.answer(self.question(text), Meter())
 
     def rows(self) -> dict[str, int]:
-        """How many rows the tables of the memory hold."""
+        """Returns the number of rows in each table of the memory."""
         with sqlite3.connect(self.parts.stores.folder / "memory.db") as database:
             return {
                 table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
@@ -63,19 +63,19 @@ async def place(tmp_path: Path, name: str, parts: Parts, *, photos: bool = False
     messages: list[Message] = []
     system = await registry.open_system(name, memory, parts)
     for session in dialogue.sessions:
-        written = memory.record(
+        recorded = memory.record(
             [
                 Utterance(t.reference, t.role, t.speaker, t.text, t.said_at, tuple(p.path for p in t.photos if p.path))
                 for t in session.turns
             ]
         )
-        await system.observe(written)
-        messages += written
+        await system.observe(recorded)
+        messages += recorded
     return Place(parts, memory, system, messages)
 
 
 def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
-    """Remembers every message whole, and looks for the words of the question."""
+    """Remembers every message in full, and searches for the words of the question."""
     if prompt.stage == "query":
         return ("answer", {}) if prompt.steps else ("query_memory", {"query": prompt.said})
     if prompt.stage == "update":

@@ -19,8 +19,8 @@ def missing_photo(folder: MergedFolder) -> None:
 
 @fault("session_2, turn 1 (D2:1)", "photos", "by its bytes its name must be")
 def photo_with_other_bytes(folder: MergedFolder) -> None:
-    with (folder.path / folder.session(2)[0]["photos"][0]).open("ab") as opened:
-        opened.write(b"\0")
+    with (folder.path / folder.session(2)[0]["photos"][0]).open("ab") as file:
+        file.write(b"\0")
 
 
 @fault("photos", "it cannot be decoded")
@@ -34,7 +34,7 @@ def photo_that_is_no_picture(folder: MergedFolder) -> None:
 
 @fault("photos", "by its bytes its name must be", ".png")
 def png_named_jpg(folder: MergedFolder) -> None:
-    old = next(one for one in folder.benchmark[0]["groups"][0]["concepts"][0]["photos"] if one.endswith("png"))
+    old = next(name for name in folder.benchmark[0]["groups"][0]["concepts"][0]["photos"] if name.endswith("png"))
     new = old.replace(".png", ".jpg")
     (folder.path / old).rename(folder.path / new)
     rename(folder, old, new)

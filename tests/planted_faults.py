@@ -12,7 +12,7 @@ FAULTS: dict[str, tuple[Plant, tuple[str, ...]]] = {}
 
 
 def fault(*words: str) -> Callable[[Plant], Plant]:
-    """The name of the function is the name of the fault; some one line of the report must hold all `words`."""
+    """The name of the function is the name of the fault; one line of the report must contain all `words`."""
 
     def enter(plant: Plant) -> Plant:
         FAULTS[plant.__name__] = (plant, words)
@@ -26,7 +26,7 @@ def conversation(folder: MergedFolder, sample: int = 0) -> dict[str, Any]:
 
 
 def rename(folder: MergedFolder, old: str, new: str) -> None:
-    """A photo's path, wherever it stands in the benchmark."""
+    """Renames a photo's path everywhere in the benchmark."""
     folder.benchmark = json.loads(json.dumps(folder.benchmark).replace(old, new))
 
 

@@ -88,7 +88,7 @@ def summary_lost(folder: MergedFolder) -> None:
     del folder.benchmark[0]["session_summary"]["session_7_summary"]
 
 
-# What the folder says of itself
+# The records of the folder
 
 
 @fault("statistics.json", "records", "its 'photos' of 'total' is 99; by the benchmark it must be 12")

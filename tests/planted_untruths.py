@@ -1,7 +1,7 @@
-"""Untruths to plant in the good merged folder so that all of its files agree: only what is true gives them away.
+"""Untruths to plant in the good merged folder so that all of its files agree: only the facts give them away.
 
-Each has words that some line of the report must hold. UNTRUTHS was written before the checks; FURTHER are kinds that a
-stranger planted and that were missed then.
+Each has words that one line of the report must contain. UNTRUTHS was written before the checks; FURTHER are kinds that a
+stranger planted and that were missed at first.
 """
 
 import json
@@ -17,7 +17,7 @@ Plant = Callable[[MergedFolder], None]
 
 
 def say(where: str, text: str, sample: int = 0) -> Plant:
-    """Other words in a turn, or with "+" more of them."""
+    """Replaces the text of a turn, or appends to it after a "+"."""
 
     def plant(folder: MergedFolder) -> None:
         turn = at(folder, where, sample)
@@ -27,7 +27,7 @@ def say(where: str, text: str, sample: int = 0) -> Plant:
 
 
 def ask(question_id: str, **changes: Any) -> Plant:
-    """Another question; its accepted answers go unless they are named."""
+    """Changes a question; its accepted answers are removed unless given."""
 
     def plant(folder: MergedFolder) -> None:
         folder.question(question_id).update({"accepted_answers": [], **changes})
@@ -42,9 +42,9 @@ def dated(event: str, expression: str, **since: str) -> dict[str, Any]:
     }
 
 
-def swap_shown(one: str, other: str) -> Plant:
+def swap_shown(first_turn: str, second_turn: str) -> Plant:
     def plant(folder: MergedFolder) -> None:
-        first, second = at(folder, one), at(folder, other)
+        first, second = at(folder, first_turn), at(folder, second_turn)
         for key in ("photos", "img_url"):
             first[key], second[key] = second[key], first[key]
 
@@ -68,9 +68,9 @@ def rescene(concept: int, view: int, setting: str) -> Plant:
 
 def swap_lists(*keys: str) -> Plant:
     def plant(folder: MergedFolder) -> None:
-        one, other, _ = folder.benchmark[0]["groups"][0]["concepts"]
+        first, second, _ = folder.benchmark[0]["groups"][0]["concepts"]
         for key in keys:
-            one[key], other[key] = other[key], one[key]
+            first[key], second[key] = second[key], first[key]
 
     return plant
 
@@ -80,9 +80,9 @@ def both(*plants: Plant) -> Plant:
 
 
 def rename_but_one_turn(folder: MergedFolder) -> None:
-    kept = at(folder, "D3:2")["text"]
+    text = at(folder, "D3:2")["text"]
     folder.benchmark = json.loads(json.dumps(folder.benchmark).replace("Mochi", "Momo"))
-    at(folder, "D3:2")["text"] = kept
+    at(folder, "D3:2")["text"] = text
 
 
 def attribute(key: str, value: str) -> dict[str, Any]:
@@ -423,18 +423,18 @@ LATER: dict[str, tuple[Plant, str]] = {
 def at(folder: MergedFolder, where: str, sample: int = 0) -> dict[str, Any]:
     """The turn of this id."""
     session, turn = where.removeprefix("D").split(":")
-    found: dict[str, Any] = folder.session(int(session), sample)[int(turn) - 1]
-    return found
+    result: dict[str, Any] = folder.session(int(session), sample)[int(turn) - 1]
+    return result
 
 
 def make_consistent(folder: MergedFolder) -> None:
-    """Write every file anew from the benchmark as it has become: whatever is computed agrees."""
+    """Rewrites every file from the changed benchmark, so that all computed parts agree."""
     samples = []
     for sample in folder.benchmark:
         numbers = {new: int(old) for old, new in folder.id_map[sample["sample_id"]]["sessions"].items()}
-        again, id_map = weave(*unweave(sample, numbers), Path.as_posix)
+        woven, id_map = weave(*unweave(sample, numbers), Path.as_posix)
         folder.id_map[sample["sample_id"]] = id_map
-        samples.append(again)
+        samples.append(woven)
     folder.benchmark = samples
     folder.run, folder.statistics = run_record(samples), statistics(samples)
     folder.save()
@@ -442,20 +442,20 @@ def make_consistent(folder: MergedFolder) -> None:
 
 
 def write_source(folder: Path, merged: MergedFolder) -> Path:
-    """The concepts that the good folder was made from."""
+    """Writes the concepts that the good folder was made from."""
     subjects = []
     for group in (group for sample in merged.benchmark for group in sample["groups"]):
-        for one in group["concepts"]:
+        for c in group["concepts"]:
             images = []
-            for name in (*one["photos"], *one["unseen_photos"]):
-                path = f"{one['subject']}/{Path(name).name}"
+            for name in (*c["photos"], *c["unseen_photos"]):
+                path = f"{c['subject']}/{Path(name).name}"
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_bytes((merged.path / name).read_bytes())
-                images.append({"path": path, **one["scenes"].get(name, {})})
+                images.append({"path": path, **c["scenes"].get(name, {})})
             subjects.append(
-                {"subject": one["subject"], "alias": one["name"], "class_name": one["class_name"], "images": images}
-                | {"short_description": one["short_description"]}
-                | {"attributes": [{"key": own["key"], "value": own["value"]} for own in one["attributes"]]}
+                {"subject": c["subject"], "alias": c["name"], "class_name": c["class_name"], "images": images}
+                | {"short_description": c["short_description"]}
+                | {"attributes": [{"key": own["key"], "value": own["value"]} for own in c["attributes"]]}
             )
     write_json(folder / "concepts.json", {"subjects": subjects})
     return folder

@@ -1,4 +1,4 @@
-"""A private PostgreSQL server for a test run, as an unprivileged user when the run is root's."""
+"""A private PostgreSQL server for a test run, as an unprivileged user if root runs the tests."""
 
 import getpass
 import os
@@ -14,20 +14,20 @@ from sqlalchemy import create_engine
 
 from tests.requirements import missing
 
-PORT = 5432  # a part of the socket's name only: the server listens on no address
+PORT = 5432  # only part of the socket's name: the server listens on no address
 
 
 def _programs() -> Path | None:
-    found = sorted(glob("/usr/lib/postgresql/*/bin/initdb"))
-    if found:
-        return Path(found[-1]).parent
+    candidates = sorted(glob("/usr/lib/postgresql/*/bin/initdb"))
+    if candidates:
+        return Path(candidates[-1]).parent
     on_path = shutil.which("initdb")
     return Path(on_path).resolve().parent if on_path else None
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """The SQLAlchemy URL of the server's one database."""
+    """Yields the SQLAlchemy URL of the server's only database."""
     programs = _programs()
     if programs is None:
         missing("PostgreSQL")
@@ -70,7 +70,7 @@ def postgres_server() -> Iterator[str]:
 
 
 def emptied(url: str) -> str:
-    """The same database with nothing in it, and nobody connected to it."""
+    """Empties the database, disconnects everybody, and returns its URL."""
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.exec_driver_sql(

@@ -20,7 +20,7 @@ HOSTILE = "<script>window.ran = 1</script> & | pipes"
 
 
 def rows_of(system: str, rate: float, *, seed: int, judged: bool = True, count: int = 40) -> list[QuestionRecord]:
-    """Rows of a run in which a part `rate` of the questions is right."""
+    """Returns the rows of a run in which a share `rate` of the questions is right."""
     draw = random.Random(seed)
     rows = []
     for number in range(count):
@@ -58,6 +58,6 @@ def run_folder(folder: Path, rows: list[QuestionRecord], chat_model: str = "open
     (folder / "ingestion.jsonl").write_text("".join(map(as_line, ingestion)), encoding="utf-8")
     (folder / "summary.json").write_text(json.dumps(summarise(rows)), encoding="utf-8")
     (folder / "facts.json").write_text(json.dumps(facts_of(rows, ingestion)), encoding="utf-8")
-    told = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
-    (folder / "run.json").write_text(json.dumps(told | settings), encoding="utf-8")
+    record = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
+    (folder / "run.json").write_text(json.dumps(record | settings), encoding="utf-8")
     return folder

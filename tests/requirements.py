@@ -1,7 +1,7 @@
 """What a test needs beyond Python.
 
-What can be installed is skipped where it is missing, and a failure where `M2A_REQUIRE_ALL=1` says that it must be there.
-Data sets of others are in no checkout: what needs one is skipped without it, and pytest names each such test at the end.
+A test is skipped if an installable program is missing, and fails with `M2A_REQUIRE_ALL=1`. Third-party data sets are in no
+checkout: a test that needs one is skipped without it, and pytest names each such test at the end.
 """
 
 import os
@@ -13,10 +13,10 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 DREAMBOOTH = SHARED / "dreambooth"
 
 
-def missing(what: str) -> None:
+def missing(name: str) -> None:
     if os.environ.get("M2A_REQUIRE_ALL") == "1":
-        pytest.fail(f"{what} is missing, and M2A_REQUIRE_ALL=1 says that it must be there.")
-    pytest.skip(f"{what} is not installed.")
+        pytest.fail(f"{name} is missing, and M2A_REQUIRE_ALL=1 says that it must be there.")
+    pytest.skip(f"{name} is not installed.")
 
 
 def needs(*data: Path) -> pytest.MarkDecorator:

@@ -106,7 +106,7 @@ class Memory:
 
 
 def ranking_by_hand(store: RankedRecordStore, encoder: HashingTextEncoder) -> LearnedRanking:
-    """Ranks by likeness of tokens, and by words in context where those are alike."""
+    """Ranks by similarity of tokens, and breaks ties by words in context."""
     random = np.random.default_rng(5)
     head = TokenHead(random.normal(size=(encoder.dimensions, 32)), np.zeros(encoder.dimensions))
     weights = {"maxsim": 1.0, "dense": 0.5, "coverage": 0.5, "coverage_near": 0.2}

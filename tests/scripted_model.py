@@ -1,6 +1,6 @@
 """A prompt read back into its parts, and a small deterministic model that acts on them over real HTTP.
 
-Tests look at prompts through `Prompt`: what stands inside the announced fence, what stands outside, and which stage asks.
+Tests read prompts through `Prompt`: the text inside the announced fence, the text outside, and the stage that asks.
 """
 
 import json
@@ -35,7 +35,7 @@ _ANNOUNCED = re.compile(r"Everything between <data-(\w+)> and </data-(\w+)> is m
 
 @dataclass(frozen=True)
 class Block:
-    """Material inside the fence, under its title."""
+    """Material inside the fence, with its title."""
 
     title: str
     body: str
@@ -43,26 +43,26 @@ class Block:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The words of a prompt, in order, less the earlier turns of the conversation that go along as turns."""
+    """The text of a prompt, in order, without the earlier turns of the conversation, which are sent as turns."""
 
     text: str
 
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> Self:
         """The prompt of a request to a chat server."""
-        said = []
+        turns = []
         for message in request["messages"]:
             content = message.get("content") or []
             parts = [content] if isinstance(content, str) else [p["text"] for p in content if p["type"] == "text"]
-            for made in message.get("tool_calls") or ():
-                arguments = json.loads(made["function"]["arguments"])
-                parts.append(json.dumps({"tool": made["function"]["name"], "arguments": arguments}))
-            said.append((message["role"], parts))
-        return cls.of_messages(said)
+            for call in message.get("tool_calls") or ():
+                arguments = json.loads(call["function"]["arguments"])
+                parts.append(json.dumps({"tool": call["function"]["name"], "arguments": arguments}))
+            turns.append((message["role"], parts))
+        return cls.of_messages(turns)
 
     @classmethod
     def of_messages(cls, messages: Sequence[tuple[str, Sequence[str]]]) -> Self:
-        """The prompt of messages, each its role and its parts; earlier steps are told as `Step 1, you: …`."""
+        """The prompt of messages, each a role and its parts; earlier steps become `Step 1, you: …`."""
         is_reply = any("Stage 2, Generate." in part for role, parts in messages for part in parts if role == "system")
         new = max((n for n, (role, parts) in enumerate(messages) if role == "user" and _asks(parts)), default=0)
         lines: list[str] = []
@@ -79,16 +79,16 @@ class Prompt:
 
     @cached_property
     def stage(self) -> PromptStage:
-        """By the instructions, which stand outside of every fence and close the prompt (or its system message)."""
+        """Recognised by the instructions, which are outside of every fence and end the prompt (or its system message)."""
         if _PROBE in self.text:
             return "probe"
-        found = {stage: self.outside.rfind(f"\n{words}") for words, stage in _STAGES.items()}
-        stage = max(found, key=lambda stage: found[stage])
-        return stage if found[stage] >= 0 else "caption"
+        positions = {stage: self.outside.rfind(f"\n{words}") for words, stage in _STAGES.items()}
+        stage = max(positions, key=lambda stage: positions[stage])
+        return stage if positions[stage] >= 0 else "caption"
 
     @cached_property
     def fences(self) -> set[str]:
-        """The words that the system message announces: one, where all is well."""
+        """The words that the system message announces; exactly one if all is well."""
         return {word for match in _ANNOUNCED.finditer(self.text) for word in match.groups()}
 
     @cached_property
@@ -106,12 +106,12 @@ class Prompt:
 
     @cached_property
     def memories(self) -> dict[int, dict[str, Any]]:
-        """The memories among the material by id, the first met first."""
+        """The memories in the material by id, in order of appearance."""
         return _memories([line for block in self.blocks for line in block.body.splitlines()])
 
     @cached_property
     def found(self) -> dict[int, dict[str, Any]]:
-        """The memories less those that are told as the nearest alone."""
+        """The memories without those that are only shown as the nearest."""
         lines = []
         for block in self.blocks:
             before, _, after = block.body.partition(NOTHING_NEAR)
@@ -135,35 +135,35 @@ class Prompt:
 
     @property
     def request(self) -> str:
-        found = re.search(r"^(?:Query|Update) request: (.*?)\n\n", self.outside, re.M | re.S)
-        return found[1] if found else ""
+        match = re.search(r"^(?:Query|Update) request: (.*?)\n\n", self.outside, re.M | re.S)
+        return match[1] if match else ""
 
     @property
     def steps(self) -> int:
-        """How many steps this stage has behind it."""
+        """The number of steps that this stage has done."""
         return len(re.findall(r"^Step \d+, you: ", self.outside, re.M))
 
     @property
     def may_look(self) -> bool:
-        """Whether a reply may be preceded by a look into the memory."""
+        """Whether the model may search the memory before it replies."""
         return "Memory was searched with the new message already;" in self.outside
 
     @property
     def takes_one_call(self) -> bool:
-        """Whether an answer is one call written as JSON, since the server knows no tools."""
+        """Whether an answer is one call written as JSON, since the server has no tools."""
         return "Answer with one JSON object and nothing else" in self.outside
 
     @property
     def _said(self) -> re.Match[str]:
-        """Its number, where the stage gives one, and its words."""
-        found = re.search(
+        """Matches the number of the new message, if the stage gives one, and its text."""
+        match = re.search(
             r"^The user's new message:\n"
             r"(?:message (\d+), [^\n]*? user \([^)]*\)(?:, with (?:\d+ photos?|photos? [\d, ]+))?: )?(.*?)(?:\n\n|\Z)",
             self.outside,
             re.M | re.S,
         )
-        assert found, self.text
-        return found
+        assert match, self.text
+        return match
 
     @staticmethod
     def _block(fence: str) -> re.Pattern[str]:
@@ -172,14 +172,14 @@ class Prompt:
 
 def _memories(lines: Sequence[str]) -> dict[int, dict[str, Any]]:
     memories = [json.loads(line) for line in lines if line.startswith('{"memory_id"')]
-    found: dict[int, dict[str, Any]] = {}
+    by_id: dict[int, dict[str, Any]] = {}
     for memory in memories:
-        found.setdefault(memory["memory_id"], memory)
-    return found
+        by_id.setdefault(memory["memory_id"], memory)
+    return by_id
 
 
 def accept_all(prompt: Prompt) -> dict[str, Any]:
-    """What a consent check says that finds every proposal in the user's new message."""
+    """The answer of a consent check that finds every proposal in the user's new message."""
     verdict = {
         "reason": "You said so.",
         "words": prompt.said,
@@ -202,8 +202,8 @@ Say = Callable[[Prompt], str]
 class ScriptedModel:
     """A script for `ChatServer`: chooses tools by `choose`, replies by `say`, consents to all, captions every photo alike.
 
-    Before it replies it may `look`, where it is offered tools. It answers as it is asked: with tool calls, or with JSON
-    where the request knows no tools, which holds the first of its calls alone.
+    Before it replies it may `look`, if it is offered tools. It answers in the requested format: with tool calls or, if the
+    request has no tools, with JSON, which holds only the first of its calls.
     """
 
     def __init__(
@@ -238,5 +238,5 @@ def as_asked(request: Mapping[str, Any], *calls: Call) -> Reply:
 
 
 def _asks(parts: Sequence[str]) -> bool:
-    """Whether the message holds the user's new message, and not in quoted material."""
+    """Whether the message contains the user's new message outside of quoted material."""
     return bool(_NEW_MESSAGE.search(_FENCED.sub("", "\n".join(parts))))

@@ -1,4 +1,4 @@
-"""A policy whose decisions a test writes down: the stand-in for a model's judgement."""
+"""A policy whose decisions are scripted by a test, in place of a model's judgement."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable
@@ -11,7 +11,7 @@ Decide = Callable[[TurnState], Action]
 
 
 class ScriptedPolicy:
-    """Each stage has a list of actions, or of functions of the state, or of errors to raise; then it is done.
+    """Each stage plays a list of actions, functions of the state, or errors to raise, and then finishes.
 
     `seen` holds every state, in order.
     """

@@ -1,4 +1,4 @@
-"""A scripted chat model for systems whose steps are forms: it fills each form in by a script, and remembers what it was given."""
+"""A scripted chat model for systems whose steps are forms: it fills in each form by a script, and records the prompts."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ Fill = Callable[[Prompt], Mapping[str, Any] | Reply]
 
 
 class StepsModel:
-    """A script for `ChatServer`. `asked` holds each step by the name of its form, `answer` where none was to be filled in."""
+    """A script for `ChatServer`. `asked` holds each step with the name of its form, `answer` if there was none."""
 
     def __init__(self, forms: Mapping[str, Fill], answer: str = "Lisbon") -> None:
         self.forms = dict(forms)
@@ -56,7 +56,7 @@ def steps_of(server: ChatServer) -> StepsModel:
 
 
 def said_in(prompt: Prompt, title: str) -> str:
-    """The material under that title; "" where there is none."""
+    """Returns the material with this title, or ""."""
     return next((block.body for block in prompt.blocks if block.title == title), "")
 
 
@@ -78,9 +78,9 @@ async def told(
     system = await registry.open_system(name, memory, parts)
     messages: list[Message] = []
     for session in sessions:
-        written = memory.record(session)
-        await system.observe(written)
-        messages += written
+        recorded = memory.record(session)
+        await system.observe(recorded)
+        messages += recorded
     return Place(parts, memory, system, messages)
 
 

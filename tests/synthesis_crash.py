@@ -54,8 +54,8 @@ class Server:
         self.on_request()
         prompt = GroupPrompt.of(request)
         answer = good_answer(prompt)
-        again = sum(message["role"] == "user" for message in request["messages"]) > 1
-        if not again and sum(map(len, prompt.photos)) % 3 == 0:
+        is_retry = sum(message["role"] == "user" for message in request["messages"]) > 1
+        if not is_retry and sum(map(len, prompt.photos)) % 3 == 0:
             answer["sessions"].pop()
         return reply(request, answer)
 
@@ -81,7 +81,7 @@ class Result:
 
 
 def run_trials(folder: Path, *, trials: int, seed: int, kills_each: int = KILLS) -> Result:
-    """Kill and resume `trials` runs in a folder, and compare each with an undisturbed one."""
+    """Kills and resumes `trials` runs in a folder, and compares each with an undisturbed one."""
     dice, result, began = random.Random(seed), Result(), time.monotonic()
     make_sources(folder)
     script = Server()
@@ -97,8 +97,8 @@ def run_trials(folder: Path, *, trials: int, seed: int, kills_each: int = KILLS)
         for trial in range(trials):
             name = f"trial-{trial}"
             script.asked.clear()
-            kills, wanted = 0, dice.randint(1, kills_each)
-            while kills < wanted:
+            kills, goal = 0, dice.randint(1, kills_each)
+            while kills < goal:
                 stored = answers_in(folder / name)
                 before = script.asked.copy()
                 missing = calls - len(stored)
@@ -118,9 +118,9 @@ def run_trials(folder: Path, *, trials: int, seed: int, kills_each: int = KILLS)
                 continue
             result.faults += differences(expected, files(folder / name), name)
             repeated = json.loads((folder / name / "run.json").read_text())["costs"]["repeated_calls"]
-            seen = sum(script.asked.values()) - len(script.asked)
-            if not seen <= repeated <= kills * CONCURRENCY:
-                result.faults.append(f"{name}: {kills} kills, {repeated} repeated calls noted, {seen} seen")
+            surplus = sum(script.asked.values()) - len(script.asked)
+            if not surplus <= repeated <= kills * CONCURRENCY:
+                result.faults.append(f"{name}: {kills} kills, {repeated} repeated calls noted, {surplus} seen")
             result.trials += 1
             result.kills += kills
             result.repeated += repeated
@@ -155,7 +155,7 @@ def killed_run(folder: Path, name: str, base_url: str, script: Server, request: 
 
 
 def settle(base_url: str) -> None:
-    """Wait until the server has read what a killed process had sent, so that it counts for nobody else."""
+    """Waits until the server has read the requests of a killed process, so that they count for no other."""
     body = json.dumps({"messages": []}).encode()
     for _ in range(2):
         with urllib.request.urlopen(f"{base_url}/chat/completions", body, timeout=SECONDS) as answer:
@@ -163,7 +163,7 @@ def settle(base_url: str) -> None:
 
 
 def asked_again(stored: set[str], before: Counter[str], after: Counter[str], name: str, folder: Path) -> list[str]:
-    """Stored answers cannot be asked for again: more calls than answers were missing would be needed."""
+    """Stored answers must not be requested again: returns a fault if there were more calls than missing answers."""
     new = answers_in(folder / name) - stored
     calls = sum(after.values()) - sum(before.values())
     if calls > len(new) + CONCURRENCY:
@@ -185,23 +185,23 @@ def answers_in(folder: Path) -> set[str]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """All files of a set but the marks of repeated calls, whose number is taken out of `run.json` as well."""
-    found = {
+    contents = {
         file.relative_to(folder).as_posix(): file.read_bytes()
         for file in sorted(folder.rglob("*"))
         if file.is_file() and file.suffix != ".asked"
     }
-    if "run.json" in found:
-        told = json.loads(found["run.json"])
-        told.get("costs", {}).pop("repeated_calls", None)
-        found["run.json"] = json.dumps(told).encode()
-    return found
+    if "run.json" in contents:
+        record = json.loads(contents["run.json"])
+        record.get("costs", {}).pop("repeated_calls", None)
+        contents["run.json"] = json.dumps(record).encode()
+    return contents
 
 
-def differences(expected: dict[str, bytes], found: dict[str, bytes], name: str) -> list[str]:
+def differences(expected: dict[str, bytes], actual: dict[str, bytes], name: str) -> list[str]:
     return [
-        f"{name}: {file} {'is missing' if file not in found else 'is new' if file not in expected else 'differs'}"
-        for file in sorted({*expected, *found})
-        if expected.get(file) != found.get(file)
+        f"{name}: {file} {'is missing' if file not in actual else 'is new' if file not in expected else 'differs'}"
+        for file in sorted({*expected, *actual})
+        if expected.get(file) != actual.get(file)
     ]
 
 
@@ -209,7 +209,7 @@ def differences(expected: dict[str, bytes], found: dict[str, bytes], name: str) 
 
 
 def run(folder: Path, name: str, base_url: str) -> Any:
-    """The command, started; a fork server has the imports behind it, so that a trial costs what its work costs."""
+    """Starts the command from a fork server with all imports done, so that a trial costs only its work."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     process = context.Process(target=command, args=(folder, name, base_url))
@@ -224,11 +224,11 @@ def command(folder: Path, name: str, base_url: str) -> None:
     arguments += ["--groups", GROUPS, "--seed", 4, "--concurrency", CONCURRENCY, "--price", 2, 10]
     arguments += ["--chat-model", "openai:scripted", "--chat-base-url", base_url]
     with (
-        (folder / "log").open("a") as written,
-        contextlib.redirect_stdout(written),
-        contextlib.redirect_stderr(written),
+        (folder / "log").open("a") as log_file,
+        contextlib.redirect_stdout(log_file),
+        contextlib.redirect_stderr(log_file),
     ):
-        faulthandler.dump_traceback_later(SECONDS / 2, file=written)  # where it hangs, if it does
+        faulthandler.dump_traceback_later(SECONDS / 2, file=log_file)  # where it hangs, if it does
         app([str(argument) for argument in arguments])
 
 

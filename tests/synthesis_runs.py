@@ -1,4 +1,4 @@
-"""What the tests of the synthesis share: sources made once, a run with any generator, and what it left."""
+"""Shared by the tests of the synthesis: sources made once, a run with any generator, and its output."""
 
 import asyncio
 import json

@@ -15,7 +15,7 @@ SETTINGS = ("on a green bench", "by a red brick wall", "on a stone ledge")
 
 
 def draw_photo(path: Path, number: int) -> Path:
-    """A picture like no other with this number."""
+    """Draws a unique picture for this number."""
     path.parent.mkdir(parents=True, exist_ok=True)
     picture = Image.new("RGB", (48, 36), (37 * number % 256, 91 * number % 256, 53 * number % 256))
     ImageDraw.Draw(picture).rectangle((number % 40, 5, number % 40 + 6, 30), fill="white")
@@ -50,7 +50,7 @@ def make_concepts(folder: Path, count: int = 8, photos: int = 3) -> Path:
 
 
 def make_sample(sample_id: str = "conv-1", gaps: tuple[int, ...] = (9, 2, 12, 30), turns: int = 4) -> dict[str, Any]:
-    """Sessions that are these days apart, and all that LoCoMo has besides, with its oddities."""
+    """A sample with sessions `gaps` days apart, and everything else that LoCoMo has, with its oddities."""
     conversation: dict[str, Any] = {"speaker_a": "Ann", "speaker_b": "Ben"}
     day = datetime(2023, 5, 1, 13, 7)
     numbers = range(1, len(gaps) + 2)

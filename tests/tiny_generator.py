@@ -1,4 +1,4 @@
-"""A generator of one plain pattern, for tests of the pipeline around it: deterministic and valid, and no literature."""
+"""A generator with one simple pattern, for tests of the pipeline around it: deterministic and valid."""
 
 from datetime import date, timedelta
 
@@ -50,8 +50,8 @@ def _session(request: GroupRequest, number: int) -> tuple[GeneratedTurn, ...]:
         if number == turn == 1:
             text = f"Hello, meet {names}; {text}"
         text += " and happened yesterday." if turn == 2 else "."
-        shown = tuple(photo.path for _, photo in share) if turn == 3 else ()
-        turns.append(GeneratedTurn(request.speakers[turn % 2], text, shown))
+        photos = tuple(photo.path for _, photo in share) if turn == 3 else ()
+        turns.append(GeneratedTurn(request.speakers[turn % 2], text, photos))
     return tuple(turns)
 
 
@@ -62,16 +62,16 @@ def _questions(request: GroupRequest) -> tuple[GeneratedQuestion, ...]:
         for number in range(1, count + 1):
             session = (number - 1) % len(request.placement.times) + 1
             concept, photo = _share(request, session)[0]
-            told, shown, day = TurnPlace(session, 2), TurnPlace(session, 3), request.placement.times[session - 1].date()
+            event, view, day = TurnPlace(session, 2), TurnPlace(session, 3), request.placement.times[session - 1].date()
             text = f"Question{category}{number}{request.dialogue_id.replace('-', '')}g{request.group.number}: "
             if category == 7:
                 text += f"what day came before the picture of {concept.name} {photo.setting}?"
-                answer, evidence = _written(day - timedelta(days=1)), (told, shown)
-                derivation = Derivation(DatedEvent(told, "yesterday"))
+                answer, evidence = _written(day - timedelta(days=1)), (event, view)
+                derivation = Derivation(DatedEvent(event, "yesterday"))
             else:
                 text += f"what is around {concept.name} in the picture shared on {_written(day)}?"
                 answer, derivation = photo.setting or f"answer {number}", None
-                evidence = (told, shown) if category == 6 else (shown,)
+                evidence = (event, view) if category == 6 else (view,)
             questions.append(GeneratedQuestion(category, text, answer, evidence, derivation=derivation))
     return tuple(questions)
 

@@ -1,4 +1,4 @@
-"""A memory bank with its index, and short ways to tell it something; no assistant and no models."""
+"""A memory bank with its index, and shortcuts to fill it; no assistant and no models."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -23,7 +23,7 @@ from tests.encoders import ColourImageEncoder, HashingTextEncoder
 
 
 class Memory:
-    """A bank, and short ways to tell it something."""
+    """A memory bank, and shortcuts to fill it."""
 
     def __init__(self, database: Database, owner: str, folder: Path) -> None:
         self.database = database
@@ -58,7 +58,7 @@ class Memory:
     def say(
         self, text: str, reply: str = "Fine.", photos: list[bytes] | None = None, sources: Sequence[MemoryEntry] = ()
     ) -> tuple[Message, Message]:
-        said = self.bank.record(self.conversation, role="user", speaker="You", text=text, photos=photos or [])
+        message = self.bank.record(self.conversation, role="user", speaker="You", text=text, photos=photos or [])
         steps = {
             "searches": [{"text": text, "photo_ids": [], "hits": []}],
             "sources": [
@@ -70,34 +70,34 @@ class Memory:
             ],
         }
         answer = self.bank.record_reply(
-            said.conversation_id, reply, speaker="M2A", steps=steps, answers=said.message_id, update_pending=True
+            message.conversation_id, reply, speaker="M2A", steps=steps, answers=message.message_id, update_pending=True
         )
-        return said, answer
+        return message, answer
 
     def tell(self, text: str, reply: str = "Fine.", photos: list[bytes] | None = None, **draft: Any) -> MemoryEntry:
-        said, answer = self.say(text, reply, photos)
-        [changed] = self.bank.write(
-            [Addition(draft_of(said, text, **draft), "")], who="test", update_of=answer.message_id
+        message, answer = self.say(text, reply, photos)
+        [change] = self.bank.write(
+            [Addition(draft_of(message, text, **draft), "")], who="test", update_of=answer.message_id
         )
-        return changed.entry
+        return change.entry
 
     def is_forgotten(self, text: str) -> bool:
-        """Whether the text repeats, or asks for by its words, what was forgotten."""
+        """Whether the text repeats forgotten content, or asks for it in its words."""
         with self.database.read(self.bank.owner) as unit:
             forgetter = Forgetter(self.stores.raw, self.stores.semantic)
             return forgetter.is_forgotten(unit, [text])[0]
 
     def shown(self) -> str:
-        """Everything that is read of the messages."""
+        """Returns everything that is shown of the messages."""
         return " ".join(message.text for message in self.bank.messages(range(1, 100)).values())
 
     def found(self, words: str) -> list[int]:
-        """The messages that a search finds."""
+        """Returns the ids of the messages that a search finds."""
         return [hit.record.message_id for hit in self.bank.search(Query(words), {"message"})]
 
 
-def draft_of(said: Message, text: str, **values: Any) -> EntryDraft:
-    return EntryDraft(text, (EvidenceRange(said.message_id, said.message_id),), photo_ids=said.photos, **values)
+def draft_of(source: Message, text: str, **values: Any) -> EntryDraft:
+    return EntryDraft(text, (EvidenceRange(source.message_id, source.message_id),), photo_ids=source.photos, **values)
 
 
 def jpeg(colour: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Turns of an assistant that tests run, and what they give a scripted policy to do."""
+"""Helpers to run turns of an assistant, and to script its policy."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,8 +1,8 @@
-"""Stored XSS: hostile texts as everything that the page shows, in every panel, in a real browser.
+"""Stored XSS: hostile texts in everything that the page shows, in every panel, in a real browser.
 
 The browser is told to ignore the page's Content Security Policy, so nothing but the HTML itself keeps a script from running.
-A fault is a script that ran, a dialog, a request that leaves the host or asks for what a text names, a page that went
-elsewhere, an element or attribute that no panel writes, or a text that does not stand there whole, as text.
+A fault is a script that ran, a dialog, a request to another host or to an address in a text, a page that navigated away,
+an element or attribute that no panel writes, or a text that is not shown in full, as text.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _ELEMENTS = (
 )
 _ELEMENTS += " canvas marquee portal applet xmp plaintext body html head frameset animate image"
 
-# Of what our panels show, not of Gradio's own message box.
+# Only for our panels, not for Gradio's own message box.
 _LOOK = """
 ([elements, selector, texts]) => {
   const faults = [];
@@ -58,7 +58,7 @@ _LOOK = """
 }
 """
 
-# Each for itself, so that none is swallowed by the one before it.
+# Each separately, so that none is swallowed by the one before it.
 _WRITE = """
 (payloads) => payloads.forEach((html) => {
   const place = document.createElement('div');
@@ -71,7 +71,7 @@ _WRITE = """
 
 @dataclass
 class Scan:
-    """What was looked at and what was found."""
+    """What was checked, and the faults."""
 
     payloads: int = 0
     looks: dict[str, int] = field(default_factory=dict)
@@ -79,9 +79,9 @@ class Scan:
     faults: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
-        looked = ", ".join(f"{name} {count}" for name, count in self.looks.items())
+        summary = ", ".join(f"{name} {count}" for name, count in self.looks.items())
         return [
-            f"{self.payloads} payloads; panels looked at: {looked}",
+            f"{self.payloads} payloads; panels looked at: {summary}",
             f"texts found whole, as text: {self.texts}",
             f"scripts that ran, requests that left, structure broken: {len(self.faults)}",
             *self.faults[:40],
@@ -89,9 +89,9 @@ class Scan:
 
 
 class Watch:
-    """A window, and everything that must not happen in it.
+    """A window, and a record of everything that must not happen in it.
 
-    With `stays` no visit leads elsewhere. The browser then caches nothing, and every page loads anew.
+    With `stays` other hosts answer without content, so the page stays. The browser then caches nothing.
     """
 
     def __init__(self, browser: Browser, texts: Sequence[str], scan: Scan, *, stays: bool = False) -> None:
@@ -123,7 +123,7 @@ class Watch:
         dialog.dismiss()
 
     def look(self, place: str, verbatim: str = "") -> None:
-        """Opens all that opens there, and looks at everything."""
+        """Opens everything that can be opened there, and checks it all."""
         self._place = place
         unfold(self.visitor)
         self.visitor.page.wait_for_load_state()
@@ -153,9 +153,9 @@ def scan_panels(
     texts = PAYLOADS
     scan = Scan(len(texts))
     watch = Watch(browser, texts, scan)
-    few = texts[:opened]
+    sample = texts[:opened]
     try:
-        _searches(watch, server.url, few)
+        _searches(watch, server.url, sample)
         at(watch.visitor, "welcome")
         planted = plant(server.data_dir, texts, WORDS)
         for panel in PANELS:
@@ -164,7 +164,7 @@ def scan_panels(
             at(watch.visitor, panel.name)
         _opened(watch, server.url, opened)
         _exports(watch, server.url, planted)
-        _live(watch, server.url, texts, few)
+        _live(watch, server.url, texts, sample)
     finally:
         watch.close()
     scan.faults += [f"the console: {error}" for error in watch.visitor.unforgiven()]
@@ -183,12 +183,12 @@ def caught_raw(server: Server, browser: Browser) -> list[str]:
         watch.look("as it is")
     finally:
         watch.close()
-    found = " ".join(scan.faults)
-    return [payload for number, payload in enumerate(PAYLOADS, start=FIRST) if str(number) in found]
+    report = " ".join(scan.faults)
+    return [payload for number, payload in enumerate(PAYLOADS, start=FIRST) if str(number) in report]
 
 
 def _searches(watch: Watch, url: str, texts: Sequence[str]) -> None:
-    """The words of a search that finds nothing stand in its answer."""
+    """Checks searches without hits, whose words appear in the answer."""
     page = watch.visitor.page
     watch.visitor.open(f"{url}/?memory=")
     for text in texts:
@@ -199,14 +199,14 @@ def _searches(watch: Watch, url: str, texts: Sequence[str]) -> None:
 
 
 def _opened(watch: Watch, url: str, most: int | None) -> None:
-    """Each memory and each conversation for itself, by a click in its list."""
+    """Opens each memory and each conversation separately, by a click in its list."""
     page = watch.visitor.page
     watch.visitor.open(f"{url}/?memory=")
     rows, opened, older = page.locator(".m-memories [data-memory]"), page.locator(".m-opened h2"), "[data-focus=Older]"
     expect(rows.first).to_be_visible()
-    left = most or 10_000
-    while left:
-        for number in range(min(rows.count(), left)):
+    remaining = most or 10_000
+    while remaining:
+        for number in range(min(rows.count(), remaining)):
             rows.nth(number).click()
             expect(opened).to_be_focused()
             watch.look(
@@ -214,7 +214,7 @@ def _opened(watch: Watch, url: str, most: int | None) -> None:
             )
             page.locator(".m-back").click()
             expect(opened).to_have_count(0)
-        left -= min(rows.count(), left)
+        remaining -= min(rows.count(), remaining)
         if not page.locator(f"{older}:enabled").count():
             break
         first = rows.first.get_attribute("data-memory")
@@ -228,31 +228,31 @@ def _opened(watch: Watch, url: str, most: int | None) -> None:
 
 
 def _exports(watch: Watch, url: str, planted: Planted) -> None:
-    """A conversation as a file is a file: no browser shows it as a page."""
+    """Checks that an exported conversation is a download, which no browser shows as a page."""
     for conversation_id in (planted.talk, planted.why, planted.unanswered):
         response = watch.visitor.page.request.get(f"{url}/conversations/{conversation_id}.md")
         headers = response.headers
-        kept = (
+        actual = (
             headers["content-disposition"].startswith("attachment;"),
             headers["content-type"],
             headers.get("x-content-type-options"),
         )
-        if kept != (True, "text/markdown; charset=utf-8", "nosniff"):
-            watch.scan.faults.append(f"an export: {kept}")
+        if actual != (True, "text/markdown; charset=utf-8", "nosniff"):
+            watch.scan.faults.append(f"an export: {actual}")
         watch.visitor.page.evaluate("(address) => { location.href = address; }", response.url)  # a download, no visit
         watch.look("export")
 
 
-def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> None:
-    """A turn while it runs and as it is told, names of files, what is typed into the memory and into a title."""
+def _live(watch: Watch, url: str, texts: Sequence[str], sample: Sequence[str]) -> None:
+    """Checks a turn while it runs and afterwards, file names, and the texts typed into the memory and a title."""
     visitor, page = watch.visitor, watch.visitor.page
     visitor.open(f"{url}/?conversation=")
     for start in range(0, len(texts), 20):
         visitor.say("echo " + "\n\n".join(texts[start : start + 20]))
         visitor.remembered(texts[start].split("\n")[0])
         watch.look("a turn")
-    for start in range(0, len(few), 20):
-        names = [text.replace("/", "\u2215").replace("\n", " ")[:120] for text in few[start : start + 20]]
+    for start in range(0, len(sample), 20):
+        names = [text.replace("/", "\u2215").replace("\n", " ")[:120] for text in sample[start : start + 20]]
         files = [FilePayload(name=f"{name}.jpg", mimeType="image/jpeg", buffer=colour(9)[:300]) for name in names]
         page.locator("#m2a-composer input[type=file]").set_input_files(files)
         expect(page.locator("#m2a-composer .thumbnail-item")).to_have_count(len(files))
@@ -265,7 +265,7 @@ def _live(watch: Watch, url: str, texts: Sequence[str], few: Sequence[str]) -> N
     visitor.open(f"{url}/?memory=")
     page.locator(".m-memories [data-memory]").first.click()
     expect(page.locator(".m-opened h2")).to_be_focused()
-    for text in few:
+    for text in sample:
         unfold(visitor)
         page.locator(".m-opened .m-edit textarea").fill(f"{text}{BEFORE}")
         page.get_by_role("button", name="Save").click()

@@ -1,12 +1,12 @@
 """What a turn costs in calls of a language model, and whether its prompt held the evidence: `python -m tests.bench calls`.
 
 Ten fixed turns with a scripted model behind a real HTTP server, over a memory of other people's statements: once as M2A asks
-by default, once stage by stage as the system `m2a-paper` does. The script is an ordinary model in both: it keeps what is told,
-and where the words that an answer rests on do not stand in its prompt, it looks for them. What it would look for is written
-beside each turn, and does not depend on the protocol.
+by default, once stage by stage as the system `m2a-paper` does. The script is an ordinary model in both: it keeps what the user
+tells it, and searches when its prompt lacks the words that an answer rests on. What it would search for is written beside each
+turn, and does not depend on the protocol.
 
-Tokens are estimates (`CHARACTERS_PER_TOKEN`, with the tools; a photo is `PHOTO_TOKENS`). The consent check accepts all. Captions
-and the question whether the model sees photos, asked once for each photo and once for each model, are counted apart.
+Tokens are estimates (`CHARACTERS_PER_TOKEN`, with the tools; a photo is `PHOTO_TOKENS`). The consent check accepts everything.
+Captions (one per photo) and the probe whether the model sees photos (one per model) are counted separately.
 """
 
 import argparse
@@ -37,10 +37,10 @@ POLICIES = {"default": VARIANTS["m2a"], "as published": VARIANTS["m2a-paper"]}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message of the user, and what an ordinary model makes of it.
+    """A message of the user, and what an ordinary model does with it.
 
-    `keeps` are the memories to write, the first in the place of the one that holds the words `replaces`. `needs` are the words
-    that an answer rests on, and `searches` what a model that lacks them looks for, one after the other.
+    `keeps` are the memories to write; the first replaces the memory that holds the words `replaces`. `needs` are the words
+    that an answer rests on, and `searches` are the queries of a model that lacks them, in order.
     """
 
     kind: str
@@ -98,7 +98,7 @@ _BY_TEXT = {turn.text: turn for turn in TURNS}
 
 
 def choose(prompt: Prompt) -> Call | list[Call]:
-    """An ordinary model in the stages that choose a step."""
+    """Plays an ordinary model in the stages that choose a step."""
     turn = _BY_TEXT[prompt.said]
     searches = (turn.text, *turn.searches)
     if prompt.stage == "query":
@@ -128,7 +128,7 @@ def write(prompt: Prompt, turn: Turn, text: str) -> Call:
 
 
 def look(prompt: Prompt) -> Call | None:
-    """What it looks for before it replies, where it may."""
+    """Returns the search before the reply, or None if none is needed."""
     turn = _BY_TEXT[prompt.said]
     if not lacks(prompt, turn) or prompt.steps >= len(turn.searches):
         return None
@@ -141,8 +141,8 @@ def reply(prompt: Prompt) -> str:
         return "You are welcome!" if not turn.keeps else "Good to know."
     if lacks(prompt, turn):
         return "I do not have that in memory."
-    told = [f"{prompt.memories[number]['text']} [memory {number}]" for number in resting_on(prompt, turn.needs)]
-    return " ".join(told) or f"You told me of {', '.join(turn.needs)}."
+    sentences = [f"{prompt.memories[number]['text']} [memory {number}]" for number in resting_on(prompt, turn.needs)]
+    return " ".join(sentences) or f"You told me of {', '.join(turn.needs)}."
 
 
 def lacks(prompt: Prompt, turn: Turn) -> bool:
@@ -150,13 +150,13 @@ def lacks(prompt: Prompt, turn: Turn) -> bool:
 
 
 def resting_on(prompt: Prompt, words: Sequence[str]) -> list[int]:
-    """The memories in the prompt that hold any of the words."""
-    return [number for number, memory in prompt.memories.items() if any(each in memory["text"] for each in words)]
+    """Returns the numbers of the memories in the prompt that contain any of the phrases."""
+    return [number for number, memory in prompt.memories.items() if any(phrase in memory["text"] for phrase in words)]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of the model. `words` where it answered the user with them."""
+    """One call of the model; `words` tells whether it replied to the user in words."""
 
     stage: PromptStage
     tokens_in: int
@@ -167,7 +167,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a turn took. `recall` is the share of the evidence in the prompt of its reply; None where it needs none."""
+    """The calls of one turn. `recall` is the share of the evidence in the prompt of its reply; None if it needs none."""
 
     turn: Turn
     calls: tuple[Request, ...]
@@ -178,7 +178,7 @@ class Cost:
 
     @property
     def updates(self) -> int:
-        """The calls after the reply, with the consent check."""
+        """The number of calls after the reply, with the consent check."""
         return len(self.calls) - self.to_first_word
 
     @property
@@ -196,7 +196,7 @@ class Cost:
 
 
 class CountedModel:
-    """The script, with its calls on record."""
+    """The scripted model, which records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[Request] = []
@@ -205,7 +205,7 @@ class CountedModel:
     def __call__(self, request: dict[str, Any]) -> Reply:
         assert mode_of(request) != "json_object", "the server knows tools"
         prompt, answer = Prompt.of(request), self._model(request)
-        tokens_out = tokens_of(answer.text + "".join(f"{name}{json.dumps(given)}" for name, given in answer.tool_calls))
+        tokens_out = tokens_of(answer.text + "".join(f"{name}{json.dumps(args)}" for name, args in answer.tool_calls))
         words = prompt.stage == "generate" and not answer.tool_calls
         material = "" if prompt.stage in APART else prompt.material
         self.calls.append(Request(prompt.stage, _tokens_in(request), tokens_out, words, material))
@@ -213,7 +213,7 @@ class CountedModel:
 
 
 def _tokens_in(request: Mapping[str, Any]) -> int:
-    """Of everything that a server puts before the model: the messages, the calls among them, the tools."""
+    """Returns the tokens of everything that a server shows the model: messages, the calls in them, and tools."""
     parts: list[str] = [json.dumps(request["tools"])] if request.get("tools") else []
     photos = 0
     for message in request["messages"]:
@@ -228,7 +228,7 @@ def _tokens_in(request: Mapping[str, Any]) -> int:
 
 
 async def measure(folder: Path, variant: Variant, *, others: int) -> tuple[list[Cost], int]:
-    """What each of the turns took, and how many calls are apart from them."""
+    """Returns the cost of each turn, and the number of calls that are counted separately."""
     model = CountedModel()
     settings = load_settings(data_dir=folder, fusion=variant.fusion, relevance_floor=variant.relevance_floor)
     with ChatServer(model) as server:
@@ -251,21 +251,21 @@ async def measure(folder: Path, variant: Variant, *, others: int) -> tuple[list[
 
 
 def _tell_before(assistant: Assistant, others: int) -> None:
-    """Remember what the questions are about, among so many statements of others."""
+    """Store the statements that the questions are about, among `others` statements of other people."""
     pairs = read_cases(LEARNED_CASES)["pairs"]
     texts = list(dict.fromkeys(text for first, second, *_ in pairs for text in (first, second)))[:others]
     bank = assistant.memory(assistant.local_owner)
     for place, text in enumerate(BEFORE):
         texts.insert((place + 1) * len(texts) // (len(BEFORE) + 1), text)
-    said = [bank.record(None, role="user", speaker="You", text=text) for text in texts]
-    evidence = [(EvidenceRange(message.message_id, message.message_id),) for message in said]
+    messages = [bank.record(None, role="user", speaker="You", text=text) for text in texts]
+    evidence = [(EvidenceRange(message.message_id, message.message_id),) for message in messages]
     drafts = map(EntryDraft, texts, evidence)
     bank.write([Addition(draft, "seeded") for draft in drafts], who="bench")
     bank.index()
 
 
 def table(measured: Mapping[str, Sequence[Cost]]) -> list[str]:
-    """One row a turn and one in all; under each policy the calls to the first word, in all, tokens in and out, and recall."""
+    """Returns a row for each turn and one for all, with calls to the first word, all calls, tokens in and out, and recall."""
     names = list(measured)
     columns = " | ".join(f"{name}: first word | calls | tokens in | out | recall" for name in names)
     lines = [f"| turn | {columns} |", "| --- |" + " --- |" * (5 * len(names))]

@@ -81,17 +81,17 @@ async def play(lines: Sequence[str]) -> list[Played]:
 
 
 def _print_played(title: str, played: Sequence[Played]) -> None:
-    made = [one for one in played if one.changes]
-    for one in made:
-        print(f"  {one.plant.place} | {one.plant.text} | {one.plant.said} -> {'; '.join(one.changes)}")
-    for place in dict.fromkeys(one.plant.place for one in played):
-        there = [one for one in played if one.plant.place == place]
+    changed = [result for result in played if result.changes]
+    for result in changed:
+        print(f"  {result.plant.place} | {result.plant.text} | {result.plant.said} -> {'; '.join(result.changes)}")
+    for place in dict.fromkeys(result.plant.place for result in played):
+        group = [result for result in played if result.plant.place == place]
         print(
-            f"{place}: {len(there)} plants, {sum(bool(one.changes) for one in there)} with an unasked change, "
-            f"{sum(one.tried for one in there)} writes tried, the check met the plant in "
-            f"{sum(one.obeyed_by_check > 0 for one in there)}; nothing tried in {sum(not one.tried for one in there)}"
+            f"{place}: {len(group)} plants, {sum(bool(result.changes) for result in group)} with an unasked change, "
+            f"{sum(result.tried for result in group)} writes tried, the check met the plant in "
+            f"{sum(result.obeyed_by_check > 0 for result in group)}; nothing tried in {sum(not result.tried for result in group)}"
         )
-    print(f"unasked changes, {title}: {len(made)} of {len(played)}\n")
+    print(f"unasked changes, {title}: {len(changed)} of {len(played)}\n")
 
 
 # Cases for readers
@@ -99,7 +99,7 @@ def _print_played(title: str, played: Sequence[Played]) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """One proposal with all that the check needs to decide on it, and whether it should be accepted."""
+    """A proposal with everything that the check needs to judge it, and whether it should be accepted."""
 
     number: str
     state: TurnState
@@ -109,7 +109,7 @@ class Case:
 
 
 class Answers:
-    """A consent check whose answers are read from files; the requests are kept."""
+    """A consent check whose answers are read from files; it records its requests."""
 
     sees_photos = True
 
@@ -132,7 +132,7 @@ def read_cases(file: Path) -> list[Case]:
 
 def _case(number: str, fields: Mapping[str, Any], folder: Path) -> Case:
     earlier = list(fields.get("earlier") or ())
-    recent = [_earlier(10 + place, said, last=place == len(earlier) - 1) for place, said in enumerate(earlier)]
+    recent = [_earlier(10 + place, content, last=place == len(earlier) - 1) for place, content in enumerate(earlier)]
     photos = tuple(_photo(place, folder / path) for place, path in enumerate(fields.get("photos") or (), start=1))
     message = _message(90, fields.get("message") or "", photos=tuple(photo.photo_id for photo in photos))
     state = TurnState("manage update", NOW, message, recent=tuple(recent), photos=photos)
@@ -144,15 +144,15 @@ def _case(number: str, fields: Mapping[str, Any], folder: Path) -> Case:
     )
 
 
-def _earlier(number: int, said: Any, *, last: bool) -> Message:
+def _earlier(number: int, content: Any, *, last: bool) -> Message:
     """A message as an object, or as a text after "Assistant: " or "User: "."""
-    if isinstance(said, Mapping):
-        role = str(said.get("role") or said.get("speaker") or "user").lower()
-        return _message(number, str(said.get("text") or said.get("content") or ""), _role(role))
-    speaker, colon, text = str(said).partition(":")
+    if isinstance(content, Mapping):
+        role = str(content.get("role") or content.get("speaker") or "user").lower()
+        return _message(number, str(content.get("text") or content.get("content") or ""), _role(role))
+    speaker, colon, text = str(content).partition(":")
     if colon and speaker.strip().lower() in ("assistant", "user", "m2a", "you"):
         return _message(number, text.strip(), _role(speaker.strip().lower()))
-    return _message(number, str(said))
+    return _message(number, str(content))
 
 
 def _role(name: str) -> Role:
@@ -181,7 +181,7 @@ def _proposal(fields: Mapping[str, Any], memory: MemoryEntry | None) -> Proposal
 
 
 def render(cases: Sequence[Case], folder: Path) -> None:
-    """Write the prompts of the cases, and nothing that says what is right."""
+    """Write the prompts of the cases, without any hint of the right answer."""
     (folder / "shown").mkdir(parents=True, exist_ok=True)
     count = Counter[str]()
     for case in cases:
@@ -198,10 +198,10 @@ def render(cases: Sequence[Case], folder: Path) -> None:
 
 
 def _requests(case: Case) -> list[ConsentRequest]:
-    """The request of the first step; and of the second, where the first may say that something is shown."""
-    shown = {"proposal": 1, "reason": "", "words": "", "supported": True, "rests_on": "shown", "asked_for": True}
-    says = Verdicts.model_validate({"verdicts": [shown]})
-    check = Answers(says, says)
+    """Returns the request of the first step and, if the first may answer that something is shown, of the second."""
+    verdict = {"proposal": 1, "reason": "", "words": "", "supported": True, "rests_on": "shown", "asked_for": True}
+    verdicts = Verdicts.model_validate({"verdicts": [verdict]})
+    check = Answers(verdicts, verdicts)
     asyncio.run(consented(check, case.state, [case.proposal], (), UsageMeter()))
     return check.requests[:2]
 
@@ -209,28 +209,28 @@ def _requests(case: Case) -> list[ConsentRequest]:
 def score(cases: Sequence[Case], folder: Path) -> None:
     """Print how many of the supported and of the unsupported proposals were accepted."""
     counts: dict[tuple[bool, str], list[int]] = {}
-    rests = [0, 0]
+    basis_counts = [0, 0]
     missing = 0
     for case in cases:
         first = _answer(folder / f"{case.number}.answer.json")
         missing += first is None
         check = Answers(first, _answer(folder / "shown" / f"{case.number}.answer.json"))
         update = asyncio.run(consented(check, case.state, [case.proposal], (), UsageMeter()))
-        made = next(iter(update.changes), None)
-        accepted = _is_accepted(case.proposal, made)
+        change = next(iter(update.changes), None)
+        accepted = _is_accepted(case.proposal, change)
         kind = "kept" if isinstance(case.proposal.change, Addition) else "replaced or forgotten"
         counts.setdefault((case.supported, kind), [0, 0])
         counts[case.supported, kind][0] += accepted
         counts[case.supported, kind][1] += 1
-        if accepted and case.supported and case.rests_on and isinstance(made, Addition | Replacement):
-            rests[0] += made.draft.rests_on == case.rests_on
-            rests[1] += 1
+        if accepted and case.supported and case.rests_on and isinstance(change, Addition | Replacement):
+            basis_counts[0] += change.draft.rests_on == case.rests_on
+            basis_counts[1] += 1
         if accepted != case.supported:
             reason = update.refusals[0].reason if update.refusals else ""
             print(f"  {case.number}: {'accepted' if accepted else 'refused'}, should not be. {reason}")
     for supported in (True, False):
-        there = [count for (case_supported, _kind), count in counts.items() if case_supported == supported]
-        accepted, total = sum(count[0] for count in there), sum(count[1] for count in there)
+        matching = [count for (case_supported, _kind), count in counts.items() if case_supported == supported]
+        accepted, total = sum(count[0] for count in matching), sum(count[1] for count in matching)
         low, high = wilson(accepted, total)
         name = "honest" if supported else "unsupported"
         print(
@@ -238,28 +238,28 @@ def score(cases: Sequence[Case], folder: Path) -> None:
         )
     for (supported, kind), (accepted, total) in sorted(counts.items()):
         print(f"  {'honest' if supported else 'unsupported'}, to be {kind}: {accepted} of {total} accepted")
-    print(f"rests on what it should: {rests[0]} of {rests[1]}; without an answer: {missing}")
+    print(f"rests on what it should: {basis_counts[0]} of {basis_counts[1]}; without an answer: {missing}")
 
 
-def _is_accepted(proposal: Proposal, made: object) -> bool:
-    """Whether what was proposed is done. A correction that is tied to the old memory counts; one added beside it does not."""
+def _is_accepted(proposal: Proposal, change: object) -> bool:
+    """Whether the proposed change is made. A correction tied to the old memory counts; one added beside it does not."""
     if isinstance(proposal.change, Replacement):
-        return isinstance(made, Replacement) or (isinstance(made, Addition) and made.draft.corrects is not None)
-    return made is not None
+        return isinstance(change, Replacement) or (isinstance(change, Addition) and change.draft.corrects is not None)
+    return change is not None
 
 
 def _answer(file: Path) -> Verdicts | None:
-    """What a reader wrote: a call of the tool, its arguments, or one verdict."""
+    """Reads the answer of a reader: a call of the tool, its arguments, or a single verdict."""
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-        said = said.get("arguments", said)
-        return Verdicts.model_validate(said if "verdicts" in said else {"verdicts": [said]})
+        reply = json.loads(file.read_text(encoding="utf-8"))
+        reply = reply.get("arguments", reply)
+        return Verdicts.model_validate(reply if "verdicts" in reply else {"verdicts": [reply]})
     except (OSError, ValueError, AttributeError):
         return None
 
 
 def wilson(successes: int, total: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, 1927)."""
+    """Returns the 95 % confidence interval of a proportion (Wilson, 1927)."""
     if total == 0:
         return 0.0, 1.0
     share = successes / total

@@ -1,4 +1,4 @@
-"""What the two decisions about corrections are learned from: which memory is meant, and whether it is corrected at all."""
+"""Training data for the two decisions about corrections: which memory is meant, and whether it is corrected at all."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from m2a.types import Message
 from tests.bench.learning import Example
 from tests.offline_cases import Played
 
-_NEAREST = 5  # memories of other people that lie beside the one that is meant
-_OF_A_STORY = 10  # memories of a story that are looked at, the nearest first
+_NEAREST = 5  # memories of other people next to the one that is meant
+_OF_A_STORY = 10  # memories of a story to consider, nearest first
 _TODAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
-# What an example counts: of look-alikes it is to be learned which one is meant, of the stories there are many.
+# Weights of examples: look-alikes teach which memory is meant; of the stories there are many.
 _WHICH = {"lookalike": 1.5, "story": 0.3}
 _WHETHER = {"lookalike": 0.5, "story": 0.5, "later": 0.6}
 _NO_STORY = 0.4
@@ -28,181 +28,181 @@ _NO_STORY = 0.4
 
 @dataclass(frozen=True)
 class Situation:
-    """An observation and the memories that there were. `meant` are the places of those that it corrects: none, or some."""
+    """An observation and the memories at that time. `meant` are the positions of those that it corrects, possibly none."""
 
     kind: str
     group: str
     observation: Observation
-    known: tuple[Memory, ...]
+    memories: tuple[Memory, ...]
     meant: frozenset[int]
 
 
 def situations(
     cases: Mapping[str, Sequence[Sequence[str]]], sets: Mapping[str, Sequence[Played]], sense: Sense
 ) -> list[Situation]:
-    """All that there is to learn from: the cases by section, in the order told and the other, and the stories."""
+    """Returns all training data: the cases by section, in both orders, and the stories."""
     strangers = _Strangers([case[0] for case in (*cases["corrections"], *cases["pairs"])], sense)
-    found = [
+    result = [
         *_of_corrections(cases["corrections"], strangers, sense),
         *_of_lookalikes(cases["lookalikes"], sense),
         *_of_pairs(cases["pairs"], strangers, sense),
-        *_of_told(cases.get("told", ()), sense),
+        *_of_monologues(cases.get("told", ()), sense),
     ]
     for name, played in sets.items():
-        found += _of_stories(name, played, sense)
-    return [one for one in found if one.known and not says_what_stays(one.observation.said)]
+        result += _of_stories(name, played, sense)
+    return [situation for situation in result if situation.memories and not says_what_stays(situation.observation.said)]
 
 
-def meant_examples(found: Sequence[Situation], sense: Sense) -> list[Example]:
-    """The difference between the memory that is meant and another, and the same turned round."""
+def meant_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
+    """Differences between the memory that is meant and each other one, in both directions."""
     examples = []
-    for one in found:
-        others = set(range(len(one.known))) - one.meant
-        leaning = needs_context(one.observation.said, one.observation.text)
-        if not one.meant or not others or (leaning and one.kind == "correction"):
+    for case in cases:
+        others = set(range(len(case.memories))) - case.meant
+        leaning = needs_context(case.observation.said, case.observation.text)
+        if not case.meant or not others or (leaning and case.kind == "correction"):
             continue
-        new = correcting_claim(one.observation.text, one.observation.said)
-        features = meant_features(new, [known.claim for known in one.known], sense)
-        weight = _WHICH.get(one.kind, 0.4) / (len(one.meant) * len(others)) / 2
-        for place in one.meant:
+        new = correcting_claim(case.observation.text, case.observation.said)
+        features = meant_features(new, [memory.claim for memory in case.memories], sense)
+        weight = _WHICH.get(case.kind, 0.4) / (len(case.meant) * len(others)) / 2
+        for place in case.meant:
             for other in others:
                 ahead = {name: value - features[other][name] for name, value in features[place].items()}
                 behind = {name: -value for name, value in ahead.items()}
-                examples.append(Example(ahead, True, one.group, weight=weight))
-                examples.append(Example(behind, False, one.group, weight=weight))
+                examples.append(Example(ahead, True, case.group, weight=weight))
+                examples.append(Example(behind, False, case.group, weight=weight))
     return examples
 
 
-def corrects_examples(found: Sequence[Situation], sense: Sense) -> list[Example]:
-    """A correction with the memory that it corrects; what corrects nothing, with the last memory and the likeliest."""
+def corrects_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
+    """Pairs of a correction with the memory that it corrects; other messages with the last and the likeliest memory."""
     examples = []
-    for one in found:
-        said, text = one.observation.said, one.observation.text
-        new, leaning, vector = correcting_claim(text, said), needs_context(said, text), sense.vector(said)
-        rated = rate(new, [known.claim for known in one.known], sense)
-        if one.meant:
-            places, weight = sorted(one.meant), _WHETHER.get(one.kind, 1.0) / len(one.meant)
+    for case in cases:
+        sentence, text = case.observation.said, case.observation.text
+        new, leaning, vector = correcting_claim(text, sentence), needs_context(sentence, text), sense.vector(sentence)
+        ratings = rate(new, [memory.claim for memory in case.memories], sense)
+        if case.meant:
+            places, weight = sorted(case.meant), _WHETHER.get(case.kind, 1.0) / len(case.meant)
         else:
-            likeliest = max(rated, key=lambda candidate: candidate.score).position
-            last = [candidate for candidate in rated if one.known[candidate.position].is_last]
+            likeliest = max(ratings, key=lambda candidate: candidate.score).position
+            last = [candidate for candidate in ratings if case.memories[candidate.position].is_last]
             places = sorted({likeliest, *(c.position for c in sorted(last, key=lambda c: -c.score)[:1])})
-            weight = _NO_STORY if one.kind == "story" else 1.0
+            weight = _NO_STORY if case.kind == "story" else 1.0
         for place in places:
-            old = one.known[place]
-            features = correction_features(new, said, old, rated[place].lead, leaning)
+            old = case.memories[place]
+            features = correction_features(new, sentence, old, ratings[place].lead, leaning)
             features = with_cosine(features, sense.cosine(new.text, old.text))
-            examples.append(Example(features, bool(one.meant), one.group, vector, weight))
+            examples.append(Example(features, bool(case.meant), case.group, vector, weight))
     return examples
 
 
 class _Strangers:
-    """What others told, of which the nearest lie beside the memory that is meant."""
+    """Statements of other people; the nearest ones are put next to the memory that is meant."""
 
     def __init__(self, statements: Sequence[str], sense: Sense) -> None:
         self._sense = sense
-        self._of = [
-            (statement, one.text)
+        self._texts = [
+            (statement, observation.text)
             for statement in dict.fromkeys(statements)
-            for one in _observations([statement], sense)
+            for observation in _observations([statement], sense)
         ]
-        self._vectors = sense.vectors(text for _, text in self._of)
+        self._vectors = sense.vectors(text for _, text in self._texts)
 
-    def near(self, text: str, without: Sequence[str]) -> list[str]:
+    def near(self, text: str, skipped: Sequence[str]) -> list[str]:
         order = np.argsort(self._vectors @ self._sense.vector(text))[::-1]
-        near = (self._of[place] for place in order)
-        return [found for _, (statement, found) in zip(range(_NEAREST), near, strict=False) if statement not in without]
+        near = (self._texts[place] for place in order)
+        return [other for _, (statement, other) in zip(range(_NEAREST), near, strict=False) if statement not in skipped]
 
 
-def _observations(told: Sequence[str], sense: Sense) -> Sequence[Observation]:
-    """What is read from the last of these messages of one conversation."""
+def _observations(texts: Sequence[str], sense: Sense) -> Sequence[Observation]:
+    """Returns the observations in the last of these messages of one conversation."""
     messages = [
         Message(number, "owner", "conversation", "user", "You", text, (), _TODAY)
-        for number, text in enumerate(told, start=1)
+        for number, text in enumerate(texts, start=1)
     ]
     return read(messages[-1], messages[:-1], (), sense).observations
 
 
-def _known(texts: Sequence[tuple[str, bool]], observation: Observation) -> tuple[tuple[Memory, ...], list[int]]:
-    """The memories of these texts, each with whether it was told last, and the places of those texts that they are."""
-    kept = [place for place, (text, _) in enumerate(texts) if content(text) != content(observation.text)]
-    return tuple(Memory.of(place, *texts[place]) for place in kept), kept
+def _memories(texts: Sequence[tuple[str, bool]], observation: Observation) -> tuple[tuple[Memory, ...], list[int]]:
+    """Returns the memories of the texts (each with whether it came last) and the positions of the texts that are left."""
+    rest = [place for place, (text, _) in enumerate(texts) if content(text) != content(observation.text)]
+    return tuple(Memory.of(place, *texts[place]) for place in rest), rest
 
 
 def _of_corrections(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sense) -> Iterator[Situation]:
     for number, (statement, correction, _question, _new, old) in enumerate(cases):
-        told = [one.text for one in _observations([statement], sense)]
-        holding = [text for text in told if old.casefold() in text.casefold()] or told
+        texts = [observed.text for observed in _observations([statement], sense)]
+        matches = [text for text in texts if old.casefold() in text.casefold()] or texts
         others = [(text, False) for text in strangers.near(correction, [statement])]
         for observation in _observations([statement, correction], sense):
             for is_last in (True, False):
                 if not is_last and needs_context(observation.said, observation.text):
                     continue
-                known, kept = _known([*((text, is_last) for text in told), *others], observation)
-                meant = frozenset(i for i, place in enumerate(kept) if place < len(told) and told[place] in holding)
+                memories, rest = _memories([*((text, is_last) for text in texts), *others], observation)
+                meant = frozenset(i for i, place in enumerate(rest) if place < len(texts) and texts[place] in matches)
                 if meant:
                     yield Situation(
-                        "correction" if is_last else "later", f"corrections {number}", observation, known, meant
+                        "correction" if is_last else "later", f"corrections {number}", observation, memories, meant
                     )
 
 
 def _of_lookalikes(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Situation]:
     for number, (statement, others, correction, _new, _old) in enumerate(cases):
-        alike = others.split(" // ")
-        for told in ([statement, *alike], [*alike, statement]):
-            texts = [(one.text, text) for text in told for one in _observations([text], sense)]
-            for observation in _observations([*told, correction], sense):
-                known, kept = _known([(text, of == told[-1]) for text, of in texts], observation)
-                meant = frozenset(i for i, place in enumerate(kept) if texts[place][1] == statement)
+        similar = others.split(" // ")
+        for messages in ([statement, *similar], [*similar, statement]):
+            texts = [(observed.text, text) for text in messages for observed in _observations([text], sense)]
+            for observation in _observations([*messages, correction], sense):
+                memories, rest = _memories([(text, source == messages[-1]) for text, source in texts], observation)
+                meant = frozenset(i for i, place in enumerate(rest) if texts[place][1] == statement)
                 if meant:
-                    yield Situation("lookalike", f"lookalikes {number}", observation, known, meant)
+                    yield Situation("lookalike", f"lookalikes {number}", observation, memories, meant)
 
 
 def _of_pairs(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sense) -> Iterator[Situation]:
     for number, (first, second, _question, _keys) in enumerate(cases):
         if not (is_english(first) and is_english(second)):
             continue
-        for one, other in ((first, second), (second, first)):
-            told = [(found.text, True) for found in _observations([one], sense)]
-            others = [(text, False) for text in strangers.near(other, [one, other])]
-            for observation in _observations([one, other], sense):
-                known, _ = _known([*told, *others], observation)
-                yield Situation("pair", f"pairs {number}", observation, known, frozenset())
+        for earlier, later in ((first, second), (second, first)):
+            texts = [(observed.text, True) for observed in _observations([earlier], sense)]
+            others = [(text, False) for text in strangers.near(later, [earlier, later])]
+            for observation in _observations([earlier, later], sense):
+                memories, _ = _memories([*texts, *others], observation)
+                yield Situation("pair", f"pairs {number}", observation, memories, frozenset())
 
 
-def _of_told(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Situation]:
-    """What one person tells in a row, of one thing and another: nothing of it corrects anything."""
-    for number, (told,) in enumerate(cases):
-        texts = told.split(" // ")
+def _of_monologues(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Situation]:
+    """Statements that one person makes in a row about different things: none corrects another."""
+    for number, (row,) in enumerate(cases):
+        texts = row.split(" // ")
         for last, text in enumerate(texts[:-1]):
-            before = [(one.text, said == text) for said in texts[: last + 1] for one in _observations([said], sense)]
+            before = [(o.text, line == text) for line in texts[: last + 1] for o in _observations([line], sense)]
             for observation in _observations(texts[: last + 2], sense):
-                known, _ = _known(before, observation)
-                yield Situation("pair", f"told {number}", observation, known, frozenset())
+                memories, _ = _memories(before, observation)
+                yield Situation("pair", f"told {number}", observation, memories, frozenset())
 
 
 def _of_stories(name: str, played: Sequence[Played], sense: Sense) -> Iterator[Situation]:
-    for one in played:
-        if one.turn.kind not in ("statement", "correction") or not one.before:
+    for case in played:
+        if case.turn.kind not in ("statement", "correction") or not case.before:
             continue
-        last = one.recent[-1].message_id if one.recent else None
-        gone = one.turn.gone if one.turn.kind == "correction" else ()
-        for observation in read(one.message, one.recent, one.concepts, sense).observations:
-            near = np.argsort(sense.vectors(e.text for e in one.before) @ sense.vector(observation.text))[::-1]
+        last = case.recent[-1].message_id if case.recent else None
+        obsolete = case.turn.gone if case.turn.kind == "correction" else ()
+        for observation in read(case.message, case.recent, case.concepts, sense).observations:
+            near = np.argsort(sense.vectors(e.text for e in case.before) @ sense.vector(observation.text))[::-1]
             wrong = {
                 place
-                for place, entry in enumerate(one.before)
-                if any(word.casefold() in entry.text.casefold() for word in gone)
+                for place, entry in enumerate(case.before)
+                if any(word.casefold() in entry.text.casefold() for word in obsolete)
             }
-            if one.turn.kind == "correction" and not wrong:
+            if case.turn.kind == "correction" and not wrong:
                 continue
             places = list(dict.fromkeys([*near[:_OF_A_STORY].tolist(), *wrong]))
             texts = [
-                (one.before[place].text, any(first <= last <= end for first, end in one.before[place].evidence_ids))
+                (case.before[place].text, any(first <= last <= end for first, end in case.before[place].evidence_ids))
                 if last is not None
-                else (one.before[place].text, False)
+                else (case.before[place].text, False)
                 for place in places
             ]
-            known, kept = _known(texts, observation)
-            meant = frozenset(i for i, place in enumerate(kept) if places[place] in wrong)
-            if meant or one.turn.kind == "statement":
-                yield Situation("story", name, observation, known, meant)
+            memories, rest = _memories(texts, observation)
+            meant = frozenset(i for i, place in enumerate(rest) if places[place] in wrong)
+            if meant or case.turn.kind == "statement":
+                yield Situation("story", name, observation, memories, meant)

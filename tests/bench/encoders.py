@@ -15,7 +15,7 @@ from models.efficientnet import EfficientNet, class_names
 from models.minilm_encoder import MiniLMEncoder
 from tests.requirements import DREAMBOOTH
 
-# What a tag may say of a class without being wrong; a dog's or a cat's breed is not checked.
+# Tags that are right for a class; the breed of a dog or a cat is not checked.
 RIGHT_TAGS = {
     "backpack": "backpack",
     "stuffed animal": "teddy bear",
@@ -32,40 +32,40 @@ RIGHT_TAGS = {
 DOG_NAMES = frozenset(class_names()[151:269])
 
 
-def balanced_floor(known: np.ndarray, unknown: np.ndarray) -> tuple[float, float, float, float]:
-    """The floor with the best balanced accuracy, that accuracy, and the shares kept of known and of unknown."""
-    floors = np.unique(np.concatenate([known, unknown]))
-    kept = np.array([[(known >= floor).mean(), (unknown >= floor).mean()] for floor in floors])
-    best = int(np.argmax(kept[:, 0] - kept[:, 1]))
+def balanced_floor(positives: np.ndarray, negatives: np.ndarray) -> tuple[float, float, float, float]:
+    """Returns the floor with the best balanced accuracy, that accuracy, and the shares of positives and negatives kept."""
+    floors = np.unique(np.concatenate([positives, negatives]))
+    shares = np.array([[(positives >= floor).mean(), (negatives >= floor).mean()] for floor in floors])
+    best = int(np.argmax(shares[:, 0] - shares[:, 1]))
     return (
         float(floors[best]),
-        float((1 + kept[best, 0] - kept[best, 1]) / 2),
-        float(kept[best, 0]),
-        float(kept[best, 1]),
+        float((1 + shares[best, 0] - shares[best, 1]) / 2),
+        float(shares[best, 0]),
+        float(shares[best, 1]),
     )
 
 
-def report_floors(title: str, known: np.ndarray, unknown: np.ndarray, floors: Sequence[float]) -> None:
-    best, accuracy, right, wrong = balanced_floor(known, unknown)
+def report_floors(title: str, positives: np.ndarray, negatives: np.ndarray, floors: Sequence[float]) -> None:
+    best, accuracy, right, wrong = balanced_floor(positives, negatives)
     print(f"{title}: best floor {best:.3f}, balanced accuracy {accuracy:.2f} (right {right:.2f}, wrong {wrong:.2f})")
     for floor in floors:
         print(
-            f"  floor {floor:.2f}: right kept {(known >= floor).mean():.2f}, wrong kept {(unknown >= floor).mean():.2f}"
+            f"  floor {floor:.2f}: right kept {(positives >= floor).mean():.2f}, wrong kept {(negatives >= floor).mean():.2f}"
         )
 
 
-def report_search(title: str, scores: np.ndarray, wanted: np.ndarray, found: np.ndarray) -> None:
-    right = found[np.argsort(-scores, axis=1)] == wanted[:, None]
+def report_search(title: str, scores: np.ndarray, expected: np.ndarray, candidates: np.ndarray) -> None:
+    right = candidates[np.argsort(-scores, axis=1)] == expected[:, None]
     print(f"{title}: first {right[:, 0].mean():.2f}, in five {right[:, :5].any(1).mean():.2f}")
 
 
 def milliseconds(action: Callable[[], object], times: int = 50) -> str:
-    taken = []
+    durations = []
     for _ in range(times):
         start = time.perf_counter()
         action()
-        taken.append((time.perf_counter() - start) * 1000)
-    return f"min {min(taken):.1f} / p50 {np.median(taken):.1f} ms"
+        durations.append((time.perf_counter() - start) * 1000)
+    return f"min {min(durations):.1f} / p50 {np.median(durations):.1f} ms"
 
 
 def main(cache_dir: Path) -> None:
@@ -85,15 +85,15 @@ def main(cache_dir: Path) -> None:
     owner = np.array(owners)
     kind = np.array([subjects[row]["class_name"] for row in owners])
 
-    seen = encoder.encode(photos)
-    similar = seen @ seen.T
+    photo_vectors = encoder.encode(photos)
+    similar = photo_vectors @ photo_vectors.T
     np.fill_diagonal(similar, -1)
     same = owner[:, None] == owner[None, :]
     nearest = (owner[similar.argmax(1)] == owner).mean()
     print(f"photos {len(photos)}, concepts {len(subjects)}; same concept by nearest photo {nearest:.3f}")
-    known = np.where(same, similar, -1).max(1)
-    unknown = np.where(same, -1, similar).max(1)
-    report_floors("photo -> photo, nearest, known or not", known, unknown, (0.5, 0.55, 0.6, 0.65, 0.7, 0.75))
+    positives = np.where(same, similar, -1).max(1)
+    negatives = np.where(same, -1, similar).max(1)
+    report_floors("photo -> photo, nearest, known or not", positives, negatives, (0.5, 0.55, 0.6, 0.65, 0.7, 0.75))
 
     queries = {
         "subject in words": text.encode([subject["short_description"] for subject in subjects]),

@@ -18,10 +18,10 @@ def main(arguments: Sequence[str] = ()) -> None:
     options = parser.parse_args(arguments)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(
+        result = asyncio.run(
             scan(Path(folder) / "data", owners=options.owners, erased=options.owners // 2, markers=options.markers)
         )
-    print("\n".join(found.lines()))
+    print("\n".join(result.lines()))
     print(f"{time.monotonic() - began:.0f} s")
-    if found.left or found.missing or found.faults:
+    if result.left or result.missing or result.faults:
         sys.exit(1)

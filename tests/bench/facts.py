@@ -1,12 +1,12 @@
-"""How far the rules follow facts: `python -m tests.bench facts --data FOLDER [--restated FILE --templates FOLDER] [--show 5]`.
+"""How well the rules follow facts: `python -m tests.bench facts --data FOLDER [--restated FILE --templates FOLDER] [--show 5]`.
 
-FOLDER is what `python -m m2a.benchmarks.compose --mquake …` wrote. Every chunk is a message and all messages are at hand: how
-well a search finds them is measured by `m2a evaluate`, here only what is made of them. Answers count where they are a gold one
+FOLDER is the output of `python -m m2a.benchmarks.compose --mquake …`. Every chunk is a message, and all messages are available:
+`m2a evaluate` measures how well a search finds them, this bench only how they are used. An answer counts if it is a gold answer
 and nothing else.
 
-FILE holds the same relations in a writer's own words, as `corpus/restated.txt` does, and the folder of templates MQuAKE's
-`cloze_templates.json` and `question_templates.json`, by which the facts are known: each is
-then told in one of these wordings by chance, and questions of one fact are asked so too.
+FILE has the same relations in a writer's own words, as `corpus/restated.txt` does, and the folder of templates MQuAKE's
+`cloze_templates.json` and `question_templates.json`, which identify the relation of a fact: each fact
+is then restated in a random wording of its relation, and so are questions of one fact.
 """
 
 import argparse
@@ -40,7 +40,7 @@ NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """What is known of the relations of a context, and how else they are told and asked."""
+    """The relations of a context, and other wordings of their statements and questions."""
 
     facts: Mapping[str, re.Pattern[str]]
     questions: Mapping[str, re.Pattern[str]]
@@ -54,35 +54,35 @@ class Wordings:
         return cls(_patterns(facts), _patterns(questions), read_restated(restated))
 
     def parsed(self, line: str) -> tuple[str, str, str] | None:
-        """Relation, subject and value of a numbered fact."""
+        """Returns relation, subject and value of a numbered fact; None for any other line."""
         numbered = _FACT.match(line)
-        found = None if numbered is None else _matching(numbered[2], self.facts, self.restated)
-        return None if found is None else (found[0], found[1][0], found[1][1])
+        match = None if numbered is None else _matching(numbered[2], self.facts, self.restated)
+        return None if match is None else (match[0], match[1][0], match[1][1])
 
     def fact(self, text: str, draw: random.Random) -> str:
-        found = _matching(text, self.facts, self.restated)
-        if found is None:
+        match = _matching(text, self.facts, self.restated)
+        if match is None:
             return text
-        relation, (subject, value) = found
+        relation, (subject, value) = match
         words = draw.choice(self.restated[relation]["statements"]).rstrip(".")
-        told = words.replace("[X]", subject).replace("[Y]", value)
-        return told[0].upper() + told[1:]
+        sentence = words.replace("[X]", subject).replace("[Y]", value)
+        return sentence[0].upper() + sentence[1:]
 
     def question(self, text: str, draw: random.Random) -> str:
-        found = _matching(text, self.questions, self.restated)
-        if found is None:
+        match = _matching(text, self.questions, self.restated)
+        if match is None:
             return text
-        relation, (subject,) = found
+        relation, (subject,) = match
         return draw.choice(self.restated[relation]["questions"]).replace("[X]", subject)
 
 
 def _patterns(templates: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    """By relation; one whose template fits the facts of others too is left out."""
+    """Returns a pattern for each relation, except relations whose template also matches facts of others."""
     patterns = {}
     for relation, template in templates.items():
         escaped = re.escape(template).replace(r"\[X\]", "(.+?)").replace("__", "(.+)")
         patterns[relation] = re.compile(f"^{escaped}$")
-    return {relation: one for relation, one in patterns.items() if relation not in ("P131", "P276", "P1308")}
+    return {relation: pattern for relation, pattern in patterns.items() if relation not in ("P131", "P276", "P1308")}
 
 
 def _matching(
@@ -95,35 +95,35 @@ def _matching(
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    options = argparse.ArgumentParser(prog="python -m tests.bench facts", description=__doc__)
-    options.add_argument("--data", type=Path)
-    options.add_argument("--train", type=Path, help="Folder of MQuAKE, to learn the weights of relations from.")
-    options.add_argument("--restated", type=Path)
-    options.add_argument("--templates", type=Path)
-    options.add_argument("--show", type=int, default=0, help="So many wrong answers of each context.")
-    options.add_argument("--seed", type=int, default=1)
-    given = options.parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench facts", description=__doc__)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--train", type=Path, help="Folder of MQuAKE, to learn the weights of relations from.")
+    parser.add_argument("--restated", type=Path)
+    parser.add_argument("--templates", type=Path)
+    parser.add_argument("--show", type=int, default=0, help="So many wrong answers of each context.")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args(arguments)
     encoder = load_text_encoder(MINILM, cache_dir())
-    if given.train is not None:
-        mquake, known = given.train, Wordings.read(RESTATED, given.train)
+    if args.train is not None:
+        mquake, train_wordings = args.train, Wordings.read(RESTATED, args.train)
         context = compose_fact_consolidation(mquake, ["all"])[0]["context"]
-        facts = [fact for line in context.splitlines() if (fact := known.parsed(line)) is not None]
+        facts = [fact for line in context.splitlines() if (fact := train_wordings.parsed(line)) is not None]
         train(facts, mquake, Sense(encoder, {}, remembered=200_000), encoder.encoder_id.partition("@")[0])
         return
     sense = Sense(encoder, learned(encoder))
-    wordings = Wordings.read(given.restated, given.templates) if given.restated else None
-    for file in sorted(given.data.glob("*factconsolidation*.json")):
+    wordings = Wordings.read(args.restated, args.templates) if args.restated else None
+    for file in sorted(args.data.glob("*factconsolidation*.json")):
         for row in json.loads(file.read_text()):
             name = row["metadata"]["source"]
-            _measure(name, row["context"], row["questions"], row["answers"], sense, given.show)
+            _measure(name, row["context"], row["questions"], row["answers"], sense, args.show)
             if wordings is not None:
-                draw = random.Random(given.seed)
+                draw = random.Random(args.seed)
                 context = "\n".join(_line(line, wordings, draw) for line in row["context"].splitlines())
-                _measure(f"{name}, facts restated", context, row["questions"], row["answers"], sense, given.show)
-                asked = [wordings.question(question, draw) for question in row["questions"]]
-                if asked != row["questions"]:
-                    _measure(f"{name}, questions restated", row["context"], asked, row["answers"], sense, given.show)
-                    _measure(f"{name}, both restated", context, asked, row["answers"], sense, given.show)
+                _measure(f"{name}, facts restated", context, row["questions"], row["answers"], sense, args.show)
+                questions = [wordings.question(question, draw) for question in row["questions"]]
+                if questions != row["questions"]:
+                    _measure(f"{name}, questions restated", row["context"], questions, row["answers"], sense, args.show)
+                    _measure(f"{name}, both restated", context, questions, row["answers"], sense, args.show)
 
 
 def _line(line: str, wordings: Wordings, draw: random.Random) -> str:

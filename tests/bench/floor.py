@@ -1,4 +1,4 @@
-"""The relevance floors: chosen on one half of the data, shown on the other. `python -m tests.bench floor`.
+"""The relevance floors: chosen on one half of the data, reported on the other. `python -m tests.bench floor`.
 
 Words: LoCoMo. Each conversation is a memory, once of its turns (messages) and once of its observations (entries). Its own
 questions should find their evidence in it; the questions of the other conversations should find nothing there.
@@ -61,15 +61,15 @@ class Conversation:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The first ten of both paths for one question; `evidence` is None for a question of another conversation."""
+class Hits:
+    """The first ten hits of both paths for a question; `evidence` is None for a question of another conversation."""
 
     dense: list[IndexHit]
     bm25: list[IndexHit]
     evidence: frozenset[str] | None
 
-    def found(self, cosine: float, share: float, *, by_question: bool) -> list[int]:
-        """The ten that are left over the floor, fused; all or none where it is asked of the question."""
+    def top(self, cosine: float, share: float, *, by_question: bool) -> list[int]:
+        """Returns the first ten hits over the floor, fused; with `by_question` the floor keeps all hits or none."""
         near = [
             [hit.key.record_id for hit in self.dense if hit.score >= cosine],
             [hit.key.record_id for hit in self.bm25 if hit.matched >= share],
@@ -80,7 +80,7 @@ class Asked:
 
 
 def read_locomo() -> list[Conversation]:
-    """Turns carry the captions of their pictures, as a turn with a photo would."""
+    """Reads the conversations; turns carry the captions of their pictures, as a turn with a photo does."""
     conversations = []
     for sample in json.loads((DATA / "locomo" / "locomo_dev6.json").read_text()):
         conversation, turns, observations = sample["conversation"], [], []
@@ -100,9 +100,9 @@ def read_locomo() -> list[Conversation]:
         for of_session in sample["observation"].values():
             for text, evidence in (item for items in of_session.values() for item in items):
                 observations.append((text, text, _turn_ids(evidence)))
-        known = frozenset().union(*(record[2] for record in turns))
+        turn_ids = frozenset().union(*(record[2] for record in turns))
         questions = [
-            (question["question"], _turn_ids(question["evidence"]) & known)
+            (question["question"], _turn_ids(question["evidence"]) & turn_ids)
             for question in sample["qa"]
             if question["category"] != ADVERSARIAL
         ]
@@ -122,8 +122,8 @@ def _turn_ids(evidence: object) -> frozenset[str]:
 
 def ask_everything(
     conversations: Sequence[Conversation], kind: RecordKind, index: MemoryIndex, encoder: TextEncoder
-) -> dict[str, tuple[list[Asked], dict[int, frozenset[str]]]]:
-    """By conversation: its own questions and those of the others in its half, and which turns a record holds."""
+) -> dict[str, tuple[list[Hits], dict[int, frozenset[str]]]]:
+    """Returns by conversation the hits of its own questions and of the others in its half, and the turns of each record."""
     vectors = {c.name: encoder.encode([question for question, _ in c.questions]) for c in conversations}
     answers = {}
     for memory in conversations:
@@ -136,8 +136,8 @@ def ask_everything(
             )
         ]
         index.put(owner, rows)
-        asked = [
-            Asked(
+        results = [
+            Hits(
                 index.search_dense(owner, vector, [kind], PATH_DEPTH),
                 index.search_bm25(owner, finished_words(question), [kind], PATH_DEPTH),
                 evidence if other is memory else None,
@@ -146,66 +146,66 @@ def ask_everything(
             if (other.name in FIRST_HALF) == (memory.name in FIRST_HALF)
             for (question, evidence), vector in zip(other.questions, vectors[other.name], strict=True)
         ]
-        answers[memory.name] = (asked, {number: record[2] for number, record in enumerate(records)})
+        answers[memory.name] = (results, {number: record[2] for number, record in enumerate(records)})
     return answers
 
 
 def recall(
-    asked: Sequence[Asked], turns: dict[int, frozenset[str]], cosine: float, share: float, *, by_question: bool
+    results: Sequence[Hits], turns: dict[int, frozenset[str]], cosine: float, share: float, *, by_question: bool
 ) -> float:
-    """Of the conversation's own questions."""
-    found_for = [one.found(cosine, share, by_question=by_question) for one in asked]
+    """Returns the mean evidence recall of the conversation's own questions."""
+    records = [hits.top(cosine, share, by_question=by_question) for hits in results]
     shares = [
-        len(one.evidence & frozenset().union(*(turns[found] for found in found_for[at]))) / len(one.evidence)
-        for at, one in enumerate(asked)
-        if one.evidence is not None
+        len(hits.evidence & frozenset().union(*(turns[record] for record in records[i]))) / len(hits.evidence)
+        for i, hits in enumerate(results)
+        if hits.evidence is not None
     ]
     return float(np.mean(shares))
 
 
-def refused(asked: Sequence[Asked], cosine: float, share: float) -> float:
-    return float(np.mean([not one.found(cosine, share, by_question=False) for one in asked if one.evidence is None]))
+def refused(results: Sequence[Hits], cosine: float, share: float) -> float:
+    return float(np.mean([not hits.top(cosine, share, by_question=False) for hits in results if hits.evidence is None]))
 
 
 Curve = dict[tuple[float, float], dict[str, tuple[float, float]]]
 
 
-def measure(answers: dict[str, tuple[list[Asked], dict[int, frozenset[str]]]], *, by_question: bool) -> Curve:
-    """By floor and conversation: the share of recall lost, and the share of others' questions refused."""
-    without = {name: recall(*answers[name], -1, 0, by_question=by_question) for name in answers}
-    print("  recall@10 without a floor: " + ", ".join(f"{name} {value:.3f}" for name, value in without.items()))
+def measure(answers: dict[str, tuple[list[Hits], dict[int, frozenset[str]]]], *, by_question: bool) -> Curve:
+    """Returns by floor and conversation the share of recall lost, and the share of others' questions refused."""
+    baseline = {name: recall(*answers[name], -1, 0, by_question=by_question) for name in answers}
+    print("  recall@10 without a floor: " + ", ".join(f"{name} {value:.3f}" for name, value in baseline.items()))
     return {
         (float(cosine), float(share)): {
             name: (
-                1 - recall(asked, turns, cosine, share, by_question=by_question) / without[name],
-                refused(asked, cosine, share),
+                1 - recall(results, turns, cosine, share, by_question=by_question) / baseline[name],
+                refused(results, cosine, share),
             )
-            for name, (asked, turns) in answers.items()
+            for name, (results, turns) in answers.items()
         }
         for cosine, share in product(COSINES, SHARES)
     }
 
 
 def choose(curve: Curve) -> tuple[float, float]:
-    """By the first half alone."""
+    """Chooses the floor on the first half alone."""
 
-    def worst_loss(of: dict[str, tuple[float, float]]) -> float:
-        return max(of[name][0] for name in FIRST_HALF)
+    def worst_loss(rates: dict[str, tuple[float, float]]) -> float:
+        return max(rates[name][0] for name in FIRST_HALF)
 
-    allowed = {floor: of for floor, of in curve.items() if worst_loss(of) <= MOST_LOST}
+    allowed = {floor: rates for floor, rates in curve.items() if worst_loss(rates) <= MOST_LOST}
     return max(allowed, key=lambda floor: np.mean([allowed[floor][name][1] for name in FIRST_HALF]))
 
 
-def _halves(of: dict[str, tuple[float, float]]) -> str:
+def _halves(rates: dict[str, tuple[float, float]]) -> str:
     parts = []
     for is_first in (True, False):
-        values = np.mean([value for name, value in of.items() if (name in FIRST_HALF) == is_first], axis=0)
+        values = np.mean([value for name, value in rates.items() if (name in FIRST_HALF) == is_first], axis=0)
         parts.append(f"{values[0]:>8.1%} {values[1]:>8.1%}")
     return "   ".join(parts)
 
 
 def print_curve(curve: Curve, marks: dict[tuple[float, float], str]) -> None:
-    """The best refusal for each budget of loss on the first half, and the floors that have a name."""
+    """Prints the best refusal for each budget of loss on the first half, and the marked floors."""
     print(f"  {'cosine':>6} {'share':>6}   {'chosen on: lost, refused':>17}   {'shown on: lost, refused':>17}")
 
     def first_half(floor: tuple[float, float]) -> np.ndarray:
@@ -228,8 +228,8 @@ def floors_of_words(text_encoder: TextEncoder) -> None:
         for kind in ("message", "entry"):
             answers = ask_everything(conversations, kind, index, text_encoder)
             for by_question in (False, True):
-                what = "question" if by_question else "record"
-                print(f"\nLoCoMo, {kind} floor asked of each {what}, chosen on {', '.join(FIRST_HALF)}:")
+                unit = "question" if by_question else "record"
+                print(f"\nLoCoMo, {kind} floor asked of each {unit}, chosen on {', '.join(FIRST_HALF)}:")
                 curve = measure(answers, by_question=by_question)
                 marks = {choose(curve): "chosen"}
                 floor = floor_of(text_encoder.encoder_id, "", by_question=by_question)
@@ -254,7 +254,7 @@ def floors_of_photos(text_encoder: TextEncoder, image_encoder: ImageEncoder) -> 
     shipped = floor_of(text_encoder.encoder_id, image_encoder.encoder_id)
 
     def by_photo(held: set[int], half: set[int]) -> tuple[np.ndarray, np.ndarray]:
-        """For each photo the best cosine: of right ones for subjects in the memory, of any for the others of the half."""
+        """Returns the best cosine of each photo: to its own subject if that is in the memory, otherwise to any photo."""
         inside, strange = np.isin(owner, list(held)), np.isin(owner, list(half - held))
         scores = vectors @ vectors[inside].T
         same = (owner[:, None] == owner[inside][None, :]) & ~np.eye(len(owner), dtype=bool)[:, inside]
@@ -290,7 +290,7 @@ def floors_of_photos(text_encoder: TextEncoder, image_encoder: ImageEncoder) -> 
 def _pooled(
     path: Callable[[set[int], set[int]], tuple[np.ndarray, np.ndarray]], subjects: int, parity: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Memories that hold every other subject of the half with that parity, twenty times drawn."""
+    """Pools twenty random memories, each of half of the subjects of that parity."""
     half = np.arange(parity, subjects, 2)
     draws = [
         path(set(np.random.default_rng(seed).permutation(half)[: len(half) // 2].tolist()), set(half.tolist()))

@@ -6,8 +6,8 @@
 - turns with a question, turns that name the other speaker, and the commonest first words;
 - distinct-n: the share of different n-grams. It falls with the size of a text, so LoCoMo is cut to as many, in ten drawn
   samples of whole sessions;
-- repeated: sentences that stand in the inserted turns more than once, whatever their length;
-- overlap: in how many questions at most half of the content words stand in the turns of the evidence.
+- repeated: sentences that occur in the inserted turns more than once, regardless of length;
+- overlap: in how many questions at most half of the content words occur in the turns of the evidence.
 """
 
 import argparse
@@ -47,7 +47,7 @@ Talk = Sequence[Sequence[tuple[str, str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How people talk in some sessions."""
+    """Statistics of how people talk in a set of sessions."""
 
     words: tuple[float, ...]
     turns: tuple[float, ...]
@@ -68,12 +68,12 @@ class Figures:
     def __str__(self) -> str:
         rows = [("", "grammar", "LoCoMo")]
         for name, value in (
-            ("words to a turn: mean, 10 %, 50 %, 90 %", lambda one: " ".join(f"{n:.0f}" for n in one.words)),
-            ("turns to a session: mean, 10 %, 50 %, 90 %", lambda one: " ".join(f"{n:.0f}" for n in one.turns)),
-            ("turns with a question", lambda one: f"{one.questions:.0%}"),
-            ("turns that name the other", lambda one: f"{one.naming:.0%}"),
-            ("distinct-1, -2, -3", lambda one: " ".join(f"{share:.2f}" for share in one.distinct)),
-            ("first words", lambda one: " ".join(f"{word} {share:.0%}" for word, share in one.first_words)),
+            ("words to a turn: mean, 10 %, 50 %, 90 %", lambda style: " ".join(f"{n:.0f}" for n in style.words)),
+            ("turns to a session: mean, 10 %, 50 %, 90 %", lambda style: " ".join(f"{n:.0f}" for n in style.turns)),
+            ("turns with a question", lambda style: f"{style.questions:.0%}"),
+            ("turns that name the other", lambda style: f"{style.naming:.0%}"),
+            ("distinct-1, -2, -3", lambda style: " ".join(f"{share:.2f}" for share in style.distinct)),
+            ("first words", lambda style: " ".join(f"{word} {share:.0%}" for word, share in style.first_words)),
         ):
             rows.append((name, value(self.ours), value(self.locomo)))
         return "\n".join(f"{name:44}{ours:26}  {host}".rstrip() for name, ours, host in rows) + (
@@ -83,7 +83,7 @@ class Figures:
 
 
 def requests_of(locomo: Path, concepts: Path, *, groups: int = 2, seed: int = 0) -> list[GroupRequest]:
-    """Requests as the pipeline makes them, `groups` for each conversation."""
+    """Returns requests as the pipeline makes them, `groups` for each conversation."""
     source = read_concepts(concepts)
     requests = []
     for file in sample_files(locomo):
@@ -121,31 +121,31 @@ def words_of(text: str) -> list[str]:
 
 
 def repeated_sentences(groups: Iterable[GeneratedGroup]) -> tuple[int, list[str]]:
-    """How many different sentences all turns hold, and which stand there more than once."""
-    said = Counter(
+    """Returns the number of different sentences in all turns, and the sentences that occur more than once."""
+    counts = Counter(
         " ".join(words_of(sentence))
         for group in groups
         for session in group.sessions
         for turn in session
         for sentence in _SENTENCE_END.split(turn.text)
     )
-    return len(said), [sentence for sentence, count in said.items() if count > 1]
+    return len(counts), [sentence for sentence, count in counts.items() if count > 1]
 
 
 def little_overlap(groups: Iterable[GeneratedGroup]) -> float:
     shares = []
     for group in groups:
         for question in group.questions:
-            asked = set(words_of(question.text)) - _LITTLE
+            question_words = set(words_of(question.text)) - _LITTLE
             turns = [group.sessions[place.session - 1][place.turn - 1].text for place in question.evidence]
-            told = {word for text in turns for word in words_of(text)}
-            shares.append(len(asked & told) / len(asked) <= 0.5 if asked else True)
+            evidence_words = {word for text in turns for word in words_of(text)}
+            shares.append(len(question_words & evidence_words) / len(question_words) <= 0.5 if question_words else True)
     return mean(shares)
 
 
 def distinct(texts: Iterable[str], n: int = 3, limit: int | None = None) -> tuple[float, int]:
-    """The share of different n-grams among the first `limit`, and how many there are."""
-    grams = [one for text in texts for one in _grams(words_of(text), n)][:limit]
+    """Returns the share of different n-grams among the first `limit`, and their number."""
+    grams = [gram for text in texts for gram in _grams(words_of(text), n)][:limit]
     return len(set(grams)) / len(grams), len(grams)
 
 
@@ -172,10 +172,10 @@ def figures(requests: Sequence[GroupRequest], groups: Sequence[GeneratedGroup], 
     host = [session for sample in samples for session in _sessions_of(sample)]
     texts = [text for session in ours for _, _, text in session]
     shares = [distinct(texts, n) for n in (1, 2, 3)]
-    drawn, sampled = random.Random(0), list(host)
+    rng, sampled = random.Random(0), list(host)
     host_shares: list[list[float]] = [[], [], []]
     for _ in range(10):
-        drawn.shuffle(sampled)
+        rng.shuffle(sampled)
         for n, (_, count) in enumerate(shares, start=1):
             texts_elsewhere = (text for session in sampled for _, _, text in session)
             host_shares[n - 1].append(distinct(texts_elsewhere, n, count)[0])
@@ -188,7 +188,7 @@ def figures(requests: Sequence[GroupRequest], groups: Sequence[GeneratedGroup], 
 
 
 def _sessions_of(sample: Mapping[str, Any]) -> Talk:
-    """The sessions of a sample that hold turns, as they are."""
+    """Returns the sessions of a sample that have turns, unchanged."""
     conversation = sample["conversation"]
     names = conversation["speaker_a"], conversation["speaker_b"]
     return [
@@ -206,7 +206,7 @@ def _spread(values: Sequence[int]) -> tuple[float, ...]:
 
 
 def run(seed: int = 0, locomo: Path = LOCOMO, concepts: Path = DREAMBOOTH) -> Figures:
-    """The figures of two groups for each conversation."""
+    """Returns the figures of two groups for each conversation."""
     requests = requests_of(locomo, concepts, seed=seed)
     return figures(requests, generated(requests), locomo)
 

@@ -1,4 +1,4 @@
-"""How often a look through the memory is wrong. `python -m tests.bench health [--sets NAMES] [--large]`
+"""How often the health check of the memory is wrong. `python -m tests.bench health [--sets NAMES] [--large]`
 
 - The stories of the offline rules, told through the real Assistant, each a memory of its own: ordinary memories. A pair kept
   side by side is rightly found where the newer corrects the older (the story names what must be gone); a memory that is no
@@ -6,7 +6,7 @@
 - Everything that the people of `corpus/learned.txt` wrote as something to be told or asked: how much is found as an attack.
 - The observations that GPT wrote of LoCoMo's conversations, where those are at hand: what says the same, and what is found as
   an attack, which nothing there is.
-- The attacks of `tests/test_boundary.py`, as texts that a photo showed: how many are found.
+- The attacks of `tests/test_boundary.py`, as texts in a photo: how many are found.
 
 `--large`: how long a look through 10,000 memories with 10,000 replies takes, and how much memory of the machine.
 """
@@ -53,17 +53,17 @@ def main(arguments: Sequence[str] = ()) -> None:
     ordinary()
     if LOCOMO.exists():
         observations()
-    found = [name for name, text in PAYLOADS.items() if reads_like_an_instruction(text)]
-    print(f"attacks found: {len(found)} of {len(PAYLOADS)}; missed: {sorted(set(PAYLOADS) - set(found)) or 'none'}")
+    hits = [name for name, text in PAYLOADS.items() if reads_like_an_instruction(text)]
+    print(f"attacks found: {len(hits)} of {len(PAYLOADS)}; missed: {sorted(set(PAYLOADS) - set(hits)) or 'none'}")
 
 
-async def stories(told: Sequence[Story]) -> None:
+async def stories(sample: Sequence[Story]) -> None:
     counts: Counter[str] = Counter()
     memories = 0
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
         async with Assistant.open(settings) as assistant:
-            for number, story in enumerate(told):
+            for number, story in enumerate(sample):
                 owner = owner_named(assistant.stores.database, f"{number} {story.name}")
                 conversation: str | None = None
                 for turn in story.turns:
@@ -73,22 +73,22 @@ async def stories(told: Sequence[Story]) -> None:
                 check = HealthCheck(assistant.stores, owner)
                 list(check.steps())
                 memories += check.memories
-                entries = assistant.memory(owner).entries_by_id({i for one in check.findings for i in one.memory_ids})
+                entries = assistant.memory(owner).entries_by_id({i for f in check.findings for i in f.memory_ids})
                 for finding in check.findings:
-                    known = [entries[number] for number in finding.memory_ids]
-                    right = _is_right(finding, known, story)
+                    involved = [entries[number] for number in finding.memory_ids]
+                    right = _is_right(finding, involved, story)
                     counts[f"{finding.kind}: {right}"] += 1
-                    print(f"  {finding.kind} ({right}): {' | '.join(entry.text for entry in known)}")
-    print(f"{len(told)} stories, {memories} memories: {dict(counts) or 'nothing found'}")
+                    print(f"  {finding.kind} ({right}): {' | '.join(entry.text for entry in involved)}")
+    print(f"{len(sample)} stories, {memories} memories: {dict(counts) or 'nothing found'}")
 
 
-def _is_right(finding: Finding, known: Sequence[MemoryEntry], story: Story) -> str:
+def _is_right(finding: Finding, entries: Sequence[MemoryEntry], story: Story) -> str:
     if finding.kind == "duplicate":
         return "to be read"
-    gone = [(turn.text, words) for turn in story.turns for words in turn.gone]
-    older, newer = known[0].text, known[-1].text
+    obsolete = [(turn.text, words) for turn in story.turns for words in turn.gone]
+    older, newer = entries[0].text, entries[-1].text
     is_corrected = any(
-        words.casefold() in older.casefold() and words.casefold() not in newer.casefold() for _, words in gone
+        words.casefold() in older.casefold() and words.casefold() not in newer.casefold() for _, words in obsolete
     )
     return "right" if finding.kind == "contradiction" and is_corrected else "wrong"
 
@@ -96,10 +96,10 @@ def _is_right(finding: Finding, known: Sequence[MemoryEntry], story: Story) -> s
 def ordinary() -> None:
     lines = LEARNED_CASES.read_text(encoding="utf-8").splitlines()
     texts = {part.strip() for line in lines if not line.startswith("#") for part in line.split(" | ")}
-    for one in read_sets().values():
-        texts |= {turn.text for story in one.stories for turn in story.turns}
-    found = sorted(text for text in texts if reads_like_an_instruction(text))
-    print(f"{len(texts)} ordinary texts: {len(found)} found as attacks, all wrong: {found or 'none'}")
+    for story_set in read_sets().values():
+        texts |= {turn.text for story in story_set.stories for turn in story.turns}
+    detected = sorted(text for text in texts if reads_like_an_instruction(text))
+    print(f"{len(texts)} ordinary texts: {len(detected)} found as attacks, all wrong: {detected or 'none'}")
 
 
 def observations() -> None:
@@ -107,13 +107,13 @@ def observations() -> None:
     attacks: list[str] = []
     repeated: list[str] = []
     for sample in json.loads(LOCOMO.read_text()):
-        saying: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        by_words: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for session in sample["observation"].values():
             for text, _ in (item for items in session.values() for item in items):
                 texts += 1
-                saying[tuple(same_words(text))].append(text)
+                by_words[tuple(same_words(text))].append(text)
                 attacks += [text] if reads_like_an_instruction(text, "unchecked") else []
-        repeated += [" | ".join(same) for same in saying.values() if len(same) > 1]
+        repeated += [" | ".join(same) for same in by_words.values() if len(same) > 1]
     for line in (*repeated, *attacks):
         print(f"  {line}")
     print(
@@ -125,18 +125,18 @@ def large(size: int = 10_000) -> None:
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/memory.db")
         memory = Memory(database, owner_named(database, "anna"), Path(folder))
-        said, _ = memory.say("I count my parcels.")
+        message, _ = memory.say("I count my parcels.")
         for start in range(0, size, 500):
-            drafts = [draft_of(said, f"Parcel {n} came from town {n % 97}.") for n in range(start, start + 500)]
+            drafts = [draft_of(message, f"Parcel {n} came from town {n % 97}.") for n in range(start, start + 500)]
             memory.bank.write([Addition(draft, "") for draft in drafts], who="bench")
         with database.transaction() as connection:
             numbers = range(10, size + 10)
             connection.execute(insert(trace), [_trace(memory.bank.owner, number) for number in numbers])
-            connection.execute(insert(reply_source), [one for n in numbers for one in _sources(memory.bank.owner, n)])
+            connection.execute(insert(reply_source), [row for n in numbers for row in _sources(memory.bank.owner, n)])
         began = time.perf_counter()
         check = HealthCheck(memory.stores, memory.bank.owner)
         ends = [time.perf_counter() - began for _ in check.steps()]
-        tracemalloc.start()  # it slows everything down: another look
+        tracemalloc.start()  # it slows everything down: a second run
         list(HealthCheck(memory.stores, memory.bank.owner).steps())
         peak = tracemalloc.get_traced_memory()[1]
         print(

@@ -1,4 +1,4 @@
-"""What is lost, rewritten, corrected by mistake, kept for nothing, or not found again, without a language model.
+"""Counts what is lost, rewritten, wrongly corrected, needlessly kept, or not found again, without a language model.
 
 `python -m tests.bench integrity [--cases FILE] [--every N] [--verbose]` plays the cases of the file in the default mode:
 
@@ -20,43 +20,43 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench.corpus import INTEGRITY
-from tests.integrity_cases import Stage, every_nth, holds, read_cases, stage
+from tests.integrity_cases import Stage, every_nth, holds, open_stage, read_cases
 
 CASES_AT_ONCE = 25  # with owners of their own in one index, which holds all their collections in memory
 
 
 @dataclass
 class Figures:
-    """Counts by name, in order, and what went wrong."""
+    """Counts by name, in order, and descriptions of the faults."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
     def count(self, name: str, happened: bool, fault: str = "") -> None:
-        right, of = self.counts.get(name, (0, 0))
-        self.counts[name] = right + happened, of + 1
+        right, total = self.counts.get(name, (0, 0))
+        self.counts[name] = right + happened, total + 1
         if fault:
             self.faults.append(f"{name}: {fault}")
 
     def add(self, other: "Figures") -> None:
-        for name, (happened, of) in other.counts.items():
+        for name, (happened, total) in other.counts.items():
             before = self.counts.get(name, (0, 0))
-            self.counts[name] = before[0] + happened, before[1] + of
+            self.counts[name] = before[0] + happened, before[1] + total
         self.faults += other.faults
 
 
-async def pairs(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def pairs(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for first, second, question, _keys in cases:
         for order in ((first, second), (second, first)):
-            teller = at.teller()
+            teller = stage.teller()
             for text in order:
                 await teller.say(text)
             lost = [text for text in order if not teller.keeps(text)]
             figures.count("pairs: lost", bool(lost), f"{lost} of {order}" if lost else "")
             rewritten = [entry.text for entry in teller.rewritten()]
             figures.count("pairs: rewritten", bool(rewritten), f"{rewritten} of {order}" if rewritten else "")
-            tied = any(change.change != "added" for change in teller.told.changes)
+            tied = any(change.change != "added" for change in teller.talk.changes)
             figures.count("pairs: told as a correction", tied, f"{order}" if tied else "")
             if order[0] == first:
                 await teller.say(question)
@@ -65,9 +65,9 @@ async def pairs(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def together(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def together(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
-    teller = at.teller()
+    teller = stage.teller()
     for first, second, _question, _keys in cases:
         for text in (first, second):
             teller.new_conversation()
@@ -84,14 +84,14 @@ async def together(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def corrections(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for statement, correction, question, new, _old in cases:
-        teller = at.teller()
+        teller = stage.teller()
         await teller.say(statement)
         before = {entry.memory_id for entry in teller.entries()}
         await teller.say(correction)
-        hit = [c.change for c in teller.told.changes if c.previous and c.previous.memory_id in before]
+        hit = [c.change for c in teller.talk.changes if c.previous and c.previous.memory_id in before]
         figures.count("corrections: superseded or tied", bool(hit), "" if hit else f"{statement} -> {correction}")
         figures.count("corrections: superseded", "replaced" in hit)
         reply = await teller.say(question)
@@ -104,52 +104,52 @@ async def corrections(at: Stage, cases: Sequence[list[str]]) -> Figures:
     return figures
 
 
-async def lookalikes(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def lookalikes(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for statement, others, correction, _new, _old in cases:
-        alike = others.split(" // ")
-        for told in ([statement, *alike], [*alike, statement]):
-            teller = at.teller()
-            for text in told:
+        similar = others.split(" // ")
+        for messages in ([statement, *similar], [*similar, statement]):
+            teller = stage.teller()
+            for text in messages:
                 await teller.say(text)
             meant = {entry.memory_id for entry in teller.entries_of(statement)}
             await teller.say(correction)
-            hit = [c.previous for c in teller.told.changes if c.change in ("replaced", "corrected") and c.previous]
+            hit = [c.previous for c in teller.talk.changes if c.change in ("replaced", "corrected") and c.previous]
             wrong = [entry.text for entry in hit if entry.memory_id not in meant]
             figures.count("lookalikes: hit another memory", bool(wrong), f"{correction} -> {wrong}" if wrong else "")
             right = any(entry.memory_id in meant for entry in hit)
-            figures.count("lookalikes: superseded or tied", right, "" if right else f"{told} -> {correction}")
+            figures.count("lookalikes: superseded or tied", right, "" if right else f"{messages} -> {correction}")
     return figures
 
 
-async def repeated(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def repeated(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for sentence, values, question in cases:
-        teller = at.teller()
+        teller = stage.teller()
         for value in values.split(" // "):
             await teller.say(sentence.replace("{}", value))
         reply = await teller.say(question)
         newest, older = values.split(" // ")[-1], values.split(" // ")[:-1]
-        told = [value for value in older if sentence.replace("{}", value).rstrip(".") in reply]
-        right = holds(reply, [newest]) and not told
+        outdated = [value for value in older if sentence.replace("{}", value).rstrip(".") in reply]
+        right = holds(reply, [newest]) and not outdated
         figures.count("repeated: the newest answers", right, "" if right else f"{question} [{newest}] -> {reply[:300]}")
     return figures
 
 
-async def nothing(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def nothing(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for (text,) in cases:
-        teller = at.teller()
+        teller = stage.teller()
         await teller.say(text)
-        kept = [entry.text for entry in teller.entries()]
-        figures.count("nothing: kept", bool(kept), f"{kept}" if kept else "")
+        texts = [entry.text for entry in teller.entries()]
+        figures.count("nothing: kept", bool(texts), f"{texts}" if texts else "")
     return figures
 
 
-async def stories(at: Stage, cases: Sequence[list[str]]) -> Figures:
+async def stories(stage: Stage, cases: Sequence[list[str]]) -> Figures:
     figures = Figures()
     for lines in cases:
-        teller = at.teller()
+        teller = stage.teller()
         for line in lines:
             act, _, text = line.partition(": ")
             if line.strip() == "new conversation":
@@ -158,15 +158,15 @@ async def stories(at: Stage, cases: Sequence[list[str]]) -> Figures:
                 await teller.say(text)
             else:
                 question, absent, present = (part.strip() for part in text.split(" | "))
-                at.prompts_since()
+                stage.prompts_since()
                 reply = await teller.say(question)
-                prompts = _lines(at.prompts_since())
+                prompts = _lines(stage.prompts_since())
                 forgotten = _listed(absent, "must not appear:")
-                unwanted = [one for one in forgotten if one.casefold() in reply.casefold()]
+                unwanted = [word for word in forgotten if word.casefold() in reply.casefold()]
                 if forgotten:
-                    await at.teller().say(question)  # in its prompts is only what stands in all: "material" for "Mater"
-                    own = "\n".join(prompts - _lines(at.prompts_since())).casefold()
-                    named = [one for one in forgotten if one.casefold() in own]
+                    await stage.teller().say(question)  # its prompts hold what stands in all ("material" for "Mater")
+                    own = "\n".join(prompts - _lines(stage.prompts_since())).casefold()
+                    named = [word for word in forgotten if word.casefold() in own]
                     fault = f"{question} {named}" if named else ""
                     figures.count("stories: prompts with forgotten words", bool(named), fault)
                 wanted = _listed(present, "must appear:")
@@ -188,7 +188,7 @@ def _lines(prompts: Sequence[str]) -> set[str]:
 
 
 def _listed(text: str, label: str) -> list[str]:
-    return [one.strip() for one in text.removeprefix(label).split(";") if one.strip()]
+    return [part.strip() for part in text.removeprefix(label).split(";") if part.strip()]
 
 
 MEASURES: dict[str, Sequence[Callable[[Stage, Sequence[list[str]]], Awaitable[Figures]]]] = {
@@ -202,19 +202,19 @@ MEASURES: dict[str, Sequence[Callable[[Stage, Sequence[list[str]]], Awaitable[Fi
 
 
 async def measure(path: Path, every: int = 1, only: Sequence[str] = ()) -> Figures:
-    """All figures of the file's cases, or of every nth of them."""
+    """Returns all figures of the file's cases, or of every nth case."""
     cases = read_cases(path)
-    found = Figures()
+    figures = Figures()
     for section, measures in MEASURES.items():
         chosen = every_nth(cases.get(section, []), every)
-        for one in measures:
-            if only and one.__name__ not in only:
+        for play in measures:
+            if only and play.__name__ not in only:
                 continue
-            size = len(chosen) if one is together else CASES_AT_ONCE
+            size = len(chosen) if play is together else CASES_AT_ONCE
             for first in range(0, len(chosen), max(1, size)):
-                async with stage() as at:
-                    found.add(await one(at, chosen[first : first + size]))
-    return found
+                async with open_stage() as stage:
+                    figures.add(await play(stage, chosen[first : first + size]))
+    return figures
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -225,14 +225,14 @@ def main(arguments: Sequence[str] = ()) -> int:
         "--only",
         nargs="*",
         default=(),
-        help="of the measures: " + ", ".join(one.__name__ for measures in MEASURES.values() for one in measures),
+        help="of the measures: " + ", ".join(play.__name__ for measures in MEASURES.values() for play in measures),
     )
     parser.add_argument("--verbose", action="store_true", help="print every case that went wrong")
     options = parser.parse_args(list(arguments))
     started = time.monotonic()
     figures = asyncio.run(measure(options.cases, options.every, options.only))
-    for name, (happened, of) in figures.counts.items():
-        print(f"{name:<40}{happened:>6} of {of:<6}{happened / of:>8.1%}")
+    for name, (happened, total) in figures.counts.items():
+        print(f"{name:<40}{happened:>6} of {total:<6}{happened / total:>8.1%}")
     print(f"{time.monotonic() - started:.0f} s")
     if options.verbose:
         print("\n".join(figures.faults))

@@ -1,8 +1,8 @@
 """What a search finds of a fact in English when the question is asked in another language: `python -m tests.bench languages`.
 
-Facts stand among 500 statements of other people, each asked for in four languages. Beside the ten hits of the search stands what
-of it each path found within ten, so that one sees which path loses a question, and how many questions find nothing near, which a
-reply is told.
+Facts stand among 500 statements of other people, and each is asked for in four languages. Next to the ten hits of the search are
+the hits of each path within ten, which show the path that loses a question, and the number of questions that find nothing near,
+which the reply is told.
 """
 
 import asyncio
@@ -61,20 +61,20 @@ async def measure() -> None:
                 texts = [statement]
                 if number % every == 0 and len(of_fact) < len(facts):
                     texts.insert(0, facts[len(of_fact)][0])
-                told = [bank.record(conversation, role="user", speaker="You", text=text) for text in texts]
-                conversation = told[0].conversation_id
-                of_fact += [told[0].message_id] if len(told) > 1 else []
+                messages = [bank.record(conversation, role="user", speaker="You", text=text) for text in texts]
+                conversation = messages[0].conversation_id
+                of_fact += [messages[0].message_id] if len(messages) > 1 else []
             print(f"\nOf {len(facts)} facts in English among {OTHERS} statements, asked for in:")
             print(f"{'':<10} {'found':>6} {'by vector':>10} {'by words':>9} {'nothing near':>13}")
             for place, language in enumerate(LANGUAGES, start=1):
                 queries = [Query(questions[place]) for questions in facts]
                 near = bank.search_all(queries, BOTH_LAYERS, k=SEARCH_HITS)
                 deep = bank.search_all(queries, BOTH_LAYERS, k=6 * SEARCH_HITS, relevance_floor=False)
-                found = sum(_place(number, hits) is not None for number, hits in zip(of_fact, near, strict=True))
+                found_count = sum(_place(number, hits) is not None for number, hits in zip(of_fact, near, strict=True))
                 ranks = [hit.ranks for number, hits in zip(of_fact, deep, strict=True) if (hit := _place(number, hits))]
                 by_path = [sum(rank.get(path, OTHERS) <= SEARCH_HITS for rank in ranks) for path in _PATHS]
                 nothing = sum(not hits for hits in near)
-                print(f"{language:<10} {found:>6} {by_path[0]:>10} {by_path[1]:>9} {nothing:>13}", flush=True)
+                print(f"{language:<10} {found_count:>6} {by_path[0]:>10} {by_path[1]:>9} {nothing:>13}", flush=True)
 
 
 def _place(message_id: int, hits: Sequence[Hit]) -> Hit | None:

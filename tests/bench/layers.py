@@ -52,12 +52,12 @@ from models.load import load_text_encoder
 from models.text_encoder import MINILM, TokenEncoder, TokenStates
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo_dev6.json"
-LATER = 2**62  # the id of a question's message: it comes after all that was said
+LATER = 2**62  # the id of a question's message: it comes after all others
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """An entry before it has an id; `evidence` are references of turns, `happened` two days in ISO's form."""
+class Entry:
+    """An entry before it has an id; `evidence` are references of turns, `happened` is two days in ISO format."""
 
     text: str
     recorded_at: str
@@ -66,8 +66,8 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Recall of one question, and which share of its hits are entries."""
+class Result:
+    """The recall of one question, and the share of entries among its hits."""
 
     recall: float
     entries: float
@@ -94,25 +94,25 @@ class RememberingEncoder:
         return [self._states[text] for text in texts]
 
 
-def observations(samples: Sequence[Mapping[str, object]], dialogues: Sequence[Dialogue]) -> list[list[Written]]:
-    """LoCoMo's own, of each conversation."""
-    found = []
+def observations(samples: Sequence[Mapping[str, object]], dialogues: Sequence[Dialogue]) -> list[list[Entry]]:
+    """Returns LoCoMo's own observations of each conversation."""
+    by_dialogue = []
     for sample, dialogue in zip(samples, dialogues, strict=True):
         started = {session.reference: session.started_at for session in dialogue.sessions}
-        known = {turn.reference for session in dialogue.sessions for turn in session.turns}
+        spoken = {turn.reference for session in dialogue.sessions for turn in session.turns}
         entries = []
         for name, by_speaker in sample["observation"].items():  # type: ignore[attr-defined]
             recorded_at = started[f"D{re.findall(r'[0-9]+', name)[0]}"].isoformat()
             for text, evidence in (item for items in by_speaker.values() for item in items):
-                references = [r for r in re.findall(r"D\d+:\d+", json.dumps(evidence)) if r in known]
+                references = [r for r in re.findall(r"D\d+:\d+", json.dumps(evidence)) if r in spoken]
                 if references:
-                    entries.append(Written(text, recorded_at, tuple(dict.fromkeys(references))))
-        found.append(entries)
-    return found
+                    entries.append(Entry(text, recorded_at, tuple(dict.fromkeys(references))))
+        by_dialogue.append(entries)
+    return by_dialogue
 
 
-async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Written]:
-    """What the system `m2a` without a language model remembers of the conversation."""
+async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Entry]:
+    """Returns what the system `m2a` without a language model remembers of the conversation."""
     with tempfile.TemporaryDirectory() as folder:
         stores = SharedStores(Path(folder), lambda: encoder, NoPhotos)
         memory = stores.fresh_memory("m2a")
@@ -129,7 +129,7 @@ async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Wr
             entries = stores.semantic.all(unit)
         stores.close()
     return [
-        Written(
+        Entry(
             entry.text,
             entry.recorded_at.isoformat(),
             tuple(references[message_id] for message_id in _evidence(entry)),
@@ -139,26 +139,26 @@ async def written_by_rules(dialogue: Dialogue, encoder: TokenEncoder) -> list[Wr
     ]
 
 
-def rules_entries(data: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[list[Written]]:
-    """Of each conversation, from the cache as far as they are there."""
+def rules_entries(data: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[list[Entry]]:
+    """Returns the entries of the rules for each conversation, from the cache if they are in it."""
     code = b"".join(file.read_bytes() for file in sorted(Path(offline.__file__).parent.glob("*")) if file.is_file())
     key = hashlib.sha256(code + hash_of_data(data).encode()).hexdigest()[:12]
-    found = []
+    by_dialogue = []
     for dialogue in dialogues:
         file = cache / f"rules-{key}-{dialogue.dialogue_id}.json"
         if not file.exists():
             entries = asyncio.run(written_by_rules(dialogue, encoder))
             file.write_text(json.dumps([asdict(entry) for entry in entries], ensure_ascii=False), encoding="utf-8")
-        found.append(
+        by_dialogue.append(
             [
-                Written(
+                Entry(
                     row["text"], row["recorded_at"], tuple(row["evidence"]), row["happened"] and tuple(row["happened"])
                 )
                 for row in json.loads(file.read_text(encoding="utf-8"))
             ]
         )
-        print(f"{dialogue.dialogue_id}: the rules write {len(found[-1])} entries.", flush=True)
-    return found
+        print(f"{dialogue.dialogue_id}: the rules write {len(by_dialogue[-1])} entries.", flush=True)
+    return by_dialogue
 
 
 def learned_folds(dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[Fold]:
@@ -172,15 +172,15 @@ def learned_folds(dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: P
                 workshop.head(unseen).save(file)
             heads[unseen] = TokenHead.load(file)
         print(f"{len(heads)} token heads are learned.", flush=True)
-        found = list(folds(Tables(workshop, heads)))
+        result = list(folds(Tables(workshop, heads)))
         workshop.close()
-    return found
+    return result
 
 
 def search_memory(
-    dialogue: Dialogue, entries: Sequence[Written], encoder: TokenEncoder, fold: Fold
-) -> dict[str, list[Found]]:
-    """By fusion, what the manager's search finds for each question of the conversation, in a memory with these entries."""
+    dialogue: Dialogue, entries: Sequence[Entry], encoder: TokenEncoder, fold: Fold
+) -> dict[str, list[Result]]:
+    """Returns by fusion the results of the manager's search for each question, in a memory with these entries."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/memory.db")
         ranking = LearnedRanking(
@@ -208,11 +208,11 @@ def search_memory(
                 now = datetime.fromisoformat(entry.recorded_at)
                 semantic.add(unit, draft, Attribution("bench", "bench", now))
         best.indexer.drain(owner)
-        found: dict[str, list[Found]] = {}
+        by_fusion: dict[str, list[Result]] = {}
         for fusion, retrieval in (("best", best), ("paper", paper)):
             stores = Stores(database, raw, semantic, photos, lambda retrieval=retrieval: retrieval)  # type: ignore[misc]
             bank = MemoryBank(owner, stores, lambda: datetime.now(UTC))
-            found[fusion] = [
+            by_fusion[fusion] = [
                 search(bank, question.text, {ids[reference] for reference in question.evidence})
                 for question in dialogue.questions
                 if question.answerable and question.evidence
@@ -220,16 +220,16 @@ def search_memory(
         paper.retriever.close()
         best.close()
         database.close()
-    return found
+    return by_fusion
 
 
-def search(bank: MemoryBank, question: str, gold: set[int]) -> Found:
-    """As `MemoryManager` searches for a language model."""
+def search(bank: MemoryBank, question: str, gold: set[int]) -> Result:
+    """Searches as `MemoryManager` does for a language model."""
     hits = bank.search(Query(question), BOTH_LAYERS, k=SEARCH_HITS, before=LATER)
     entries = [hit.record for hit in hits if isinstance(hit.record, MemoryEntry)]
     covered = {hit.key.record_id for hit in hits if hit.key.kind == "message"}
     covered |= {message_id for entry in entries for message_id in _evidence(entry)}
-    return Found(len(gold & covered) / len(gold), len(entries) / max(len(hits), 1))
+    return Result(len(gold & covered) / len(gold), len(entries) / max(len(hits), 1))
 
 
 def _evidence(entry: MemoryEntry) -> Iterator[int]:
@@ -261,21 +261,21 @@ def main(arguments: Sequence[str] = ()) -> None:
         "with LoCoMo's observations as entries": observations(read_samples(options.data), dialogues),
         "with the entries that the rules write": rules_entries(options.data, dialogues, encoder, options.cache),
     }
-    found: dict[str, dict[str, list[Found]]] = {title: {"best": [], "paper": []} for title in memories}
+    by_memory: dict[str, dict[str, list[Result]]] = {title: {"best": [], "paper": []} for title in memories}
     for fold in learned_folds(dialogues, encoder, options.cache):
         dialogue = dialogues[fold.left_out]
         for title, entries in memories.items():
             of_dialogue = search_memory(dialogue, entries[fold.left_out], encoder, fold)
-            for fusion, each in of_dialogue.items():
-                found[title][fusion] += each
-                recall = np.mean([one.recall for one in each])
+            for fusion, results in of_dialogue.items():
+                by_memory[title][fusion] += results
+                recall = np.mean([result.recall for result in results])
                 print(f"{dialogue.dialogue_id}, {title}, {fusion}: recall@{SEARCH_HITS} {recall:.3f}", flush=True)
     print(f"\n| memory | best | entries in the top {SEARCH_HITS} | paper | entries |\n| --- | --- | --- | --- | --- |")
-    for title, by_fusion in found.items():
+    for title, by_fusion in by_memory.items():
         cells = [
-            f"{np.mean([getattr(one, what) for one in by_fusion[fusion]]):{form}}"
+            f"{np.mean([getattr(result, name) for result in by_fusion[fusion]]):{form}}"
             for fusion in ("best", "paper")
-            for what, form in (("recall", ".3f"), ("entries", ".0%"))
+            for name, form in (("recall", ".3f"), ("entries", ".0%"))
         ]
         print(f"| {title} | {' | '.join(cells)} |")
 

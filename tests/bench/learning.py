@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 _STEPS = 50
-_LEAST_SPREAD = 1e-3  # of a dimension of the vectors; some are the same for all
+_LEAST_SPREAD = 1e-3  # of a dimension of the vectors; some dimensions are constant
 
 
 @dataclass(frozen=True)
 class Example:
-    """What a decision sees, and whether it should say yes. `group` is the set that it is from."""
+    """The features of a decision, and whether it should say yes. `group` is the set of the example."""
 
     features: Mapping[str, float]
     label: bool
@@ -25,7 +25,7 @@ def fit(
 ) -> dict[str, object]:
     """Ridge-penalised logistic regression by Newton's method; the weights fit the raw features.
 
-    They are `standardised` before, except where each is a word: a rare one would be as cheap as any other. The dimensions of
+    Features are `standardised` first, except where each is a word: a rare word would be as cheap as any other. The dimensions of
     vectors always are.
     """
     names = sorted({name for example in examples for name in example.features})

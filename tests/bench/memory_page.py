@@ -1,9 +1,9 @@
 """The memory's page over a large memory: `python -m tests.bench memory_page [--entries N] [--folder FOLDER]`.
 
 Plants memories of 300 subjects, resting on 300 messages and 40 photos, then times what the page does: its first content, a
-subject, a search by words with and without a narrow filter, by a picture, keeping a memory back. A search with a filter is held
-against a look at every memory: which of those that say the word and pass are lost. With `--folder` what was planted is kept
-for the next run. The embedded encoders, `fusion = "best"`.
+subject, a search by words with and without a narrow filter, by a picture, keeping a memory back. A search with a filter is
+compared with all memories: how many that contain the word and pass are lost. With `--folder` the planted memory is kept for the
+next run. The embedded encoders, `fusion = "best"`.
 """
 
 import argparse
@@ -40,22 +40,22 @@ _THINGS = (
 
 def plant(assistant: Assistant, entries: int) -> None:
     bank = assistant.memory(assistant.local_owner)
-    each = max(1, entries // SUBJECTS)
+    per_subject = max(1, entries // SUBJECTS)
     for number in range(SUBJECTS):
         name = f"Name{number:03d}"
         picture = [photo(f"hsl({number * 9}, 80%, 50%)")] if number < PHOTOS else []
-        said = bank.record(None, role="user", speaker="You", text=f"About {name}, day {number}.", photos=picture)
-        evidence = (EvidenceRange(said.message_id, said.message_id),)
+        message = bank.record(None, role="user", speaker="You", text=f"About {name}, day {number}.", photos=picture)
+        evidence = (EvidenceRange(message.message_id, message.message_id),)
         drafts = [
             EntryDraft(
                 f"{name} {_VERBS[i % len(_VERBS)]} {_THINGS[(i + number) % len(_THINGS)]} in week {i}.",
                 evidence,
                 kind="preference" if i == 5 and number % 50 == 7 else "event",
-                photo_ids=said.photos if i == 0 else (),
+                photo_ids=message.photos if i == 0 else (),
                 concepts=(ConceptMention(name, "pet" if number % 3 else "person"),) if i % 4 else (),
                 happened=None,
             )
-            for i in range(each)
+            for i in range(per_subject)
         ]
         bank.write([Addition(draft, "") for draft in drafts], who="bench")
 
@@ -94,20 +94,20 @@ async def run(folder: Path, entries: int) -> None:
         about = assistant.browser(owner).subjects()[0].concept_id
         timed("a subject", lambda: panel.on_refresh(View(about=about).dumped(), request))
         timed("a search by words", lambda: assistant.browser(owner).find(f"the {SEARCHED}", MemoryFilter(), 30))
-        for name, wanted in filters(bank, about).items():
+        for name, limits in filters(bank, about).items():
             hits = timed(
-                f"  {name}", lambda wanted=wanted: assistant.browser(owner).find(f"the {SEARCHED}", wanted, 30)
+                f"  {name}", lambda limits=limits: assistant.browser(owner).find(f"the {SEARCHED}", limits, 30)
             )
-            passing = {entry.memory_id for entry in assistant.browser(owner).page(wanted, start=0, count=total).entries}
-            saying = {e.memory_id for e in bank.entries_by_id(passing).values() if SEARCHED in e.text}
-            found = {hit.key.record_id for hit in hits}
-            lost = len(saying - found) if len(found) < 30 else 0
-            print(f"      {len(passing):,} pass, {len(saying)} of them say it, {len(found)} found, {lost} lost")
+            passing = {entry.memory_id for entry in assistant.browser(owner).page(limits, start=0, count=total).entries}
+            matches = {e.memory_id for e in bank.entries_by_id(passing).values() if SEARCHED in e.text}
+            top = {hit.key.record_id for hit in hits}
+            lost = len(matches - top) if len(top) < 30 else 0
+            print(f"      {len(passing):,} pass, {len(matches)} of them say it, {len(top)} found, {lost} lost")
         by_picture(assistant, owner)
-        some = [entry.memory_id for entry in assistant.browser(owner).page(MemoryFilter(), start=50, count=6).entries]
+        sample = [entry.memory_id for entry in assistant.browser(owner).page(MemoryFilter(), start=50, count=6).entries]
         replies = [
             timed("don't mention", lambda i=i: assistant.keep_memory(owner, KeepingBack(i, "")), times=1)
-            for i in some[:2]
+            for i in sample[:2]
         ]
         for reply in replies:
             timed("  its undo", lambda reply=reply: assistant.undo(owner, reply, 0), times=1)

@@ -1,8 +1,8 @@
-"""How well the offline rules keep, correct, answer and decline, and the training of what they learned.
+"""How well the offline rules keep, correct, answer and decline, and the training of their decisions.
 
 `python -m tests.bench offline [--sets NAME…] [--verbose]` plays the sets that nothing is learned from, or those named.
-`--leave-one-out` plays every set of the train split with the decisions learned of the others; `--train` writes those
-learned of all of them into the package.
+`--leave-one-out` plays every set of the train split with the decisions learned from the others; `--train` writes the
+decisions learned from all of them into the package.
 """
 
 import argparse
@@ -17,15 +17,15 @@ from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.bench.offline_training import examples_of, train, write
-from tests.offline_cases import BEHAVIOURS, Played, Score, StorySet, false_quotations, play, read_sets, score, told
+from tests.offline_cases import BEHAVIOURS, Played, Score, StorySet, false_quotations, play, read_sets, score, simulate
 
-_TEXTS = 200_000  # more than the examples hold: each is encoded once
+_TEXTS = 200_000  # more than in the examples: each is encoded once
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench offline", description=__doc__)
     sets = read_sets()
-    test_sets = [name for name, one in sets.items() if one.split == "test"]
+    test_sets = [name for name, story_set in sets.items() if story_set.split == "test"]
     parser.add_argument("--sets", nargs="+", choices=list(sets), default=test_sets, metavar="NAME", help="sets to play")
     parser.add_argument("--verbose", action="store_true", help="print every turn that went wrong")
     parser.add_argument("--train", action="store_true", help="learn the decisions of all sets and keep them")
@@ -39,26 +39,26 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 def play_sets(sets: Sequence[StorySet], *, verbose: bool) -> None:
-    played = [asyncio.run(play(one.stories)) for one in sets]
-    for one, turns in zip(sets, played, strict=True):
-        report(turns, one.name, verbose=verbose)
+    played = [asyncio.run(play(story_set.stories)) for story_set in sets]
+    for story_set, turns in zip(sets, played, strict=True):
+        report(turns, story_set.name, verbose=verbose)
     if len(sets) > 1:
         report([turn for turns in played for turn in turns], "all")
 
 
 def learn(*, keep: bool, verbose: bool) -> None:
-    """Read once with the decisions as they are, so that the examples hold the memories that there would be."""
+    """Reads the sets once with the present decisions, so that the examples contain realistic memories."""
     encoder = load_text_encoder(MINILM, cache_dir())
     sense = Sense(encoder, learned(encoder), remembered=_TEXTS)
     sets = read_sets(split="train")
-    examples = examples_of({name: told(one.stories, sense) for name, one in sets.items()}, sense)
+    examples = examples_of({name: simulate(story_set.stories, sense) for name, story_set in sets.items()}, sense)
     if keep:
         write(LEARNED, train(examples))
         return
     together: list[Played] = []
-    for name, one in sets.items():
+    for name, story_set in sets.items():
         rules = OfflineRules(encoder, as_decisions(train(examples, without=name)))
-        played = asyncio.run(play(one.stories, rules))
+        played = asyncio.run(play(story_set.stories, rules))
         report(played, name, verbose=verbose)
         together += played
     report(together, "all, each left out")
@@ -68,7 +68,7 @@ def report(played: Sequence[Played], name: str, *, verbose: bool = False) -> Non
     print(table(score(played), name))
     print(f"{'false quotations':<22}{len(false := false_quotations(played)):>16}")
     if verbose:
-        print("\n".join([*(failure(one) for one in played if one.wrong), *false]))
+        print("\n".join([*(failure(case) for case in played if case.wrong), *false]))
 
 
 def table(result: Score, name: str) -> str:
@@ -80,11 +80,11 @@ def table(result: Score, name: str) -> str:
     return "\n".join([*lines, f"{'invented answers':<22}{result.invented:>16}"])
 
 
-def failure(one: Played) -> str:
-    lines = [f"\n{one.turn.id} {one.turn.kind}: {one.wrong}", f"  said  {one.turn.text}", f"  reply {one.reply}"]
-    lines += [f"  kept  {entry.text}" for entry in one.added]
-    if one.turn.kind != "chit_chat":
-        lines += [f"  known {entry.text}" for entry in one.before]
+def failure(case: Played) -> str:
+    lines = [f"\n{case.turn.id} {case.turn.kind}: {case.wrong}", f"  said  {case.turn.text}", f"  reply {case.reply}"]
+    lines += [f"  kept  {entry.text}" for entry in case.added]
+    if case.turn.kind != "chit_chat":
+        lines += [f"  known {entry.text}" for entry in case.before]
     return "\n".join(lines)
 
 

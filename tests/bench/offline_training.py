@@ -25,13 +25,13 @@ from tests.bench.learning import Example, fit
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played, holds_any
 
-_GROUP = "cases"  # all of them are learned from together, or left out
+_GROUP = "cases"  # the cases are all used for training together, or left out
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
 _OF_CROWDED = 0.5
-_FOUND = 25  # memories that the searches of a question bring
-_OF_A_WORD = 0.15  # what a shared word counts beside the cosine, for what is found
+_FOUND = 25  # memories that the searches for a question return
+_OF_A_WORD = 0.15  # weight of a shared word next to the cosine in the search
 _OF_SHORT = 0.5
 _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
@@ -45,114 +45,114 @@ _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_sa
 
 
 def write(path: Path, models: Mapping[str, Mapping[str, object]]) -> None:
-    """One line a model's part, so that a change can be read."""
+    """Writes the models, one part a line, so that a diff can be read."""
     content = {"encoder": MINILM, **models}
     path.write_text(json.dumps(content, indent=1).replace(",\n   ", ", ") + "\n", encoding="utf-8")
 
 
 def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str, list[Example]]:
-    """Every message, and for less the sentences of those that tell or chat, since the rules judge them too."""
+    """Every message and, with a lower weight, the sentences of longer ones, since the rules judge them too."""
     examples: dict[str, list[Example]] = {act: [] for act in LEARNED_ACTS}
-    for one in played:
-        texts = [(one.turn.text, 1.0)]
-        parts = sentences(one.turn.text)
+    for outcome in played:
+        texts = [(outcome.turn.text, 1.0)]
+        parts = sentences(outcome.turn.text)
         if len(parts) > 1:
             texts += [
                 (part, _OF_SENTENCE)
                 for part in parts
-                if len(part.split()) > 3 and ("?" in part) == (_ACTS[one.turn.kind] == "ask")
+                if len(part.split()) > 3 and ("?" in part) == (_ACTS[outcome.turn.kind] == "ask")
             ]
         for text, weight in texts:
-            found, vector = act_features(text), sense.wording(text)
+            features, vector = act_features(text), sense.wording(text)
             for act in LEARNED_ACTS:
-                examples[act].append(Example(found, _ACTS[one.turn.kind] == act, group, vector, weight))
+                examples[act].append(Example(features, _ACTS[outcome.turn.kind] == act, group, vector, weight))
     return examples
 
 
 def short_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
-    """Messages of a few words, of which the stories have few: `{"tell": [...], "ask": [...], "chat": [...]}`."""
+    """Messages of a few words, which are rare in the stories: `{"tell": [...], "ask": [...], "chat": [...]}`."""
     texts = json.loads(path.read_text(encoding="utf-8"))
     return {
         act: [
-            Example(act_features(text), said == act, path.stem, sense.wording(text), _OF_SHORT)
-            for said in LEARNED_ACTS
-            for text in texts[said]
+            Example(act_features(text), label == act, path.stem, sense.wording(text), _OF_SHORT)
+            for label in LEARNED_ACTS
+            for text in texts[label]
         ]
         for act in LEARNED_ACTS
     }
 
 
 def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[Example]:
-    """Every question with every memory that there was: the answer is in those that hold what the story accepts."""
+    """Pairs every question with every memory: the answer is in those that contain what the story accepts."""
     examples = []
-    for one in played:
-        if one.turn.kind not in ("question", "never_said"):
+    for outcome in played:
+        if outcome.turn.kind not in ("question", "never_said"):
             continue
-        question = first_question(one, sense)
+        question = first_question(outcome, sense)
         if question is None:
             continue
-        labels = [bool(one.turn.accept) and _answers(one, entry) for entry in one.before]
-        if one.turn.kind == "question" and not any(labels):
+        labels = [bool(outcome.turn.accept) and _answers(outcome, entry) for entry in outcome.before]
+        if outcome.turn.kind == "question" and not any(labels):
             continue
-        for found, label in zip(features_of(question, one.before, one.concepts, sense), labels, strict=True):
-            weight = 1 / sum(labels) if label else 3.0 if one.turn.kind == "never_said" else 0.2
-            examples.append(Example(found, label, group, weight=weight))
+        for features, label in zip(features_of(question, outcome.before, outcome.concepts, sense), labels, strict=True):
+            weight = 1 / sum(labels) if label else 3.0 if outcome.turn.kind == "never_said" else 0.2
+            examples.append(Example(features, label, group, weight=weight))
     return examples
 
 
 def pair_examples(path: Path, sense: Sense) -> list[Example]:
-    """Plain questions about a few memories each, many of them for what was never told: short, as the stories' are not."""
+    """Short, plain questions about a few memories each, many of them about what was never told."""
     examples = []
     for number, case in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines())):
-        known = _memories(case["memories"])
-        for asked, answering in case["asked"]:
-            found = features_of(parse(asked, _TODAY.date()), known, (), sense)
-            for index, features in enumerate(found):
+        memories = _memories(case["memories"])
+        for question, answering in case["asked"]:
+            rows = features_of(parse(question, _TODAY.date()), memories, (), sense)
+            for index, features in enumerate(rows):
                 weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else 0.2
                 examples.append(Example(features, index in answering, f"{path.stem} {number}", weight=weight))
     return examples
 
 
 def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
-    """Requests to forget something, what is near to one and what was `spoken` by set; for less, whatever else there is."""
-    asking, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
+    """Requests to forget, near misses, and the texts `spoken` by set; other texts with a lower weight."""
+    wishes, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
     near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
     near += [text for (talk,) in cases["talk"] for text in (talk, *sentences(plain(talk)))]
-    told = [text for case in cases["pairs"] for text in case[:3]] + [text for (text,) in cases["nothing"]]
-    told += [text for case in cases["corrections"] for text in (case[0], case[2])]
+    statements = [text for case in cases["pairs"] for text in case[:3]] + [text for (text,) in cases["nothing"]]
+    statements += [text for case in cases["corrections"] for text in (case[0], case[2])]
     weighed = [
-        (plain(text), wanted, group, weight)
-        for texts, wanted, group, weight in (
-            (asking, True, _GROUP, 1.0),
+        (plain(text), label, group, weight)
+        for texts, label, group, weight in (
+            (wishes, True, _GROUP, 1.0),
             (near, False, _GROUP, 1.0),
-            (told, False, _GROUP, _OF_ANYTHING),
+            (statements, False, _GROUP, _OF_ANYTHING),
             *((texts, False, group, 1.0) for group, texts in spoken.items()),
         )
         for text in dict.fromkeys(texts)
         if is_english(plain(text))
     ]
-    runs = [(phrases(text), wanted) for text, wanted, _group, _weight in weighed]
-    wishing = Counter(run for found, wanted in runs if wanted for run in found)
-    others = Counter(run for found, wanted in runs if not wanted for run in found)
+    runs = [(phrases(text), label) for text, label, _group, _weight in weighed]
+    wishing = Counter(run for run_set, label in runs if label for run in run_set)
+    others = Counter(run for run_set, label in runs if not label for run in run_set)
     used = {run for run in wishing if wishing[run] >= _OFTEN or others[run] >= 4 * _OFTEN}
     return [
-        Example({run: 1.0 for run in found if run in used}, wanted, group, sense.vector(text), weight)
-        for (text, wanted, group, weight), (found, _) in zip(weighed, runs, strict=True)
+        Example({run: 1.0 for run in run_set if run in used}, label, group, sense.vector(text), weight)
+        for (text, label, group, weight), (run_set, _) in zip(weighed, runs, strict=True)
     ]
 
 
 def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
     """Single messages that tell something, ask for it, or hold nothing to keep."""
-    told = [text for case in (*cases["pairs"], *cases["corrections"]) for text in case[:2]]
-    told += [case[2] for case in cases["lookalikes"]]
-    told += [text for (row,) in cases["told"] for text in row.split(" // ")]
-    asked = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
+    statements = [text for case in (*cases["pairs"], *cases["corrections"]) for text in case[:2]]
+    statements += [case[2] for case in cases["lookalikes"]]
+    statements += [text for (row,) in cases["told"] for text in row.split(" // ")]
+    questions = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
     idle = [text for (text,) in cases["nothing"] if not text.endswith("?")]
-    weighed = [(told, "tell", _OF_A_CASE), (asked, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
+    weighed = [(statements, "tell", _OF_A_CASE), (questions, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
     return {
         act: [
-            Example(act_features(text), said == act, _GROUP, sense.wording(text), weight)
-            for texts, said, weight in weighed
+            Example(act_features(text), label == act, _GROUP, sense.wording(text), weight)
+            for texts, label, weight in weighed
             for text in _as_typed(texts)
             if is_english(text)
         ]
@@ -161,97 +161,97 @@ def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
 
 
 def _as_typed(texts: Sequence[str]) -> list[str]:
-    """Each also as it is typed in a hurry: no capitals, and no full stop."""
+    """Returns each text, and each as typed in a hurry: no capitals, and no full stop."""
     return [typed for text in texts for typed in dict.fromkeys((text, text.lower().rstrip(".")))]
 
 
 def crowded_examples(cases: Cases, sense: Sense) -> list[Example]:
-    """Questions about one memory of all the pairs: what is found then lies nearer together than in a story."""
+    """Questions to one memory of all pairs: the hits are closer to each other than in a story."""
     pairs = [case for case in cases["pairs"] if all(map(is_english, case[:3]))]
     texts = [text for first, second, _, _ in pairs for text in (first, second)]
-    known = _memories(texts)
+    facts = _memories(texts)
     vectors, words_of = sense.vectors(texts), [set(content_words(text)) for text in texts]
     examples = []
-    for number, (_first, _second, asked, keys) in enumerate(pairs):
-        words = set(content_words(asked))
+    for number, (_first, _second, query, keys) in enumerate(pairs):
+        words = set(content_words(query))
         near = [
-            float(cosine) + _OF_A_WORD * len(words & held)
-            for cosine, held in zip(vectors @ sense.vector(asked), words_of, strict=True)
+            float(cosine) + _OF_A_WORD * len(words & text_words)
+            for cosine, text_words in zip(vectors @ sense.vector(query), words_of, strict=True)
         ]
-        found = sorted(range(len(texts)), key=lambda index: near[index], reverse=True)[:_FOUND]
+        order = sorted(range(len(texts)), key=lambda index: near[index], reverse=True)[:_FOUND]
         right = [
             index in (2 * number, 2 * number + 1)
             and any(key.strip().casefold() in texts[index].casefold() for key in keys.split(";"))
-            for index in found
+            for index in order
         ]
-        features = features_of(parse(asked, _TODAY.date(), context=asked), [known[index] for index in found], (), sense)
+        features = features_of(parse(query, _TODAY.date(), context=query), [facts[index] for index in order], (), sense)
         examples += [
-            Example(one, label, _GROUP, weight=_OF_CROWDED / max(1, sum(right)) if label else 0.2)
-            for one, label in zip(features, right, strict=True)
+            Example(row, label, _GROUP, weight=_OF_CROWDED / max(1, sum(right)) if label else 0.2)
+            for row, label in zip(features, right, strict=True)
         ]
     return examples
 
 
 def _memories(texts: Sequence[str]) -> list[MemoryEntry]:
-    """Facts that were told one a message."""
+    """Returns memories of facts, each told in a message of its own."""
     return [
-        MemoryEntry(said, "owner", 1, "fact", text, "", (), (EvidenceRange(said, said),), (), _TODAY, None)
-        for said, text in enumerate(texts, start=1)
+        MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), _TODAY, None)
+        for number, text in enumerate(texts, start=1)
     ]
 
 
-def first_question(one: Played, sense: Sense) -> Question | None:
-    found = questions_of(one.message, one.recent, one.concepts, sense)
-    return found[0] if found else parse(one.turn.text, one.turn.said_at.date())
+def first_question(outcome: Played, sense: Sense) -> Question | None:
+    questions = questions_of(outcome.message, outcome.recent, outcome.concepts, sense)
+    return questions[0] if questions else parse(outcome.turn.text, outcome.turn.said_at.date())
 
 
-def _answers(one: Played, entry: MemoryEntry) -> bool:
-    accepted = [holds_any(entry.text, group) for group in one.turn.accept]
-    return all(accepted) if not re.search(r"how (?:many|long|old)", one.turn.text, re.I) else any(accepted)
+def _answers(outcome: Played, entry: MemoryEntry) -> bool:
+    accepted = [holds_any(entry.text, group) for group in outcome.turn.accept]
+    return all(accepted) if not re.search(r"how (?:many|long|old)", outcome.turn.text, re.I) else any(accepted)
 
 
 def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str, list[Example]]:
-    """What there is to learn each decision from."""
-    found: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
+    """Returns the training examples of each decision."""
+    result: dict[str, list[Example]] = {name: [] for name in (*LEARNED_ACTS, "answers")}
     cases = _cases()
     for act, examples in short_examples(SHORT, sense).items():
-        found[act] += examples
+        result[act] += examples
     for act, examples in case_examples(cases, sense).items():
-        found[act] += examples
-    found["answers"] += pair_examples(PAIRS, sense) + crowded_examples(cases, sense)
+        result[act] += examples
+    result["answers"] += pair_examples(PAIRS, sense) + crowded_examples(cases, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():
-            found[act] += examples
-        found["answers"] += answer_examples(played, group, sense)
-    found["forgets"] = forget_examples(cases, _spoken(sets), sense)
-    found["forgotten"] = forgotten_examples(requests(cases, sense), sense)
-    told = situations(cases, sets, sense)
-    found["meant"] = meant_examples(told, sense)
-    judging = sense.with_models(as_decisions({"meant": fit(found["meant"], penalty=MEANT_PENALTY)}))
-    found["corrects"] = corrects_examples(told, judging)
-    return found
+            result[act] += examples
+        result["answers"] += answer_examples(played, group, sense)
+    result["forgets"] = forget_examples(cases, _spoken(sets), sense)
+    result["forgotten"] = forgotten_examples(requests(cases, sense), sense)
+    corrections = situations(cases, sets, sense)
+    result["meant"] = meant_examples(corrections, sense)
+    judge = sense.with_models(as_decisions({"meant": fit(result["meant"], penalty=MEANT_PENALTY)}))
+    result["corrects"] = corrects_examples(corrections, judge)
+    return result
 
 
 def _cases() -> dict[str, list[list[str]]]:
-    """The cases of all files, by section."""
-    found: dict[str, list[list[str]]] = {}
+    """Returns the cases of all files, by section."""
+    result: dict[str, list[list[str]]] = {}
     for path in (INTEGRITY, LEARNED_CASES):
         for name, cases in read_cases(path).items():
-            found.setdefault(name, []).extend(cases)
-    return found
+            result.setdefault(name, []).extend(cases)
+    return result
 
 
 def _spoken(sets: Mapping[str, Sequence[Played]]) -> dict[str, list[str]]:
-    """The messages of each set, and their sentences."""
+    """Returns the messages of each set, and their sentences."""
     return {
-        name: [text for one in played for text in (one.turn.text, *sentences(one.turn.text))]
+        name: [text for outcome in played for text in (outcome.turn.text, *sentences(outcome.turn.text))]
         for name, played in sets.items()
     }
 
 
 def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> dict[str, dict[str, object]]:
-    """The decisions learned of all sets but the one left out."""
-    used = {name: [one for one in found if one.group != without] for name, found in examples.items()}
+    """Returns the decisions learned from all sets but the one left out."""
+    used = {name: [example for example in rows if example.group != without] for name, rows in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
     models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
     models["meant"] = fit(used["meant"], penalty=MEANT_PENALTY)

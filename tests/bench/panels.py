@@ -1,9 +1,9 @@
 """Every place of the page with a memory of years: 10,000 memories, 2,000 photos, a conversation of 2,000 messages.
 
-First at the handlers, which write what a panel shows; then in a browser, from the address and from the click until the first
-of it can be seen, and for an address also until it can be used, which takes Gradio's own start and has no bar; each on a first
-visit, with nothing in the browser's cache, and on a later one. A bar that is missed is marked. Vectors are random under the
-real encoders' names: what is measured is not the encoding. `--memories`, `--photos` and `--messages` say otherwise.
+First at the handlers, which write what a panel shows; then in a browser, from the address and from the click until its first
+content is visible, and for an address also until it can be used, which includes Gradio's own start and has no bar; each on a
+first visit, with an empty browser cache, and on a later one. A missed bar is marked. Vectors are random under the real encoders'
+names: encoding is not measured. `--memories`, `--photos` and `--messages` say otherwise.
 """
 
 import argparse
@@ -44,20 +44,20 @@ SEARCHES = ("blue chair garden", "music by the river", "sister bread summer", "r
 
 
 def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
-    """The long conversation's id. Of the memories the first have a photo each."""
+    """Fills the folder; returns the long conversation's id. The first memories have a photo each."""
     stores, bank = planting_bank(folder, RisingClock())
     random = np.random.default_rng(1)
     try:
-        place, said = None, []
+        place, recorded = None, []
         for number in range(messages):
             text = f"Message {number}: " + " ".join(random.choice(WORDS, 12))
             role, speaker = ("assistant", "M2A") if number % 2 else ("user", "You")
-            said.append(bank.record(place, role=role, speaker=speaker, text=text))
-            place = said[-1].conversation_id
-        shown = _photos(stores, bank, photos)
+            recorded.append(bank.record(place, role=role, speaker=speaker, text=text))
+            place = recorded[-1].conversation_id
+        photo_ids = _photos(stores, bank, photos)
         drafts = []
         for number in range(memories):
-            message = said[number % len(said)].message_id
+            message = recorded[number % len(recorded)].message_id
             names = (
                 (ConceptMention(WORDS[number % len(WORDS)].title(), "thing", photo_ids=()),) if number % 3 == 0 else ()
             )
@@ -66,14 +66,14 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
                 EntryDraft(
                     text,
                     (EvidenceRange(message, message),),
-                    photo_ids=tuple(shown[number : number + 1]),
+                    photo_ids=tuple(photo_ids[number : number + 1]),
                     concepts=names,
                 )
             )
-        now = said[-1].said_at
+        now = recorded[-1].said_at
         with stores.database.write(bank.owner) as unit:
             entries = [stores.semantic.add(unit, draft, Attribution("bench", "seed", now)) for draft in drafts]
-        _vectors(stores, [*map(entry_text, entries), *map(message_text, said)], shown)
+        _vectors(stores, [*map(entry_text, entries), *map(message_text, recorded)], photo_ids)
         assert place is not None
         return place
     finally:
@@ -81,13 +81,13 @@ def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
 
 
 def _photos(stores: Stores, bank: MemoryBank, photos: int) -> list[str]:
-    kept = [stores.photos.write_blob(bank.owner, colour(number)) for number in range(photos)]
+    blobs = [stores.photos.write_blob(bank.owner, colour(number)) for number in range(photos)]
     with stores.database.write(bank.owner) as unit:
-        for one in kept:
-            stores.photos.insert(unit, one)
-    for one in kept:
-        bank.photos.set_caption(one.photo_id, "a coloured card", captioner_id="bench")
-    return list(dict.fromkeys(one.photo_id for one in kept))
+        for blob in blobs:
+            stores.photos.insert(unit, blob)
+    for blob in blobs:
+        bank.photos.set_caption(blob.photo_id, "a coloured card", captioner_id="bench")
+    return list(dict.fromkeys(blob.photo_id for blob in blobs))
 
 
 def _vectors(stores: Stores, texts: Sequence[str], photo_ids: Sequence[str]) -> None:
@@ -95,34 +95,34 @@ def _vectors(stores: Stores, texts: Sequence[str], photo_ids: Sequence[str]) -> 
     text_encoder = text_encoder_loading(settings)
     image_encoder = image_encoder_loading(settings, text_encoder).get()
 
-    def made(dimensions: int) -> Callable[[Sequence[Any]], np.ndarray]:
-        def vectors(wanted: Sequence[Any]) -> np.ndarray:
-            rows = random.normal(size=(len(wanted), dimensions)).astype(np.float32)
+    def draws(dimensions: int) -> Callable[[Sequence[Any]], np.ndarray]:
+        def vectors(items: Sequence[Any]) -> np.ndarray:
+            rows = random.normal(size=(len(items), dimensions)).astype(np.float32)
             return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
         return vectors
 
     text = text_encoder.get()
     cache.texts(
-        SimpleNamespace(encoder_id=text.encoder_id, dimensions=text.dimensions, encode=made(text.dimensions)), texts
+        SimpleNamespace(encoder_id=text.encoder_id, dimensions=text.dimensions, encode=draws(text.dimensions)), texts
     )
     spaces = {image_encoder.encoder_id: image_encoder.dimensions}
     if image_encoder.word_dimensions is not None:
         spaces[f"{image_encoder.encoder_id} for words"] = image_encoder.word_dimensions
     for name, dimensions in spaces.items():
-        cache.vectors(name, dimensions, photo_ids, made(dimensions))
+        cache.vectors(name, dimensions, photo_ids, draws(dimensions))
 
 
 class Figures:
     def __init__(self) -> None:
         self.missed = 0
 
-    def show(self, what: str, took: Sequence[float], bar: float | None) -> None:
+    def show(self, name: str, took: Sequence[float], bar: float | None) -> None:
         worst, middle = max(took), statistics.median(took)
         miss = bar is not None and middle > bar
         self.missed += miss
-        told = f"(to reach: ≤ {1000 * bar:.0f} ms){' MISSED' if miss else ''}" if bar else ""
-        print(f"  {what:<38}{1000 * middle:>6.0f} ms, worst of {len(took)} {1000 * worst:>6.0f} ms {told}", flush=True)
+        goal = f"(to reach: ≤ {1000 * bar:.0f} ms){' MISSED' if miss else ''}" if bar else ""
+        print(f"  {name:<38}{1000 * middle:>6.0f} ms, worst of {len(took)} {1000 * worst:>6.0f} ms {goal}", flush=True)
 
 
 def _timed(act: Callable[[], object]) -> float:
@@ -141,20 +141,20 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
         memories = assistant.browser(owner).page(View().wanted(), start=0, count=1)
         newest, middle = memories.entries[0].memory_id, memories.total // 2
 
-        def shown(**values: Any) -> Callable[[], object]:
+        def refresh(**values: Any) -> Callable[[], object]:
             view = replace(View(), **values).dumped()
             return lambda: panel.on_refresh(view, request)
 
-        for what, act, bar in (
-            ("memory", shown(), CONTENT),
-            ("memory, from the middle", shown(start=middle), CONTENT),
-            ("memory, with photos", shown(photos=True), CONTENT),
-            ("an opened memory", shown(memory_id=newest), CONTENT),
+        for title, act, bar in (
+            ("memory", refresh(), CONTENT),
+            ("memory, from the middle", refresh(start=middle), CONTENT),
+            ("memory, with photos", refresh(photos=True), CONTENT),
+            ("an opened memory", refresh(memory_id=newest), CONTENT),
             ("the long conversation", lambda: chat.full_update(owner, long, None), CONTENT),
             ("the long conversation, all of it", lambda: chat.history(owner, long, 10**6), None),
         ):
-            figures.show(what, [await asyncio.to_thread(_timed, act) for _ in range(TIMES)], bar)
-        for what, change in (
+            figures.show(title, [await asyncio.to_thread(_timed, act) for _ in range(TIMES)], bar)
+        for title, change in (
             ("don't mention, in an opened memory", panel.on_keep),
             ("forget, in an opened memory", panel.on_forget),
         ):
@@ -163,19 +163,19 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
                 memory_id = newest - number
                 event, view = SimpleNamespace(memory_id=memory_id, act="withhold"), View(memory_id=memory_id).dumped()
                 began = time.perf_counter()
-                told = await asyncio.to_thread(change, view, event, request)
+                update = await asyncio.to_thread(change, view, event, request)
                 took.append(time.perf_counter() - began)
-                assistant.undo(owner, json.loads(told[0])["told"], 0)
-            figures.show(what, took, CONTENT)
+                assistant.undo(owner, json.loads(update[0])["told"], 0)
+            figures.show(title, took, CONTENT)
         searches: tuple[tuple[str, Callable[[str], object]], ...] = (
-            ("search of the memory", lambda words: shown(words=words)()),
-            ("search with photos alone", lambda words: shown(words=words, photos=True)()),
+            ("search of the memory", lambda words: refresh(words=words)()),
+            ("search with photos alone", lambda words: refresh(words=words, photos=True)()),
             ("search of the conversations", lambda words: chat.search_results(owner, words, None)),
         )
-        for what, search in searches:
+        for title, search in searches:
             search(SEARCHES[0])
             took = [await asyncio.to_thread(_timed, lambda words=words, go=search: go(words)) for words in SEARCHES]
-            figures.show(what, took, SEARCH)
+            figures.show(title, took, SEARCH)
 
 
 def in_the_browser(folder: Path, long: str, figures: Figures) -> None:
@@ -196,7 +196,7 @@ def in_the_browser(folder: Path, long: str, figures: Figures) -> None:
 
 
 def _addresses(browser: Browser, url: str, long: str, figures: Figures) -> None:
-    for what, address, shows in (
+    for title, address, shows in (
         ("new conversation", "/?conversation=", "m-welcome"),
         ("memory", "/?memory=", "m-memories"),
         ("long conversation", f"/?conversation={long}", "m-message"),
@@ -209,21 +209,21 @@ def _addresses(browser: Browser, url: str, long: str, figures: Figures) -> None:
                     visit.append(_visited(page, url + address, shows))
         for which, visit in zip(("first visit", "later visit"), visits, strict=True):
             for (name, bar), took in zip((("read", CONTENT), ("used", None)), zip(*visit, strict=True), strict=True):
-                figures.show(f"{what}, {which}, {name}", took, bar)
+                figures.show(f"{title}, {which}, {name}", took, bar)
 
 
-def _shown(page: Page, selector: str, *, there: bool = True) -> None:
+def _await(page: Page, selector: str, *, there: bool = True) -> None:
     """Waits frame by frame; a locator looks again only after half a second."""
     page.wait_for_function("([what, there]) => !!document.querySelector(what) === there", arg=[selector, there])
 
 
 def _visited(page: Page, address: str, shows: str) -> tuple[float, float]:
-    """The seconds until the place of the address can be read, and until it can be used."""
+    """Returns the seconds until the content of the address can be read, and until it can be used."""
     page.goto("about:blank")
     began = time.perf_counter()
     answer = page.goto(address, wait_until="commit")
-    _shown(page, f".{shows}")
-    _shown(page, "#m2a-first", there=False)
+    _await(page, f".{shows}")
+    _await(page, "#m2a-first", there=False)
     used = time.perf_counter() - began
     assert answer is not None and f'class="{shows}' in answer.text()
     painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
@@ -233,12 +233,12 @@ def _visited(page: Page, address: str, shows: str) -> tuple[float, float]:
 def _walk(page: Page, url: str, long: str, figures: Figures) -> None:
     def opened(address: str, shows: str) -> float:
         page.goto("about:blank")
-        return _timed(lambda: (page.goto(url + address), _shown(page, shows)))
+        return _timed(lambda: (page.goto(url + address), _await(page, shows)))
 
-    def clicked(what: str, shows: str) -> float:
-        return _timed(lambda: (page.locator(what).first.click(), _shown(page, shows)))
+    def clicked(selector: str, shows: str) -> float:
+        return _timed(lambda: (page.locator(selector).first.click(), _await(page, shows)))
 
-    memory, chat, older, found = [], [], [], []
+    memory, chat, older, finds = [], [], [], []
     for _time in range(TIMES):
         opened("/?conversation=", ".m-welcome")
         chat.append(clicked(f'[data-open="{long}"]', "#m2a-history .m-message"))
@@ -252,17 +252,17 @@ def _walk(page: Page, url: str, long: str, figures: Figures) -> None:
         count = page.locator(".m-listed").get_attribute("data-count")
         box = page.locator("[data-find] input[type=search]")
         answered = f'.m-listed:not([data-count="{count}"])'
-        found.append(_timed(lambda box=box, words=words, answered=answered: (box.fill(words), _shown(page, answered))))
-    figures.show("search, with 250 ms until it starts", found, SEARCH + 0.25)
+        finds.append(_timed(lambda box=box, words=words, answered=answered: (box.fill(words), _await(page, answered))))
+    figures.show("search, with 250 ms until it starts", finds, SEARCH + 0.25)
 
 
 def _opened_and_back(page: Page) -> float:
     began = time.perf_counter()
     page.locator(".m-memories [data-memory]").first.click()
-    _shown(page, ".m-opened h2")
+    _await(page, ".m-opened h2")
     took = time.perf_counter() - began
     page.locator(".m-back").click()
-    _shown(page, ".m-opened", there=False)
+    _await(page, ".m-opened", there=False)
     return took
 
 

@@ -112,11 +112,11 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Album:
-    """The memory of the bench: the message of each fact, and by subject the messages that show it and a photo kept back."""
+    """The memory of the bench: the message of each fact and, by subject, the messages that show it and an unused photo."""
 
     memory: Memory
     facts: Sequence[int]
-    shown: Sequence[Sequence[int]]
+    by_subject: Sequence[Sequence[int]]
     spare: Sequence[str]
     descriptions: Sequence[str]
 
@@ -125,32 +125,32 @@ def fill(stores: SharedStores) -> Album:
     subjects = json.loads((DREAMBOOTH / "concepts.json").read_text())["subjects"]
     files = [[DREAMBOOTH / image["path"] for image in subject["images"]] for subject in subjects]
     every = [(subject, file) for subject, of_subject in enumerate(files) for file in of_subject[:-1]]
-    drawn = [every[at] for at in np.random.default_rng(0).permutation(len(every))[:PHOTOS]]
-    told: list[tuple[int | None, str, tuple[Path, ...]]] = [(None, fact, ()) for fact, _ in FACTS]
-    told += [(subject, WORDS[at % len(WORDS)].format(at), (file,)) for at, (subject, file) in enumerate(drawn)]
-    order = np.random.default_rng(1).permutation(len(told)).tolist()
+    sample = [every[i] for i in np.random.default_rng(0).permutation(len(every))[:PHOTOS]]
+    rows: list[tuple[int | None, str, tuple[Path, ...]]] = [(None, fact, ()) for fact, _ in FACTS]
+    rows += [(subject, WORDS[i % len(WORDS)].format(i), (file,)) for i, (subject, file) in enumerate(sample)]
+    order = np.random.default_rng(1).permutation(len(rows)).tolist()
     memory = stores.fresh_memory("photos")
     memory.fusion = "best"
     messages = memory.record(
         [
-            Utterance(str(at), "user", "You", told[place][1], BEGINNING + timedelta(hours=at), told[place][2])
-            for at, place in enumerate(order)
+            Utterance(str(i), "user", "You", rows[place][1], BEGINNING + timedelta(hours=i), rows[place][2])
+            for i, place in enumerate(order)
         ]
     )
     facts = dict[str, int]()
-    shown: list[list[int]] = [[] for _ in subjects]
+    shown_in: list[list[int]] = [[] for _ in subjects]
     for place, message in zip(order, messages, strict=True):
-        subject = told[place][0]
+        subject = rows[place][0]
         if subject is None:
             facts[message.text] = message.message_id
         else:
-            shown[subject].append(message.message_id)
+            shown_in[subject].append(message.message_id)
     spare = memory.add_photos([of_subject[-1] for of_subject in files])
     memory.index()
     return Album(
         memory,
         [facts[fact] for fact, _ in FACTS],
-        shown,
+        shown_in,
         [spare[of_subject[-1]] for of_subject in files],
         [subject["short_description"] for subject in subjects],
     )
@@ -159,31 +159,31 @@ def fill(stores: SharedStores) -> Album:
 def measure(album: Album, fusion: Fusion) -> dict[str, float]:
     search = album.memory.shared.retrieval(fusion).retriever.search
 
-    def found(text: str, photos: tuple[str, ...] = ()) -> list[int]:
+    def search_ids(text: str, photos: tuple[str, ...] = ()) -> list[int]:
         return [hit.key.record_id for hit in search(album.memory.owner, Query(text, photos), ["message"], 10)]
 
-    asked = [(found(question), fact) for (_, question), fact in zip(FACTS, album.facts, strict=True)]
-    subjects = [number for number, messages in enumerate(album.shown) if messages]
-    described = [found(f"Where did I put my {album.descriptions[number]}?") for number in subjects]
-    alike = [found("Who or what is this?", (album.spare[number],)) for number in subjects]
-    of_subject = [set(album.shown[number]) for number in subjects]
-    beside = [
-        (found(question, (album.spare[at % len(album.spare)],)), fact)
-        for at, ((_, question), fact) in enumerate(zip(FACTS, album.facts, strict=True))
+    for_facts = [(search_ids(question), fact) for (_, question), fact in zip(FACTS, album.facts, strict=True)]
+    subjects = [number for number, messages in enumerate(album.by_subject) if messages]
+    described = [search_ids(f"Where did I put my {album.descriptions[number]}?") for number in subjects]
+    by_photo = [search_ids("Who or what is this?", (album.spare[number],)) for number in subjects]
+    of_subject = [set(album.by_subject[number]) for number in subjects]
+    mixed = [
+        (search_ids(question, (album.spare[place % len(album.spare)],)), fact)
+        for place, ((_, question), fact) in enumerate(zip(FACTS, album.facts, strict=True))
     ]
     return {
-        "fact first": _share(hits[:1] == [fact] for hits, fact in asked),
-        "among three": _share(fact in hits[:3] for hits, fact in asked),
+        "fact first": _share(hits[:1] == [fact] for hits, fact in for_facts),
+        "among three": _share(fact in hits[:3] for hits, fact in for_facts),
         "photo described, among ten": _share(
-            not of.isdisjoint(hits) for hits, of in zip(described, of_subject, strict=True)
+            not gold.isdisjoint(hits) for hits, gold in zip(described, of_subject, strict=True)
         ),
-        "photo shown, first": _share(bool(of & {*hits[:1]}) for hits, of in zip(alike, of_subject, strict=True)),
+        "photo shown, first": _share(bool(gold & {*hits[:1]}) for hits, gold in zip(by_photo, of_subject, strict=True)),
         "recall of ten": float(
-            np.mean([len(of & {*hits}) / len(of) for hits, of in zip(alike, of_subject, strict=True)])
+            np.mean([len(gold & {*hits}) / len(gold) for hits, gold in zip(by_photo, of_subject, strict=True)])
         ),
-        "fact beside a photo, among three": _share(fact in hits[:3] for hits, fact in beside),
-        "among ten": _share(fact in hits for hits, fact in beside),
-        "strangers refused": _share(not found(question) for question in STRANGE),
+        "fact beside a photo, among three": _share(fact in hits[:3] for hits, fact in mixed),
+        "among ten": _share(fact in hits for hits, fact in mixed),
+        "strangers refused": _share(not search_ids(question) for question in STRANGE),
     }
 
 

@@ -2,11 +2,11 @@
 
 `MemoryManager.recall` over both layers, a memory for every message, with the encoding of the question by the real encoder: once
 for a message that opens a conversation (one search), once for one that follows another (two searches). The texts are made of
-people's statements and the questions are people's; the vectors of what is searched are random. All is asked once before.
+people's statements and the questions are people's; the vectors of the records are random. A first round warms up.
 
-Beside the time that passes stands the processor time of this process and of Milvus Lite's, in the mean: on a machine that others
-use too the first says little. Below it stands for how long, in the mean, anything was encoded, asked of the index or of SQL, on
-whatever threads, and for how long nothing of that went on: the rest. The first three overlap.
+Next to the elapsed time is the mean processor time of this process and of Milvus Lite's: on a shared machine the former says
+little. Below are the mean times during which anything was encoded, searched in the index or read with SQL, on any thread, and
+the rest, during which none of these went on. The first three overlap.
 """
 
 import argparse
@@ -60,7 +60,7 @@ PARTS = ("encoding", "index", "SQL")
 
 
 class Parts:
-    """When each part of the work was done: from and to, by the clock."""
+    """The start and end of each part of the work, by the clock."""
 
     def __init__(self) -> None:
         self.spans: dict[str, list[tuple[float, float]]] = {part: [] for part in PARTS}
@@ -74,7 +74,7 @@ class Parts:
             self.spans[part].append((began, time.perf_counter()))
 
     def follow_sql(self) -> None:
-        """From now on, of every database."""
+        """Records the statements of every database from now on."""
         began: dict[int, float] = {}
 
         @event.listens_for(Engine, "before_cursor_execute")
@@ -91,7 +91,7 @@ class Parts:
 
 
 def milliseconds_of(spans: Iterable[tuple[float, float]]) -> float:
-    """How long any of them lasted."""
+    """Returns the length of the union of the spans."""
     total, until = 0.0, 0.0
     for first, last in sorted(spans):
         total += max(0.0, last - max(first, until))
@@ -100,7 +100,7 @@ def milliseconds_of(spans: Iterable[tuple[float, float]]) -> float:
 
 
 class QuestionEncoder(KnownVectors):
-    """Encodes a single text, which is a question, as the real encoder does; the rest at random."""
+    """Encodes a single text, which is a question, with the real encoder; several texts at random."""
 
     def __init__(self, encoder: TokenEncoder, parts: Parts) -> None:
         super().__init__(encoder.encoder_id, encoder.dimensions)
@@ -118,7 +118,7 @@ class QuestionEncoder(KnownVectors):
 
 
 class TimedIndex(MemoryIndex):
-    """Notes when it is searched."""
+    """Records when it is searched."""
 
     def __init__(self, uri: str, encoders: IndexEncoders, parts: Parts) -> None:
         super().__init__(uri, encoders)
@@ -134,18 +134,18 @@ class TimedIndex(MemoryIndex):
 
 
 def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
-    """So many texts, each made of two statements, and the questions that people asked of those."""
+    """Returns `count` texts, each made of two statements, and the questions that people asked about the statements."""
     pairs = read_cases(LEARNED_CASES)["pairs"]
     single = list(dict.fromkeys(text for first, second, *_ in pairs for text in (first, second)))
     chooser = np.random.default_rng(5)
     chosen = chooser.integers(len(single), size=(count, 2))
     questions = chooser.choice([question for _, _, question, *_ in pairs], QUESTIONS, replace=False)
-    return [f"{single[one]} {single[other]}" for one, other in chosen], [str(question) for question in questions]
+    return [f"{single[first]} {single[second]}" for first, second in chosen], [str(question) for question in questions]
 
 
 @contextmanager
 def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iterator[MemoryBank]:
-    """Half of so many records are messages in conversations, and half are entries, each resting on one of them."""
+    """A memory of `size` records: half are messages in conversations, half are entries, each resting on a message."""
     database = Database(f"sqlite:///{folder / 'memory.db'}")
     loaded = load_text_encoder(MINILM, cache_dir())
     assert isinstance(loaded, TokenEncoder)
@@ -176,8 +176,8 @@ def bank_of(size: int, folder: Path, texts: Sequence[str], parts: Parts) -> Iter
             (outbox, [{"record": kind, "record_id": str(n)} for n in ids for kind in ("message", "entry")]),
         ):
             row = unit.execute(select(table).where(table.c.owner == owner).limit(1)).mappings().one()
-            kept = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
-            unit.execute(insert(table), [kept | change for change in changes])
+            values = {name: value for name, value in row.items() if name not in ("sequence", "history_id")}
+            unit.execute(insert(table), [values | change for change in changes])
         unit.execute(update(owner_table).values(last_memory_id=half, last_message_id=half))
     bank = MemoryBank(owner, Stores(database, raw, semantic, photos, lambda: retrieval), lambda: NOW)
     bank.index()
@@ -192,26 +192,26 @@ def _chat(number: int, first: str) -> str:
 
 
 async def recalls(bank: MemoryBank, size: int, questions: Sequence[str], before: str) -> tuple[list[float], float]:
-    """Milliseconds of the recall for each question, and how many records it found in the mean."""
+    """Returns the milliseconds of the recall for each question, and the mean number of records found."""
     policy = LanguagePolicy(ObeyingModel("", ()))
     manager = MemoryManager(bank, policy, NamingCaptioner(), max_rounds=1)
-    taken, found = [], 0
+    times, hit_count = [], 0
     for question in questions:
         new = Message(size + 2, bank.owner, "now", "user", "You", question, (), NOW)
         recent = (Message(size + 1, bank.owner, "now", "user", "You", before, (), NOW),) if before else ()
         began = time.perf_counter()
         context = await manager.recall(TurnState("query", NOW, new, recent), _unheard, nearest=NEAREST_HITS)
-        taken.append(1000 * (time.perf_counter() - began))
-        found += len(context.hits)
-    return taken, found / len(questions)
+        times.append(1000 * (time.perf_counter() - began))
+        hit_count += len(context.hits)
+    return times, hit_count / len(questions)
 
 
 def _unheard(_event: TurnEvent) -> None:
-    """Nobody follows."""
+    """Ignores the event."""
 
 
 def processor_seconds() -> float:
-    """Of this process and of those that it started."""
+    """Returns the processor time of this process and of its children."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     ticks = 0
     for child in children:
@@ -236,20 +236,20 @@ def main(arguments: Sequence[str] = ()) -> None:
             parts.clear()
             for _ in range(options.rounds):
                 spent = processor_seconds()
-                taken, found = asyncio.run(recalls(bank, options.size, questions, before))
-                spent = 1000 * (processor_seconds() - spent) / len(taken)
-                rounds.append((*np.percentile(taken, [50, 95]), min(taken), spent, np.mean(taken)))
+                times, hits = asyncio.run(recalls(bank, options.size, questions, before))
+                spent = 1000 * (processor_seconds() - spent) / len(times)
+                rounds.append((*np.percentile(times, [50, 95]), min(times), spent, np.mean(times)))
             p50, p95, least, spent, mean = np.median(rounds, axis=0)
             recalls_made = options.rounds * len(questions)
             of_part = [milliseconds_of(parts.spans[part]) / recalls_made for part in PARTS]
             rest = mean - milliseconds_of(span for part in PARTS for span in parts.spans[part]) / recalls_made
             print(
-                f"  {title:<21} p50 {p50:.1f}  p95 {p95:.1f}  least {least:.1f}  processor {spent:.1f}  ({found:.0f} found)",
+                f"  {title:<21} p50 {p50:.1f}  p95 {p95:.1f}  least {least:.1f}  processor {spent:.1f}  ({hits:.0f} found)",
                 flush=True,
             )
-            told = "  ".join(f"{part} {spent:.1f}" for part, spent in zip(PARTS, of_part, strict=True))
+            summary = "  ".join(f"{part} {spent:.1f}" for part, spent in zip(PARTS, of_part, strict=True))
             calls = ", ".join(f"{len(parts.spans[part]) / recalls_made:.0f}" for part in PARTS)
-            print(f"  {'':<21} {told}  rest {rest:.1f}  of {mean:.1f} in the mean  (calls: {calls})", flush=True)
+            print(f"  {'':<21} {summary}  rest {rest:.1f}  of {mean:.1f} in the mean  (calls: {calls})", flush=True)
 
 
 if __name__ == "__main__":

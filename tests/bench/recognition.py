@@ -2,8 +2,8 @@
 
 Over seeded draws of ten of the twenty DreamBooth subjects, one photo of each is named; the other photos of the ten and all of
 the other ten, which are strangers, are shown. The rule that ships is measured beside the one before it (centre features, 0.60,
-lead 0.06). Then its bars are chosen anew on half of the subjects by a seed and shown on the other half, so that it can be
-seen what they are worth on subjects that nobody chose them on.
+lead 0.06). Then its bars are chosen anew on a random half of the subjects and reported on the other half, which shows what
+they are worth on subjects that they were not chosen on.
 """
 
 import argparse
@@ -26,9 +26,9 @@ from tests.requirements import DREAMBOOTH
 SHOWN_DRAWS = 10  # each in a line of its own
 OLD_FLOOR, OLD_MARGIN = 0.60, 0.06
 
-# What a rule says of a photo: the names it gives or asks for, and whether it is sure.
-Said = tuple[tuple[int, ...], bool]
-Rule = Callable[[int, dict[int, list[int]]], Said]
+# The answer of a rule for a photo: the names that it gives or asks about, and whether it is sure.
+Answer = tuple[tuple[int, ...], bool]
+Rule = Callable[[int, dict[int, list[int]]], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def read_photos(folder: Path = DREAMBOOTH) -> Photos:
 
 
 def old_rule(photos: Photos) -> Rule:
-    """As it was: the nearest thing, named where it is clearly so; where two are near, both are asked."""
+    """The previous rule: names the nearest thing if it is clearly the nearest; asks about both if two are near."""
 
-    def say(query: int, named: dict[int, list[int]]) -> Said:
-        best = sorted(((max(photos.features[of] @ photos.features[query]), s) for s, of in named.items()), reverse=True)
+    def say(query: int, named: dict[int, list[int]]) -> Answer:
+        best = sorted(((max(photos.features[ns] @ photos.features[query]), s) for s, ns in named.items()), reverse=True)
         if best[0][0] < OLD_FLOOR:
             return (), False
         if best[0][0] - best[1][0] < OLD_MARGIN:
@@ -71,10 +71,10 @@ def old_rule(photos: Photos) -> Rule:
 def new_rule(photos: Photos, bars: Bars) -> Rule:
     vectors = {str(number): vector for number, vector in enumerate(photos.likeness)}
 
-    def say(query: int, named: dict[int, list[int]]) -> Said:
-        concepts = [Concept(s, "", photos.names[s], (), "thing", tuple(map(str, of))) for s, of in named.items()]
-        found = recognise(str(query), vectors, concepts, bars)
-        return ((), False) if found is None else ((found.concept.concept_id,), found.certainty == "sure")
+    def say(query: int, named: dict[int, list[int]]) -> Answer:
+        concepts = [Concept(s, "", photos.names[s], (), "thing", tuple(map(str, ids))) for s, ids in named.items()]
+        match = recognise(str(query), vectors, concepts, bars)
+        return ((), False) if match is None else ((match.concept.concept_id,), match.certainty == "sure")
 
     return say
 
@@ -90,8 +90,8 @@ class Tally:
     strangers_named: int = 0
     strangers_asked: int = 0
 
-    def count(self, subject: int, said: Said, *, is_known: bool) -> None:
-        names, sure = said
+    def count(self, subject: int, answer: Answer, *, is_known: bool) -> None:
+        names, sure = answer
         if not is_known:
             self.strangers += 1
             self.strangers_named += sure
@@ -135,7 +135,7 @@ def line(tally: Tally) -> str:
 
 
 def draw(photos: Photos, rule: Rule, seed: int, per_name: int, among: Sequence[int]) -> Tally:
-    """Half of the subjects named with `per_name` photos each, all other photos of `among` shown."""
+    """Names half of the subjects with `per_name` photos each, and shows all other photos of `among`."""
     rng = np.random.default_rng(seed)
     held = rng.permutation(np.array(among))[: len(among) // 2]
     named = {
@@ -155,7 +155,7 @@ def draws(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: int, among
 
 
 def standard_errors(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: int) -> np.ndarray:
-    """Of the shares, by a jackknife over the subjects: draws share their subjects, so their number says nothing of this."""
+    """Returns the errors of the shares by a jackknife over the subjects: draws share subjects, so they are not independent."""
     everything = range(len(photos.names))
     without = [draws(photos, rule, seeds, per_name, [s for s in everything if s != left]).shares for left in everything]
     shares = np.array(without)
@@ -171,14 +171,14 @@ def choose(photos: Photos, seeds: Sequence[int], among: Sequence[int]) -> Bars:
         _, named, _, wrong, _, s_named, *_ = draws(photos, new_rule(photos, bars), seeds, 1, among).shares
         if wrong <= 0.005 and s_named <= 0.005:
             allowed.append((named, bars))
-    best = max(allowed, key=lambda one: one[0])[1]
-    asked: list[tuple[float, Bars]] = []
+    best = max(allowed, key=lambda rated: rated[0])[1]
+    candidates: list[tuple[float, Bars]] = []
     for likely in np.arange(0.50, best.sure, 0.02):
         bars = Bars(best.sure, float(likely), best.lead)
         right, *_, s_asked, _ = draws(photos, new_rule(photos, bars), seeds, 1, among).shares
         if s_asked <= 0.12:
-            asked.append((right, bars))
-    return max(asked, key=lambda one: one[0])[1]
+            candidates.append((right, bars))
+    return max(candidates, key=lambda rated: rated[0])[1]
 
 
 def main(arguments: Sequence[str] = ()) -> None:

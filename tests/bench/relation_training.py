@@ -1,8 +1,8 @@
 """The learned decisions of relations: from facts of MQuAKE in the wordings of `corpus/restated.txt`, and questions of them.
 
-Of a subject each relation is told of an old and a new value, each in a wording by chance, or both in one. A question is
-of one of its relations, or of one that is not told of it. Beside them stand statements of which the subject is the value.
-Which words are the value is learned first, from contexts of many sentences and of few.
+Each relation of a subject is stated with an old and a new value, each in a random wording, or both in the same one. A question
+is about one of its relations, or about one that is not stated. Other statements have the subject as their value. Which words are
+the value is learned first, from contexts of many sentences and of few.
 """
 
 import json
@@ -28,9 +28,9 @@ from tests.bench.corpus import RESTATED
 from tests.bench.learning import Example, fit
 
 _PENALTY = 3.0
-# Of each context the subjects that are asked of, how much is told beside them, and in how many wordings a relation is told.
+# Of each context: the number of subjects asked about, of other statements, and of wordings of a relation.
 _IN_CONTEXTS = ((120, 0, 3), (120, 100, 4), (120, 2000, 3), (60, 4000, 4), (60, 0, 100), (30, 0, 4))
-_OF_OTHERS = 3  # statements of others that have the subject for their value
+_OF_OTHERS = 3  # statements about others that have the subject as their value
 _IN_ONE_WORDING = 0.5  # of the subjects, whose relations are told in the same words each time
 _CONTEXTS = (400, 400, *[30] * 4, *[8] * 8, *[2] * 16)  # facts of each, from which values are learned
 _AROUND = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
@@ -44,7 +44,7 @@ Restated = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def read_restated(path: Path = RESTATED, styles: Collection[str] = ()) -> dict[str, dict[str, list[str]]]:
-    """By relation its wordings: a line `P…` for each relation, then statements with their style, questions after `?`.
+    """Returns the wordings by relation: a line `P…` for each relation, then statements with their style, questions after `?`.
 
     With `styles` those alone; questions may have one too (`?d`), and are style `a` without.
     """
@@ -60,20 +60,20 @@ def read_restated(path: Path = RESTATED, styles: Collection[str] = ()) -> dict[s
 
 
 def with_published(restated: Restated, mquake: Path) -> Restated:
-    """With PokeMQA's questions of each relation beside the restated ones, but for those that MQuAKE itself asks."""
+    """Adds PokeMQA's questions of each relation to the restated ones, except those that MQuAKE itself asks."""
     templates, own = (json.loads((mquake / f"{kind}_templates.json").read_text()) for kind in ("cloze", "question"))
     patterns = {
         relation: re.compile(re.escape(template).replace(r"\[X\]", "(.+?)").replace("__", ".+"))
         for relation, template in templates.items()
     }
-    found: dict[str, dict[str, None]] = defaultdict(dict)
+    extra: dict[str, dict[str, None]] = defaultdict(dict)
     for row in json.loads((mquake / "PokeMQA-edit-questions.json").read_text(encoding="utf-8")):
         for relation, pattern in patterns.items():
             if (match := pattern.fullmatch(row["edit"])) is not None:
-                asked = [question.replace(match[1], "[X]") for question in row["questions"] if match[1] in question]
-                found[relation] |= dict.fromkeys(one for one in asked if one != own[relation])
+                questions = [question.replace(match[1], "[X]") for question in row["questions"] if match[1] in question]
+                extra[relation] |= dict.fromkeys(question for question in questions if question != own[relation])
     return {
-        relation: {**wordings, "published": list(found.get(relation, ()))} for relation, wordings in restated.items()
+        relation: {**wordings, "published": list(extra.get(relation, ()))} for relation, wordings in restated.items()
     }
 
 
@@ -81,14 +81,14 @@ def with_published(restated: Restated, mquake: Path) -> Restated:
 class Situation:
     """Statements of one subject with the relation of each, and a question of a relation that may be among them."""
 
-    asked: ParsedQuestion
+    question: ParsedQuestion
     relation: str
     statements: tuple[Statement, ...]
     relations: tuple[str, ...]
 
 
 def train(facts: Facts, mquake: Path, sense: Sense, encoder: str) -> None:
-    """Write the weights, and print how well weights from other writers and from other relations do on those left out."""
+    """Write the weights, and print how well weights from other writers and other relations do on the ones left out."""
     for left_out in _WRITERS:
         others = read_restated(styles=set("".join(_WRITERS)) - set(left_out))
         _print_values(left_out, _values(facts, others), facts, read_restated(styles=left_out))
@@ -98,10 +98,10 @@ def train(facts: Facts, mquake: Path, sense: Sense, encoder: str) -> None:
 
 def learn(facts: Facts, restated: Restated, sense: Sense, *, prints: bool = False) -> dict[str, Any]:
     values = _values(facts, restated)
-    found = situations(facts, restated, as_decisions({"": values})[""])
-    answering, same = list(_answering(found, sense)), list(_same(found, sense))
+    cases = situations(facts, restated, as_decisions({"": values})[""])
+    answering, same = list(_answering(cases, sense)), list(_same(cases, sense))
     if prints:
-        _print_left_out(found, answering, same)
+        _print_left_out(cases, answering, same)
     return {
         "is the value": values,
         "tells what is asked": fit([row for rows in answering for row in rows], penalty=_PENALTY),
@@ -114,12 +114,12 @@ def _values(facts: Facts, restated: Restated) -> dict[str, object]:
 
 
 def value_examples(facts: Facts, restated: Restated, *, seed: int = 1) -> Iterator[list[Example]]:
-    """For each mention of a fact's subject the candidates of its value."""
+    """Yields the candidates of the value for each mention of a fact's subject."""
     draw = random.Random(seed)
-    known = [fact for fact in facts if restated.get(fact[0], {}).get("statements")]
+    eligible = [fact for fact in facts if restated.get(fact[0], {}).get("statements")]
     for size in _CONTEXTS:
-        chosen = draw.sample(known, min(size, len(known)))
-        messages = [_message(n, draw.choice(restated[one[0]]["statements"]), one) for n, one in enumerate(chosen, 1)]
+        chosen = draw.sample(eligible, min(size, len(eligible)))
+        messages = [_message(n, draw.choice(restated[fact[0]]["statements"]), fact) for n, fact in enumerate(chosen, 1)]
         statements = _statements(messages, None)
         for number, (relation, subject, value) in enumerate(chosen, 1):
             for place, keys, rows in statements.candidates(keys_of(subject.split())):
@@ -137,36 +137,36 @@ def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int
             by_subject[fact[1]].append(fact)
     subjects = [subject for subject in sorted(by_subject) if len(by_subject[subject]) > 1]
     others = [fact for subject in sorted(by_subject) if len(by_subject[subject]) == 1 for fact in by_subject[subject]]
-    found = []
-    for asked_of_many, beside, most in _IN_CONTEXTS:
-        told_in = {
-            relation: {**one, "statements": draw.sample(one["statements"], min(most, len(one["statements"])))}
-            for relation, one in restated.items()
+    result = []
+    for subject_count, filler_count, most in _IN_CONTEXTS:
+        sampled = {
+            relation: {**forms, "statements": draw.sample(forms["statements"], min(most, len(forms["statements"])))}
+            for relation, forms in restated.items()
         }
-        chosen = draw.sample(subjects, min(asked_of_many, len(subjects)))
-        filler = draw.sample(others, min(beside, len(others)))
-        found += _in_context({subject: by_subject[subject] for subject in chosen}, filler, told_in, chooses, draw)
-    return found
+        chosen = draw.sample(subjects, min(subject_count, len(subjects)))
+        filler = draw.sample(others, min(filler_count, len(others)))
+        result += _in_context({subject: by_subject[subject] for subject in chosen}, filler, sampled, chooses, draw)
+    return result
 
 
 def _in_context(
     by_subject: Mapping[str, Facts], filler: Facts, restated: Restated, chooses: Logistic, draw: random.Random
 ) -> list[Situation]:
-    told: list[tuple[str, str, str]] = []
+    by_place: list[tuple[str, str, str]] = []
     messages = []
     for facts in (*by_subject.values(), filler):
         own = {relation: draw.choice(restated[relation]["statements"]) for relation, _, _ in facts}
         is_in_one_wording = facts is not filler and draw.random() < _IN_ONE_WORDING
         for fact in facts:
             wording = own[fact[0]] if is_in_one_wording else draw.choice(restated[fact[0]]["statements"])
-            told.append(fact)
-            messages.append(_message(len(told), wording, fact))
+            by_place.append(fact)
+            messages.append(_message(len(by_place), wording, fact))
     statements = _statements(messages, chooses)
-    found = []
+    result = []
     for subject in by_subject:
-        about = [(told[one.place[0] - 1], one) for one in statements.about(keys_of(subject.split())) if one.relation]
-        of_it = [(fact[0], one) for fact, one in about if fact[1] == subject]
-        others = [(f"{fact[0]} of another", one) for fact, one in about if fact[1] != subject]
+        about = [(by_place[s.place[0] - 1], s) for s in statements.about(keys_of(subject.split())) if s.relation]
+        of_it = [(fact[0], s) for fact, s in about if fact[1] == subject]
+        others = [(f"{fact[0]} of another", s) for fact, s in about if fact[1] != subject]
         rows = [*of_it, *draw.sample(others, min(_OF_OTHERS, len(others)))]
         relations = list(dict.fromkeys(relation for relation, _ in of_it))
         if not relations:
@@ -175,10 +175,10 @@ def _in_context(
         questions = [(relation, _question(restated[relation], draw)) for relation in (*relations, not_told)]
         questions += _of_two_steps(relations, restated, draw)
         for relation, question in questions:
-            asked = parse_question(question.replace("[X]", subject), keys_of(subject.split()))
-            if asked is not None:
-                found.append(Situation(asked, relation, tuple(one for _, one in rows), tuple(name for name, _ in rows)))
-    return found
+            parsed = parse_question(question.replace("[X]", subject), keys_of(subject.split()))
+            if parsed is not None:
+                result.append(Situation(parsed, relation, tuple(s for _, s in rows), tuple(name for name, _ in rows)))
+    return result
 
 
 def _question(wordings: Mapping[str, Sequence[str]], draw: random.Random) -> str:
@@ -216,55 +216,55 @@ def _statements(messages: Sequence[Message], chooses: Logistic | None) -> Statem
     return statements
 
 
-def _answering(found: Sequence[Situation], sense: Sense) -> Iterator[list[Example]]:
-    for one in found:
-        rows = answering_features(one.asked, one.statements, sense)
+def _answering(cases: Sequence[Situation], sense: Sense) -> Iterator[list[Example]]:
+    for case in cases:
+        rows = answering_features(case.question, case.statements, sense)
         yield [
-            Example(row, relation == one.relation, one.relation)
-            for row, relation in zip(rows, one.relations, strict=True)
+            Example(row, relation == case.relation, case.relation)
+            for row, relation in zip(rows, case.relations, strict=True)
         ]
 
 
-def _same(found: Sequence[Situation], sense: Sense) -> Iterator[Example]:
-    for one in {situation.statements: situation for situation in found}.values():
-        for first, second, features in relation_features(one.statements, sense):
-            relations = one.relations[first], one.relations[second]
-            if one.statements[first].place != one.statements[second].place:
+def _same(cases: Sequence[Situation], sense: Sense) -> Iterator[Example]:
+    for case in {situation.statements: situation for situation in cases}.values():
+        for first, second, features in relation_features(case.statements, sense):
+            relations = case.relations[first], case.relations[second]
+            if case.statements[first].place != case.statements[second].place:
                 yield Example(features, relations[0] == relations[1], relations[0])
 
 
 def _print_left_out(
-    found: Sequence[Situation], answering: Sequence[Sequence[Example]], same: Sequence[Example]
+    cases: Sequence[Situation], answering: Sequence[Sequence[Example]], same: Sequence[Example]
 ) -> None:
-    relations = sorted({one.relation for one in found})
+    relations = sorted({case.relation for case in cases})
     folds = [set(relations[start::5]) for start in range(5)]
     chances: dict[int, np.ndarray] = {}
     pairs: list[tuple[float, bool]] = []
     for left_out in folds:
-        rows = [row for one in answering for row in one if row.group not in left_out]
+        rows = [row for examples in answering for row in examples if row.group not in left_out]
         decision = _decision(rows)
-        for number, one in enumerate(answering):
-            if found[number].relation in left_out:
-                chances[number] = np.array([decision(row) for row in one])
+        for number, examples in enumerate(answering):
+            if cases[number].relation in left_out:
+                chances[number] = np.array([decision(row) for row in examples])
         decision = _decision([row for row in same if row.group not in left_out])
         pairs += [(decision(row), row.label) for row in same if row.group in left_out]
     for enough in _AROUND:
-        told = silent = right = 0
+        total = silent = right = 0
         for number, chance in chances.items():
-            one = found[number]
-            if one.relation not in one.relations:
+            case = cases[number]
+            if case.relation not in case.relations:
                 silent += chance.max() < enough
                 continue
-            told += 1
+            total += 1
             likely = [i for i in range(len(chance)) if chance[i] >= min(enough, chance.max())]
-            newest = max(likely, key=lambda i: one.statements[i].place)
-            own = max(one.statements[i].place for i, relation in enumerate(one.relations) if relation == one.relation)
-            right += one.statements[newest].place == own
-        alike = [chance >= enough for chance, label in pairs if label]
-        unlike = [chance >= enough for chance, label in pairs if not label]
+            newest = max(likely, key=lambda i: case.statements[i].place)
+            own = max(case.statements[i].place for i, name in enumerate(case.relations) if name == case.relation)
+            right += case.statements[newest].place == own
+        within = [chance >= enough for chance, label in pairs if label]
+        across = [chance >= enough for chance, label in pairs if not label]
         print(
-            f"{enough}: the newest of the relation asked of {right / told:.3f} of {told}; silent where it is not told "
-            f"{silent / (len(chances) - told):.2f}; pairs of one relation {np.mean(alike):.3f}, of two {np.mean(unlike):.3f}"
+            f"{enough}: the newest of the relation asked of {right / total:.3f} of {total}; silent where it is not told "
+            f"{silent / (len(chances) - total):.2f}; pairs of one relation {np.mean(within):.3f}, of two {np.mean(across):.3f}"
         )
 
 

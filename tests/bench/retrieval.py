@@ -53,7 +53,7 @@ VOCABULARY = 20_000
 
 
 class KnownVectors:
-    """Stands in for both encoders, at no cost: a text's vector is random, but always the same."""
+    """Replaces both encoders at no cost: the vector of a text is random, but always the same."""
 
     def __init__(self, encoder_id: str, dimensions: int, word_dimensions: int | None = None) -> None:
         self.encoder_id = encoder_id
@@ -67,12 +67,12 @@ class KnownVectors:
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         """A token for each word, without order."""
-        found = []
+        result = []
         for text, vector in zip(texts, self.encode(texts), strict=True):
             spans = np.array([match.span() for match in re.finditer(r"\w+", text)], dtype=np.int32)
             states = self._random.normal(size=(len(spans), self.dimensions)).astype(np.float32)
-            found.append(TokenStates(vector, states, spans))
-        return found
+            result.append(TokenStates(vector, states, spans))
+        return result
 
     def encode_for_words(self, photos: Sequence[object]) -> np.ndarray:
         assert self.word_dimensions is not None
@@ -83,7 +83,7 @@ class KnownVectors:
 
 
 class KnownQueries(KnownVectors):
-    """Of a single text, a query, the tokens are at hand from the second time on."""
+    """Caches the tokens of a single text, which is a query."""
 
     def __init__(self, encoder_id: str, dimensions: int) -> None:
         super().__init__(encoder_id, dimensions)
@@ -105,7 +105,7 @@ def unit(rows: np.ndarray) -> np.ndarray:
 
 
 def sentences(count: int, seed: int, words: tuple[int, int]) -> list[str]:
-    """Of made-up words, the n-th drawn 1/n as often as the first, as in real text."""
+    """Sentences of made-up words, the n-th 1/n as frequent as the first, as in real text."""
     chooser = np.random.default_rng(seed)
     weights = 1 / np.arange(1, VOCABULARY + 1)
     lengths = chooser.integers(*words, size=count)
@@ -123,7 +123,7 @@ def photo_name(number: int) -> str:
 
 @dataclass
 class Memory:
-    """One owner with so many memories, in SQL and in the index; `limit` holds the same rows as arrays."""
+    """An owner's memories, in SQL and in the index; `limit` holds the same rows as arrays."""
 
     owner: str
     database: Database
@@ -133,7 +133,7 @@ class Memory:
     photos: list[str]
 
     def write(self, text: str) -> None:
-        """As the memory bank writes: SQL, then the index."""
+        """Writes as the memory bank does: SQL, then the index."""
         draft = EntryDraft(text, (EvidenceRange(1, 1),))
         with self.database.write(self.owner) as unit:
             SemanticMemoryStore().add(unit, draft, Attribution("bench", "bench", NOW))
@@ -189,8 +189,8 @@ def _fill(database: Database, owner: str, texts: Sequence[str], photos: Sequence
             copies(
                 message, ({"message_id": n, "text": texts[n - 1], "conversation_id": f"{n // 30:032x}"} for n in ids)
             )
-            shown = enumerate(photos[1:], start=1)
-            copies(message_photo, ({"message_id": 5 * n, "photo_id": name} for n, name in shown))
+            numbered = enumerate(photos[1:], start=1)
+            copies(message_photo, ({"message_id": 5 * n, "photo_id": name} for n, name in numbered))
             return
         copies(entry, ({"memory_id": n, "text": texts[n - 1], "folded_hash": f"{n:064x}"} for n in ids))
         copies(entry_evidence, ({"memory_id": n} for n in ids))
@@ -213,11 +213,11 @@ class Limit:
         self.text_query, self.photo_query = self.vectors[0], self.photo_vectors[0]
 
     def by_words(self, text: str) -> object:
-        found, _ = self.bm25.retrieve([finished_words(text)], k=PATH_DEPTH, show_progress=False)
+        ids, _ = self.bm25.retrieve([finished_words(text)], k=PATH_DEPTH, show_progress=False)
         return reciprocal_rank_fusion(
             [
                 _top(self.vectors @ self.text_query),
-                found[0].tolist(),
+                ids[0].tolist(),
                 [5 * photo for photo in _top(self.word_vectors @ self.text_query)],
             ]
         )
@@ -232,19 +232,19 @@ def _top(scores: np.ndarray) -> list[int]:
 
 
 def milliseconds(call: Callable[[str], object], arguments: Sequence[str]) -> tuple[float, float, float]:
-    """p50, p95 and the least (what a busy machine does least to), after a call each to warm up."""
+    """Returns p50, p95 and the minimum (least affected by a busy machine), after one warm-up call for each argument."""
     for argument in arguments:
         call(argument)
-    taken = []
+    times = []
     for argument in arguments:
         start = time.perf_counter()
         call(argument)
-        taken.append((time.perf_counter() - start) * 1000)
-    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95)), min(taken)
+        times.append((time.perf_counter() - start) * 1000)
+    return float(np.percentile(times, 50)), float(np.percentile(times, 95)), min(times)
 
 
 class BareMilvus:
-    """The three paths of a question in words as three calls of a client, side by side, without a look at what comes back."""
+    """The three paths of a question in words as three parallel calls of a client; the results are ignored."""
 
     def __init__(self, memory: Memory) -> None:
         from pymilvus import MilvusClient
@@ -272,14 +272,14 @@ class BareMilvus:
 def in_turns(
     ours: Callable[[str], object], bare: Callable[[str], object], arguments: Sequence[str]
 ) -> tuple[float, float]:
-    """p50 of both in milliseconds."""
-    taken: tuple[list[float], list[float]] = ([], [])
+    """Returns p50 of both in milliseconds."""
+    times: tuple[list[float], list[float]] = ([], [])
     for argument in [*arguments, *arguments]:
-        for call, of_call in zip((ours, bare), taken, strict=True):
+        for call, of_call in zip((ours, bare), times, strict=True):
             start = time.perf_counter()
             call(argument)
             of_call.append((time.perf_counter() - start) * 1000)
-    return float(np.median(taken[0])), float(np.median(taken[1]))
+    return float(np.median(times[0])), float(np.median(times[1]))
 
 
 def measure(size: int, fusion: str, kind: RecordKind) -> None:
@@ -289,15 +289,15 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
             filled = time.perf_counter() - start
             limit = Limit(memory.texts, len(memory.photos))
             owner, retriever = memory.owner, memory.retrieval.retriever
-            asked = sentences(QUERIES, 2, (3, 9))
-            shown = [memory.photos[number % len(memory.photos)] for number in range(QUERIES)]
+            texts = sentences(QUERIES, 2, (3, 9))
+            names = [memory.photos[number % len(memory.photos)] for number in range(QUERIES)]
             rows = {
-                "text": (lambda text: retriever.search(owner, Query(text), [kind]), limit.by_words, asked),
-                "photo": (lambda name: retriever.search(owner, Query("", (name,)), [kind]), limit.by_photo, shown),
+                "text": (lambda text: retriever.search(owner, Query(text), [kind]), limit.by_words, texts),
+                "photo": (lambda name: retriever.search(owner, Query("", (name,)), [kind]), limit.by_photo, names),
                 "text and photo": (
-                    lambda text: retriever.search(owner, Query(text, (shown[0],)), [kind]),
+                    lambda text: retriever.search(owner, Query(text, (names[0],)), [kind]),
                     lambda text: (limit.by_words(text), limit.by_photo(text)),
-                    asked,
+                    texts,
                 ),
             }
             for title, (ours, floor, arguments) in rows.items():
@@ -310,7 +310,7 @@ def measure(size: int, fusion: str, kind: RecordKind) -> None:
                     f"{p50 / limit50:>6.1f}   {bar}",
                     flush=True,
                 )
-            p50, bare50 = in_turns(rows["text"][0], BareMilvus(memory).search, asked)
+            p50, bare50 = in_turns(rows["text"][0], BareMilvus(memory).search, texts)
             ratio = p50 / bare50
             bar = f"≤ {RATIO_TO_MILVUS}: {'yes' if ratio <= RATIO_TO_MILVUS else 'NO'}" if size in BARS else ""
             print(
@@ -340,8 +340,8 @@ def main(arguments: Iterable[str] = ()) -> None:
     chosen = parser.parse_args(list(arguments))
     sizes = [int(size) for size in chosen.sizes.split(",")]
     load = os.getloadavg()[0]
-    what = f"fusion {chosen.fusion}, of each {chosen.kind}"
-    print(f"\nRetrieval, ms, {os.cpu_count()} cores, load {load:.1f}; {what}; without encoding, with the SQL check:")
+    setup = f"fusion {chosen.fusion}, of each {chosen.kind}"
+    print(f"\nRetrieval, ms, {os.cpu_count()} cores, load {load:.1f}; {setup}; without encoding, with the SQL check:")
     columns = f"{'min':>7} {'p50':>7} {'p95':>7}   "
     print(f"{'':>9}  {'':<15} {'ours':>7} {'':>15}   {'limit':>7}")
     print(f"{'memories':>9}  {'query':<15} {columns}{columns}{'ratio':>6} (p50)")

@@ -6,7 +6,7 @@ The subjects of `../shared/data/dreambooth` and the conversations of LoCoMo are 
 out in four ways: as they are with their `concepts.json`, as Yo'LLaVA has them, as MC-LLaVA has them (both with questions of two
 options made of the attributes), and as photos alone. For each layout it prints how many seeds end with every group made, how many
 questions of categories 6 to 9 were asked for and delivered, in how many sets `--validate` finds nothing, and the seconds for
-each set and its check. Whatever failed is told with its seed.
+each set and its check. Failures are printed with their seed.
 """
 
 import argparse
@@ -39,9 +39,9 @@ FAULTS_TOLD = 3
 
 
 def half(items: Sequence[Any], seed: int) -> list[Any]:
-    """The half that is held out."""
+    """Returns the half that is held out."""
     shuffled = random.Random(seed).sample(items, len(items))
-    return [one for one in items if one in shuffled[len(items) // 2 :]]
+    return [item for item in items if item in shuffled[len(items) // 2 :]]
 
 
 # The layouts
@@ -54,43 +54,43 @@ def described(subjects: list[Any], folder: Path) -> None:
 
 
 def photos_alone(subjects: list[Any], folder: Path) -> None:
-    for one in subjects:
-        for image in one["images"]:
+    for subject in subjects:
+        for image in subject["images"]:
             _copy(image["path"], folder / image["path"])
 
 
 def yollava(subjects: list[Any], folder: Path) -> None:
-    asked = {}
-    for one in subjects:
-        name = one["alias"].lower().replace(" ", "-")
+    questions = {}
+    for subject in subjects:
+        name = subject["alias"].lower().replace(" ", "-")
         entries = {}
-        for number, image in enumerate(one["images"]):
+        for number, image in enumerate(subject["images"]):
             _copy(image["path"], folder / ("test" if number % 2 else "train") / name / f"{number}.jpg")
-        tested = [number for number in range(len(one["images"])) if number % 2]
-        for number, (text, options, right) in zip(tested, _two_options(one, subjects), strict=False):
+        tested = [number for number in range(len(subject["images"])) if number % 2]
+        for number, (text, options, right) in zip(tested, _two_options(subject, subjects), strict=False):
             entries[f"./yollava-data/test/{name}/{number}.jpg"] = {
                 "question": text,
                 "options": dict(zip("AB", options, strict=True)),
                 "correct_answer": "AB"[options.index(right)],
             }
-        asked[name] = entries
-    (folder / "yollava-visual-qa.json").write_text(json.dumps(asked))
+        questions[name] = entries
+    (folder / "yollava-visual-qa.json").write_text(json.dumps(questions))
 
 
 def mc_llava(subjects: list[Any], folder: Path) -> None:
-    for one in subjects:
-        name, root = one["alias"].replace(" ", ""), folder / "three_concept" / "concept"
-        for number, image in enumerate(one["images"]):
+    for subject in subjects:
+        name, root = subject["alias"].replace(" ", ""), folder / "three_concept" / "concept"
+        for number, image in enumerate(subject["images"]):
             _copy(image["path"], root / ("test" if number % 2 else "train") / name / f"{number}.jpg")
-        tested = [number for number in range(len(one["images"])) if number % 2]
-        asked = {
+        tested = [number for number in range(len(subject["images"])) if number % 2]
+        questions = {
             f"{name}/{number}.jpg": {
                 "Human": f"<image>{text.replace('<sks>', f'<{name}>')} A. {options[0]} B. {options[1]}",
                 "AI": "AB"[options.index(right)],
             }
-            for number, (text, options, right) in zip(tested, _two_options(one, subjects), strict=False)
+            for number, (text, options, right) in zip(tested, _two_options(subject, subjects), strict=False)
         }
-        (root / "test" / name / "choice.json").write_text(json.dumps(asked))
+        (root / "test" / name / "choice.json").write_text(json.dumps(questions))
 
 
 LAYOUTS: dict[str, Callable[[list[Any], Path], None]] = {
@@ -106,19 +106,19 @@ def _copy(name: str, target: Path) -> None:
     shutil.copyfile(DREAMBOOTH / name, target)
 
 
-def _two_options(one: Any, subjects: list[Any]) -> list[tuple[str, list[str], str]]:
-    """Question, options and answer of each attribute that another subject has too, and there looks quite different."""
-    found = []
-    for number, own in enumerate(one["attributes"]):
+def _two_options(subject: Any, subjects: list[Any]) -> list[tuple[str, list[str], str]]:
+    """Returns question, options and answer of each attribute that looks quite different on another subject."""
+    result = []
+    for number, own in enumerate(subject["attributes"]):
         others = (
-            a["value"] for other in subjects if other is not one for a in other["attributes"] if a["key"] == own["key"]
+            a["value"] for peer in subjects if peer is not subject for a in peer["attributes"] if a["key"] == own["key"]
         )
         right = frozenset[str]().union(*map(content_of, (own["value"], *own["accept"])))
         wrong = [value for value in others if not content_of(value) & right]
         if wrong:
             options = [own["value"], wrong[number % len(wrong)]][:: 1 if number % 2 else -1]
-            found.append((f"What is the {own['key'].replace('_', ' ')} of <sks>?", options, own["value"]))
-    return found
+            result.append((f"What is the {own['key'].replace('_', ' ')} of <sks>?", options, own["value"]))
+    return result
 
 
 # The runs
@@ -127,7 +127,7 @@ def _two_options(one: Any, subjects: list[Any]) -> list[tuple[str, list[str], st
 @dataclass(slots=True)
 class Tally:
     ended: int = 0
-    asked: int = 0
+    requested: int = 0
     delivered: int = 0
     least: float = 1.0
     clean: int = 0
@@ -135,8 +135,8 @@ class Tally:
     failed: list[str] = field(default_factory=list)
 
     def row(self, layout: str, seeds: int) -> str:
-        share = f"{self.delivered} of {self.asked}" if self.asked else "waived"
-        least = f"{self.least:.0%}" if self.asked else "–"
+        share = f"{self.delivered} of {self.requested}" if self.requested else "waived"
+        least = f"{self.least:.0%}" if self.requested else "–"
         spent = f"{mean(self.seconds):.1f} s" if self.seconds else "–"
         return f"{layout:12}{self.ended:3} of {seeds:3}   {share:14}{least:8}{self.clean:3}     {spent}"
 
@@ -157,12 +157,12 @@ def run_seed(locomo: Path, concepts: Path, out: Path, *, groups: int, seed: int,
     tally.clean += not report.faults
     tally.failed += [f"seed {seed}: set aside: {reason}" for reason in outcome.set_aside.values()]
     tally.failed += [f"seed {seed}: {fault}" for fault in report.faults[:FAULTS_TOLD]]
-    made = [group for group in outcome.made.values() if not group.retrieval_only]
-    found = sum(question.category in QUESTION_RATIO for group in made for question in group.questions)
-    asked = found + sum(len(group.dropped) for group in made)
-    tally.asked += asked
-    tally.delivered += found
-    tally.least = min(tally.least, found / asked if asked else 1.0)
+    finished = [group for group in outcome.made.values() if not group.retrieval_only]
+    delivered = sum(question.category in QUESTION_RATIO for group in finished for question in group.questions)
+    requested = delivered + sum(len(group.dropped) for group in finished)
+    tally.requested += requested
+    tally.delivered += delivered
+    tally.least = min(tally.least, delivered / requested if requested else 1.0)
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -178,9 +178,7 @@ def main(options: Sequence[str] = ()) -> None:
     samples = [sample for file in sample_files(LOCOMO) for sample in read_samples(file)]
     if not chosen.whole:
         subjects, samples = half(subjects, chosen.split), half(samples, chosen.split)
-    print(
-        "subjects:", *(one["subject"] for one in subjects), "\nconversations:", *(one["sample_id"] for one in samples)
-    )
+    print("subjects:", *(s["subject"] for s in subjects), "\nconversations:", *(s["sample_id"] for s in samples))
     print(f"{'layout':12}{'seeds':12} {'questions':14}{'least':8}{'clean':8}{'each'}", flush=True)
     first, last = chosen.seeds
     with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +194,7 @@ def main(options: Sequence[str] = ()) -> None:
                 run_seed(locomo, concepts, out, groups=chosen.groups, seed=seed, tally=tally)
                 if chosen.keep is None:
                     shutil.rmtree(out, ignore_errors=True)
-            print("\n".join([tally.row(layout, last - first + 1), *(f"  {one}" for one in tally.failed)]), flush=True)
+            print("\n".join([tally.row(layout, last - first + 1), *(f"  {row}" for row in tally.failed)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """What memory systems take per message and per question as a dialogue grows: `python -m tests.bench systems`.
 
 Each system takes one dialogue in, and at each size the same questions are asked: calls and tokens of the chat model, and seconds
-without it, since the model is a script in this process. The script is an ordinary model, the same for all: it keeps what it is
-told, routes, divides and summarises by fixed shares, reflects once on every question, and finds two light answers of three
-enough. Tokens are estimates (`CHARACTERS_PER_TOKEN`, tools not counted). Figures per message are over the messages since the size
-before, so that they show what one more message costs at that size. Encoder and stores are those of an evaluation.
+without it, since the model is a script in this process. The script is an ordinary model, the same for all: it keeps what the user
+tells it, routes, divides and summarises by fixed shares, reflects once on every question, and accepts two of three light
+answers. Tokens are estimates (`CHARACTERS_PER_TOKEN`, tools not counted). Figures per message are over the messages since the
+previous size, so they show the cost of one more message at that size. Encoder and stores are those of an evaluation.
 """
 
 import argparse
@@ -70,11 +70,11 @@ ACTS = ("sold", "painted", "repaired", "borrowed", "lost", "found", "described",
 
 
 def message(number: int) -> Utterance:
-    """The words repeat with periods that have no common factor, so that each message is another."""
+    """Returns a unique message: its words repeat with periods that have no common factor."""
     who, where = PEOPLE[number % len(PEOPLE)], PLACES[number % len(PLACES)]
-    what, act = THINGS[number % len(THINGS)], ACTS[number % 7]
+    thing, act = THINGS[number % len(THINGS)], ACTS[number % 7]
     text = (
-        f"Yesterday {who} {act} the {what} near {where}, and I heard of it on the way home; it was number {number} on my list. "
+        f"Yesterday {who} {act} the {thing} near {where}, and I heard of it on the way home; it was number {number} on my list. "
         "I thought that you would like to know."
     )
     said_at = BEGIN + timedelta(days=number // SESSION, minutes=number % SESSION)
@@ -82,8 +82,8 @@ def message(number: int) -> Utterance:
 
 
 def question(number: int, at: datetime) -> Question:
-    who, what = PEOPLE[number % len(PEOPLE)], THINGS[number % len(THINGS)]
-    return Question(f"What did {who} do with the {what}, number {number} on the list?", at)
+    who, thing = PEOPLE[number % len(PEOPLE)], THINGS[number % len(THINGS)]
+    return Question(f"What did {who} do with the {thing}, number {number} on the list?", at)
 
 
 class Script:
@@ -100,7 +100,7 @@ class Script:
         return self.known_abilities
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
-        prompt = Prompt.of_messages([(one.role, [_words(part) for part in one.parts]) for one in messages])
+        prompt = Prompt.of_messages([(m.role, [_words(part) for part in m.parts]) for m in messages])
         names = [tool.name for tool in tools]
         if TOOL in names:
             return ToolCall(TOOL, accept_all(prompt), TokenUsage())
@@ -126,8 +126,8 @@ class Script:
         }
 
     def _plan(self, prompt: Prompt) -> dict[str, Any]:
-        asked = prompt.outside.rpartition("What is asked:\n")[2].splitlines()[0]
-        return {"info_needs": [asked], "keywords": asked.split()[2:7], "vector_queries": [asked]}
+        need = prompt.outside.rpartition("What is asked:\n")[2].splitlines()[0]
+        return {"info_needs": [need], "keywords": need.split()[2:7], "vector_queries": [need]}
 
     def _integration(self, prompt: Prompt) -> dict[str, Any]:
         lines = _block(prompt, "Pages")
@@ -177,7 +177,7 @@ class Script:
 
 
 def _agent(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
-    """M2A's stages: every exchange is kept, and what the first search found is enough."""
+    """Plays M2A's stages: keeps every exchange, and stops after the first search."""
     if prompt.stage == "manage update" and not prompt.steps:
         last = prompt.message_id
         return "add_memory", {"text": prompt.said.replace("\n", " ")[:300], "evidence_ids": [[last, last]]}
@@ -197,9 +197,9 @@ def _said(prompt: Prompt) -> str:
 
 
 def _number(prompt: Prompt) -> int:
-    found = re.search(r"number (\d+)", _said(prompt))
-    assert found is not None
-    return int(found[1])
+    match = re.search(r"number (\d+)", _said(prompt))
+    assert match is not None
+    return int(match[1])
 
 
 def _minus(now: Usage, before: Usage) -> Usage:
@@ -219,9 +219,9 @@ async def measure(name: str, sizes: Sequence[int], folder: Path) -> None:
     try:
         for size in sizes:
             spent, seconds = system.ingestion, await _take(system, memory, before, size)
-            taken = _minus(system.ingestion, spent)
-            asked, times, searches = await _ask(system, size)
-            row = _row(name, size, size - before, taken, seconds, asked, times, searches)
+            ingestion = _minus(system.ingestion, spent)
+            answering, times, searches = await _ask(system, size)
+            row = _row(name, size, size - before, ingestion, seconds, answering, times, searches)
             print(f"| {' | '.join(row)} |", flush=True)
             before = size
     finally:
@@ -232,19 +232,19 @@ async def measure(name: str, sizes: Sequence[int], folder: Path) -> None:
 async def _take(system: MemorySystem, memory: Memory, first: int, size: int) -> float:
     seconds = 0.0
     for start in range(first, size, SESSION):
-        written = memory.record([message(number) for number in range(start, min(size, start + SESSION))])
+        messages = memory.record([message(number) for number in range(start, min(size, start + SESSION))])
         began = time.perf_counter()
-        await system.observe(written)
+        await system.observe(messages)
         seconds += time.perf_counter() - began
     return seconds
 
 
 async def _ask(system: MemorySystem, size: int) -> tuple[Usage, list[float], list[float]]:
     meter, times, searches = Meter(), [], []
-    at = message(size).said_at
+    now = message(size).said_at
     for number in range(QUESTIONS):
         own = Meter()
-        answer = await system.answer(question(number * size // QUESTIONS, at), own)
+        answer = await system.answer(question(number * size // QUESTIONS, now), own)
         meter.usage += own.usage
         times.append(answer.seconds)
         searches.append(answer.search_seconds)
@@ -255,22 +255,22 @@ def _row(
     name: str,
     size: int,
     messages: int,
-    taken: Usage,
+    ingestion: Usage,
     seconds: float,
-    asked: Usage,
+    answering: Usage,
     times: Sequence[float],
     searches: Sequence[float],
 ) -> tuple[str, ...]:
     return (
         name,
         f"{size:,}",
-        f"{taken.calls / messages:.2f}",
-        f"{taken.input_tokens / messages:,.0f}",
-        f"{taken.output_tokens / messages:,.0f}",
+        f"{ingestion.calls / messages:.2f}",
+        f"{ingestion.input_tokens / messages:,.0f}",
+        f"{ingestion.output_tokens / messages:,.0f}",
         f"{1000 * seconds / messages:.1f}",
-        f"{asked.calls / QUESTIONS:.1f}",
-        f"{asked.input_tokens / QUESTIONS:,.0f}",
-        f"{asked.output_tokens / QUESTIONS:,.0f}",
+        f"{answering.calls / QUESTIONS:.1f}",
+        f"{answering.input_tokens / QUESTIONS:,.0f}",
+        f"{answering.output_tokens / QUESTIONS:,.0f}",
         f"{1000 * sorted(searches)[QUESTIONS // 2]:.1f}",
         f"{1000 * sorted(times)[QUESTIONS // 2]:.0f}",
     )

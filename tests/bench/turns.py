@@ -1,7 +1,7 @@
 """What M2A itself adds to a turn, how long it takes to start, and how much memory that takes.
 
-The model's time is left out: a scripted policy decides at once. A turn asks the memory once (one search, its evidence
-opened), replies, looks again and adds a memory.
+The model's time is not measured: a scripted policy decides at once. A turn queries the memory once (one search, its evidence
+opened), replies, searches again and adds a memory.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ WORDS = "ball dog tea walk lake blue red garden sister train bread summer chair 
 
 
 class _RandomVectors:
-    """Fills the embedding cache under the real encoder's name: what is measured is not the encoding of 10,000 rows."""
+    """Fills the embedding cache under the real encoder's name: the encoding of 10,000 rows is not measured."""
 
     dimensions = 384
 
@@ -57,7 +57,7 @@ class _RandomVectors:
 
 
 def seed(assistant: Assistant, memories: int) -> None:
-    """Give the local owner so many memories on one message."""
+    """Add this number of memories of the local owner, all resting on one message."""
     from m2a.memory.indexer import entry_text
 
     bank = assistant.memory(assistant.local_owner)
@@ -106,7 +106,7 @@ async def turn_overhead(memories: int, folder: Path) -> list[float]:
 
 
 def start_up(folder: Path) -> dict[str, float]:
-    """A second start: seconds to the first page and to the first answer that looked into the memory; memory in MB."""
+    """Measures a second start: seconds to the first page and to the first answer with a search; memory in MB."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -152,8 +152,8 @@ def main(_options: Sequence[str] = (), memories: int = 10_000, starts: int = 3) 
         print(f"  p50 {p50:.0f} ms, p95 {p95:.0f} ms (to reach: p95 ≤ 100 ms)")
         runs = [start_up(folder) for _ in range(starts)]
         print(f"\nStart on that memory, median of {starts}:")
-        for what, unit, bar in (("page", "s", ""), ("answer", "s", " (to reach: ≤ 8 s)"), ("memory", "MB", "")):
-            print(f"  {what} {np.median([run[what] for run in runs]):.1f} {unit}{bar}")
+        for label, unit, bar in (("page", "s", ""), ("answer", "s", " (to reach: ≤ 8 s)"), ("memory", "MB", "")):
+            print(f"  {label} {np.median([run[label] for run in runs]):.1f} {unit}{bar}")
 
 
 if __name__ == "__main__":

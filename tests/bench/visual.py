@@ -1,11 +1,11 @@
 """Questions about photos among what people said: `python -m tests.bench visual`.
 
 The set of `python -m data_synthesis --groups 2 --seed N` over LoCoMo with DreamBooth's photos, or the folder that `--data` names.
-Each conversation is a memory of its raw turns. Printed is evidence recall@10 by category, of the ranking that ships and of the
+Each conversation is a memory of its raw turns. Prints evidence recall@10 by category, of the ranking that ships and of the
 published fusion, and that of LoCoMo's own questions in the same memories. The weights that ship have seen LoCoMo's own turns
 and questions, but neither the woven sessions nor the questions about them.
 
-What finding more costs: each conversation without the woven sessions is asked the questions of the other conversations of its
+The cost of finding more: each conversation without the woven sessions is asked the questions of the other conversations of its
 half, and should find nothing (`floor` says how the halves are used).
 """
 
@@ -38,13 +38,13 @@ K = 10
 
 
 def make_set(folder: Path, seed: int) -> None:
-    given = ["--locomo", str(LOCOMO), "--concepts", str(DREAMBOOTH), "--out", str(folder)]
+    sources = ["--locomo", str(LOCOMO), "--concepts", str(DREAMBOOTH), "--out", str(folder)]
     options = ["--groups", "2", "--seed", str(seed)]
-    subprocess.run([sys.executable, "-m", "data_synthesis", *given, *options], check=True)
+    subprocess.run([sys.executable, "-m", "data_synthesis", *sources, *options], check=True)
 
 
 def remember(stores: SharedStores, dialogue: Dialogue) -> tuple[Memory, dict[str, int]]:
-    """A memory of the dialogue's turns, and the message of each turn's reference."""
+    """Returns a memory of the dialogue's turns, and the message id of each reference."""
     memory = stores.fresh_memory(dialogue.dialogue_id)
     memory.fusion = "best"
     ids: dict[str, int] = {}
@@ -57,7 +57,7 @@ def remember(stores: SharedStores, dialogue: Dialogue) -> tuple[Memory, dict[str
 
 
 def recalls(stores: SharedStores, dialogue: Dialogue) -> Iterator[tuple[str, Fusion, float]]:
-    """The category of each question that names its evidence, and the recall of its evidence by each fusion."""
+    """Yields category, fusion and evidence recall for each question that names its evidence, and each fusion."""
     memory, ids = remember(stores, dialogue)
     for question in dialogue.questions:
         if not question.answerable or not question.evidence:
@@ -74,11 +74,11 @@ def recalls(stores: SharedStores, dialogue: Dialogue) -> Iterator[tuple[str, Fus
 
 
 def refused(stores: SharedStores, dialogue: Dialogue, strangers: Sequence[Dialogue]) -> list[bool]:
-    """Whether nothing is found for each question of the other dialogues."""
+    """Returns for each question of the other dialogues whether nothing is found."""
     memory, _ = remember(stores, dialogue)
     search = stores.retrieval("best").retriever.search
-    asked = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
-    nothing = [not search(memory.owner, Query(text), ["message"], 1) for text in asked]
+    texts = [q.text for other in strangers for q in other.questions if q.answerable and q.evidence]
+    nothing = [not search(memory.owner, Query(text), ["message"], 1) for text in texts]
     memory.remove_from_index()
     return nothing
 
@@ -87,23 +87,23 @@ def measure(data: Path, folder: Path) -> None:
     text_encoder = load_text_encoder(MINILM, cache_dir())
     image_encoder = load_image_encoder(EFFICIENTNET, text_encoder, cache_dir())
     stores = SharedStores(folder, lambda: text_encoder, lambda: image_encoder)
-    found: dict[str, dict[Fusion, list[float]]] = defaultdict(lambda: defaultdict(list))
+    by_category: dict[str, dict[Fusion, list[float]]] = defaultdict(lambda: defaultdict(list))
     for dialogue in read_visual(data).dialogues:
         for category, fusion, recall in recalls(stores, dialogue):
-            found[category][fusion].append(recall)
+            by_category[category][fusion].append(recall)
             if category in VISUAL_CENTRIC:
-                found["all about photos"][fusion].append(recall)
+                by_category["all about photos"][fusion].append(recall)
     print(f"| recall@{K} | questions | best | paper |\n| --- | --- | --- | --- |")
-    for category in sorted(found, key=lambda name: (name not in VISUAL_CENTRIC, name)):
-        cells = [f"{np.mean(found[category][fusion]):.3f}" for fusion in FUSIONS]
-        print(f"| {category} | {len(found[category]['best'])} | {' | '.join(cells)} |", flush=True)
+    for category in sorted(by_category, key=lambda name: (name not in VISUAL_CENTRIC, name)):
+        cells = [f"{np.mean(by_category[category][fusion]):.3f}" for fusion in FUSIONS]
+        print(f"| {category} | {len(by_category[category]['best'])} | {' | '.join(cells)} |", flush=True)
     dialogues = read_locomo(LOCOMO).dialogues
     for is_first in (True, False):
         half = [dialogue for dialogue in dialogues if (dialogue.dialogue_id in FIRST_HALF) == is_first]
         nothing = [
-            each
+            refusal
             for dialogue in half
-            for each in refused(stores, dialogue, [one for one in half if one is not dialogue])
+            for refusal in refused(stores, dialogue, [other for other in half if other is not dialogue])
         ]
         names = ", ".join(dialogue.dialogue_id for dialogue in half)
         print(f"Strangers' questions refused, {names}: {np.mean(nothing):.1%} of {len(nothing)}", flush=True)

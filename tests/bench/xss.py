@@ -1,7 +1,7 @@
-"""Stored XSS: 60 hostile texts as everything that the page shows, in every panel, in a real browser that heeds no policy.
+"""Stored XSS: 60 hostile texts in everything that the page shows, in every panel, in a real browser that ignores the policy.
 
-What axe-core finds serious in the same panels, wide and narrow, light and dark, is printed beside it.
-`--opened` opens so many of the memories and conversations, not all.
+Also prints what axe-core finds serious in the same panels, wide and narrow, light and dark.
+`--opened` limits how many of the memories and conversations are opened.
 """
 
 import argparse
