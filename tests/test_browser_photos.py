@@ -43,8 +43,8 @@ def earlier(prompt: Prompt) -> list[int]:
 
 
 def talk(prompt: Prompt) -> str:
-    if known := re.search(r"It looks like (\w+), whom the user named", prompt.material):
-        return f"{known[1]}!"
+    if match := re.search(r"It looks like (\w+), whom the user named", prompt.material):
+        return f"{match[1]}!"
     if "first photo" in prompt.said or "erste Foto" in prompt.said:
         return f"[photo {earlier(prompt)[0]}]"
     return "Hm?"

@@ -40,7 +40,7 @@ def test_nothing_of_it_is_left_after_a_kill(
     stored = PhotoDecoder().decode(photo)
     planted = [b"qxexifzq", b"qxnamezq", b"qxfriendzq", b"qxtypedzq", photo[200:400], stored.data[400:600]]
     planted += [stored.thumbnail[400:600], *(word.encode("utf-16-le") for word in ("qxfriendzq", "qxtypedzq"))]
-    assert [one[:30] for one in planted if one in held] == []
+    assert [marker[:30] for marker in planted if marker in held] == []
     visitor.forgive_lost_server()
     visitor.check()
 

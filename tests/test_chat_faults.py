@@ -448,9 +448,9 @@ async def world(place: Place) -> AsyncIterator[World]:
 @pytest.fixture(scope="module")
 def rows() -> Iterator[list[str]]:
     """What became of each case."""
-    told: list[str] = []
-    yield told
-    print("\n" + "\n".join(told))
+    lines: list[str] = []
+    yield lines
+    print("\n" + "\n".join(lines))
 
 
 @pytest.fixture(autouse=True)
@@ -511,10 +511,10 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
             assert case.said in (None, reply.text)
 
         # The server is well again: what was left to do is done once. Where no reply came, the user sends it again.
-        asked = len(world.server.requests)
+        request_count = len(world.server.requests)
         events = await world.turn(text if case.outcome == "no reply" else "Thank you!", *photos)
         assert not [event for event in events if isinstance(event, Failed)]
-        assert len(world.server.requests) > asked
+        assert len(world.server.requests) > request_count
         if case.outcome != "nothing kept":
             entries = world.bank.entries()
             assert [entry.text for entry in entries] == facts
@@ -537,10 +537,10 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
 async def test_stop_ends_a_call_that_hangs(
     place: Place, stage: PromptStage, before: tuple[Reply, ...], fault: ServerFault, kept: str
 ) -> None:
-    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+    request_arrived, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def hold(prompt: Prompt) -> Reply:
-        loop.call_soon_threadsafe(asked.set)
+        loop.call_soon_threadsafe(request_arrived.set)
         return hang(fault)
 
     async with place.opened(timeout=60, published_stages=stage in PUBLISHED_STAGES) as world:
@@ -548,7 +548,7 @@ async def test_stop_ends_a_call_that_hangs(
         events = world.assistant.turn(world.assistant.local_owner, "Where is my locker?")
         recorded = (await anext(events)).message  # type: ignore[union-attr]
         async with asyncio.timeout(20):
-            await asked.wait()
+            await request_arrived.wait()
             while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
                 pass
             world.assistant.turns.stop(world.assistant.local_owner, recorded.conversation_id)
@@ -594,7 +594,7 @@ async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World
     failures = [await world.turn("My locker is number 41. My gate is number 42.")]
     failures += [await world.turn("Hello?") for _ in range(2)]
     reasons = [[event.reason for event in events if isinstance(event, Failed)] for events in failures]
-    assert [len(found) for found in reasons] == [1, 1, 1]
+    assert [len(turn_reasons) for turn_reasons in reasons] == [1, 1, 1]
     assert "skip this update" in reasons[-1][0]
     world.endpoint.heal()
     await world.turn("Thank you!")
@@ -606,11 +606,11 @@ async def test_a_reply_without_end_does_not_crowd_out_the_turns_after_it(world: 
     """A small model may ramble up to its context's end; the next prompt has to fit into it all the same."""
     world.endpoint.break_down(Case("rambles", "generate", (say("and so on " * 5000),)))
     [recorded, *_] = await world.turn("My locker is number 51. My gate is number 52.")
-    asked = len(world.server.requests)
+    request_count = len(world.server.requests)
     owner, conversation_id = world.assistant.local_owner, recorded.message.conversation_id  # type: ignore[union-attr]
     events = [event async for event in world.assistant.turn(owner, "Thank you!", (), conversation_id)]
     assert not [event for event in events if isinstance(event, Failed)]
-    assert max(len(request.text) for request in world.server.requests[asked:]) < 20_000
+    assert max(len(request.text) for request in world.server.requests[request_count:]) < 20_000
     assert "number 52" in " ".join(entry.text for entry in world.bank.entries())
 
 

@@ -123,11 +123,11 @@ async def test_an_ablation_writes_and_reads_its_stores_alone(
     assert ("route" in steps_of(server).steps) == (name != "engram-single-store")
     steps_of(server).forget()
     await here.answer("Where did Olga move?")
-    found = said_in(steps_of(server).asked[0][1], "Found")
-    assert ("Event." in found) == (name == "engram-episodic-only")
-    assert ("Getting there." in found) == (name == "engram-procedural-only")
+    found_block = said_in(steps_of(server).asked[0][1], "Found")
+    assert ("Event." in found_block) == (name == "engram-episodic-only")
+    assert ("Getting there." in found_block) == (name == "engram-procedural-only")
     if name == "engram-single-store":
-        assert f"8 May 2023, 13:56: {CANOE}" in found.splitlines() and here.system.ingestion.calls == 0
+        assert f"8 May 2023, 13:56: {CANOE}" in found_block.splitlines() and here.system.ingestion.calls == 0
     parts.stores.close()
 
 
@@ -160,8 +160,8 @@ async def test_photos_are_remembered_by_captions_and_found_by_m2as_photo_path(
         parts = parts_of(model_of(server))(tmp_path / name)
         here = await told(tmp_path / "data", name, parts, photos=True)
         assert any("[photo: a red thing]" in said_in(p, "Message") for p in steps_of(server).prompts("fact"))
-        found = await here.found("", tmp_path / "data" / "photos" / "asked.png", k=3)
-        assert "D1:3" in found and (first is None or found[0] == first)
+        found_ids = await here.found("", tmp_path / "data" / "photos" / "asked.png", k=3)
+        assert "D1:3" in found_ids and (first is None or found_ids[0] == first)
         steps_of(server).forget()
         question = here.question("Where is this kept?", tmp_path / "data" / "photos" / "asked.png")
         await here.system.answer(question, Meter())
@@ -249,7 +249,7 @@ async def test_a_whole_run_says_what_it_took(tmp_path: Path, server: ChatServer)
     benchmark = read_locomo(write_dialogues(tmp_path / "data"))
     names = ["engram", "engram-offline", "engram-single-store"]
     expected = estimate(benchmark, names, asks_model=True, judges=0, window=1000)
-    assert [one.calls for one in expected] == [6 * 2 + 4, 4, 4]
+    assert [usage.calls for usage in expected] == [6 * 2 + 4, 4, 4]
     result = await run(benchmark, names, tmp_path / "out", parts=parts_of(model_of(server)), settings={})
     assert result.failed == 0
     calls = {row.system: row.calls for row in read_ingestion(tmp_path / "out" / "ingestion.jsonl")}

@@ -20,10 +20,10 @@ FROM_CACHE = (
 @pytest.fixture(scope="module")
 def server_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that does what a message says; the tests of this file share it."""
-    one = Server(tmp_path_factory.mktemp("erased") / "data", command=("-m", "tests.page_server"))
-    one.start()
-    yield one
-    one.stop()
+    server = Server(tmp_path_factory.mktemp("erased") / "data", command=("-m", "tests.page_server"))
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture

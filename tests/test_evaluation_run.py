@@ -120,14 +120,14 @@ async def test_other_settings_are_refused_by_name(benchmark: Benchmark, tmp_path
 
 async def test_a_system_can_be_added_and_none_left_out(benchmark: Benchmark, tmp_path: Path) -> None:
     """What the folder holds already is kept; what stands in its settings by system may grow, and not change."""
-    one = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
-    two = {**one, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
-    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=one)
+    first_settings = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
+    two = {**first_settings, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
+    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=first_settings)
     before = [row for row in rows_of(tmp_path / "out") if row.system == "bm25"]
     result = await evaluated(benchmark, tmp_path / "out", ["bm25", "m2a"], settings=two)
     assert set(result.summary) == {"bm25", "m2a"}
     assert [row for row in rows_of(tmp_path / "out") if row.system == "bm25"] == before
-    for changed in (one, {**two, "learned_from": {}}, {**two, "systems": ["m2a", "rag"]}):
+    for changed in (first_settings, {**two, "learned_from": {}}, {**two, "systems": ["m2a", "rag"]}):
         with pytest.raises(RunFolderError, match=r"another (systems|learned_from)"):
             await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=changed)
 
@@ -183,9 +183,9 @@ def answers(request: dict[str, Any]) -> Reply:
 async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchmark, tmp_path: Path) -> None:
     with ChatServer(answers) as server:
         model = model_of(server)
-        asked = select(benchmark, categories=["single-hop", "temporal"])
+        selection = select(benchmark, categories=["single-hop", "temporal"])
         options: dict[str, Any] = {"judges": [Judge(model_of(server, "openai:judge"))], "concurrency": 3}
-        result = await evaluated(asked, tmp_path / "out", ["bm25", "full-context"], model, **options)
+        result = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model, **options)
         rows = rows_of(tmp_path / "out")
         failed = [row for row in rows if row.error]
         assert result.failed == len(failed) == 4 and {row.category for row in failed} == {"temporal"}
@@ -200,7 +200,7 @@ async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchm
 
         server.script = lambda request: say("Bristol")
         done = len(server.requests)
-        again = await evaluated(asked, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
+        again = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
         assert again.failed == 0
         assert sum("Bristol" not in r.text for r in server.requests[done:]) <= 4 + 4 * 3
 
@@ -209,23 +209,23 @@ async def test_a_judge_that_was_not_to_be_reached_is_asked_again_and_nobody_else
     benchmark: Benchmark, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    asked = select(benchmark, limit=4)
+    selection = select(benchmark, limit=4)
     with (
         ChatServer(lambda request: say("a canoe")) as server,
         ChatServer(lambda request: status(401, "no key")) as court,
     ):
         judges = [Judge(model_of(court, "openai:judge"))]
-        result = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        result = await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
         assert (result.failed, result.unjudged) == (0, 4) and "refuses the key" in (result.reason or "")
         answered = len(server.requests)
         court.script = lambda request: (
             say("I cannot say.") if "lake" in json.dumps(request) else say('{"label": "right"}')
         )
-        again = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        again = await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
         assert (again.unjudged, again.reason, len(server.requests)) == (0, None, answered)
         assert again.summary["bm25"]["accuracy"] == 0.75 and again.summary["bm25"]["judge_failed"] == 0.25
         judged = len(court.requests)
-        await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
         assert len(court.requests) == judged  # a verdict that could not be read is final
 
 
@@ -249,13 +249,13 @@ async def test_what_is_said_later_is_not_there_while_a_message_is_taken_in(
         if prompt.stage == "manage update" and not prompt.steps:
             return "fetch_raw_messages", {"ranges": [[1, 6]]}
         if prompt.stage == "manage update":
-            said = [words in prompt.material for words in ("I bought a canoe", "pottery course on Monday", "Lisbon")]
-            opened.append((prompt.message_id, said))
+            hits = [words in prompt.material for words in ("I bought a canoe", "pottery course on Monday", "Lisbon")]
+            opened.append((prompt.message_id, hits))
         return "finish", {}
 
     with ChatServer(ScriptedModel(read_ahead, lambda prompt: "Lisbon")) as server:
-        asked = select(benchmark, categories=["temporal"], limit=1)
-        await evaluated(asked, tmp_path / "out", ["m2a-paper"], model_of(server))
+        selection = select(benchmark, categories=["temporal"], limit=1)
+        await evaluated(selection, tmp_path / "out", ["m2a-paper"], model_of(server))
     assert opened == [(2, [True, False, False]), (4, [True, True, False]), (6, [True, True, True])]
 
 
@@ -279,7 +279,7 @@ def test_a_part_of_a_benchmark(benchmark: Benchmark) -> None:
         benchmark,
         dialogues=tuple(replace(benchmark.dialogues[0], questions=(q,)) for q in benchmark.dialogues[0].questions),
     )
-    assert [one.questions[0].category for one in select(alone, limit=3).dialogues] == [
+    assert [dialogue.questions[0].category for dialogue in select(alone, limit=3).dialogues] == [
         "single-hop",
         "multi-hop",
         "temporal",
@@ -358,10 +358,10 @@ def test_failed_questions_are_told_with_their_reason_and_asked_again(
         assert done.exit_code == 1 and "1 of 4 questions failed" in done.output, done.output
         assert "the same command asks them again" in done.output and "out of order" in done.output
         server.script = lambda request: say("Bristol")
-        asked = len(server.requests)
+        request_count = len(server.requests)
         again = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
         assert again.exit_code == 0 and "questions failed" not in again.output, again.output
-        assert len(server.requests) == asked + 2  # whether it is there, and the question that failed
+        assert len(server.requests) == request_count + 2  # whether it is there, and the question that failed
 
 
 def test_ctrl_c_says_that_the_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -49,10 +49,10 @@ def memo(prompt: Prompt) -> Mapping[str, Any]:
 
 def integrate(prompt: Prompt) -> Mapping[str, Any]:
     lines = said_in(prompt, "Pages").splitlines()
-    found = [line.split(": ", 1)[1] for line in lines if "Olga" in line]
+    facts = [line.split(": ", 1)[1] for line in lines if "Olga" in line]
     before = [line for line in said_in(prompt, "Known so far").splitlines() if line != "nothing"]
     pages = [int(line.removeprefix("Page ")) for line in lines if line.startswith("Page ")]
-    return {"content": "\n".join(dict.fromkeys(before + found)), "sources": [*pages[:2], 99]}
+    return {"content": "\n".join(dict.fromkeys(before + facts)), "sources": [*pages[:2], 99]}
 
 
 def forms(**changed: Fill) -> dict[str, Fill]:
@@ -102,7 +102,7 @@ async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: Chat
     steps.forget()
     answer = await here.answer("Where did Olga move?")
     assert steps.steps == ["plan", "integration", "reflection", "answer"] and answer.usage.calls == 4
-    plan, integration, reflection, asked = (prompt for _, prompt in steps.asked)
+    plan, integration, reflection, answering = (prompt for _, prompt in steps.asked)
     assert said_in(plan, "Memory").splitlines()[1] == "Page 2: About Olga moved to Lisbon."
     assert "store of 7 pages" in plan.outside and "What is asked:\nWhere did Olga move?" in plan.outside
     assert said_in(integration, "Known so far") == "nothing"
@@ -110,7 +110,7 @@ async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: Chat
     assert pages[0] == "Page 2" and len(pages) == 5  # found by both tools; and no more than five
     assert "Olga moved to Lisbon." in said_in(reflection, "Known so far")
     assert "The question: Where did Olga move?" in reflection.outside
-    assert "Olga moved to Lisbon." in said_in(asked, "Found") and "Page 2" not in said_in(asked, "Found")
+    assert "Olga moved to Lisbon." in said_in(answering, "Found") and "Page 2" not in said_in(answering, "Found")
     assert [here.references[source] for source in answer.sources][:2] == ["D2:1", "D2:2"]
     assert 0 < answer.search_seconds < answer.seconds
     parts.stores.close()
@@ -137,8 +137,8 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
         assert "Olga moved to Lisbon." in said_in(again, "Known so far")
         assert "Olga works as a nurse." in said_in(again, "Pages")
         assert "The question: Where did Olga move, and" in again.outside
-        found = said_in(steps_of(server).prompts("answer")[0], "Found")
-        assert "Lisbon" in found and "nurse" in found
+        found_block = said_in(steps_of(server).prompts("answer")[0], "Found")
+        assert "Lisbon" in found_block and "nurse" in found_block
         assert [turn["round"] for turn in answer.trace if isinstance(turn, dict) and "round" in turn] == [1, 2, 3]
         parts.stores.close()
 
@@ -201,13 +201,13 @@ async def test_the_answer_is_given_the_pages_or_what_stands_in_them_word_for_wor
         here = await told(tmp_path / "data", name, parts, SESSIONS)
         steps_of(server).forget()
         await here.answer("Where did Olga move?")
-        found = said_in(steps_of(server).prompts("answer")[0], "Found").splitlines()
+        found_lines = said_in(steps_of(server).prompts("answer")[0], "Found").splitlines()
         if name == "gam-with-pages":
-            assert "Page 2" in found and any("My parrot whistles." in line for line in found)
+            assert "Page 2" in found_lines and any("My parrot whistles." in line for line in found_lines)
         else:
             assert steps_of(server).steps == ["plan", "integration", "reflection", "extracts", "answer"]
             assert "Page 2" in said_in(steps_of(server).prompts("extracts")[0], "Pages")
-            assert found.count("Olga moved to Lisbon.") == 2 and "Olga moved to Porto." not in found
+            assert found_lines.count("Olga moved to Lisbon.") == 2 and "Olga moved to Porto." not in found_lines
     parts.stores.close()
 
 

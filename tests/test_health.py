@@ -86,13 +86,13 @@ def test_the_user_may_tell_the_assistant_how_to_be() -> None:
 
 
 def test_two_texts_say_the_same_only_where_nothing_but_their_form_differs() -> None:
-    for one, other in (
+    for text, other in (
         ("I'm allergic to peanuts.", "I am allergic to peanuts!"),
         ("My dog loves the red ball", "my dog loves red balls"),
         ("Ana doesn't eat meat.", "Ana does not eat meat"),
     ):
-        assert same_words(one) == same_words(other)
-    for one, other in (
+        assert same_words(text) == same_words(other)
+    for text, other in (
         ("I like tea.", "I don't like tea."),
         ("I can't swim.", "I can swim."),
         ("Ana loves Tom.", "Tom loves Ana."),
@@ -100,7 +100,7 @@ def test_two_texts_say_the_same_only_where_nothing_but_their_form_differs() -> N
         ("My son is in Paris.", "My son was in Paris."),
         ("Her dog is old.", "His dog is old."),
     ):
-        assert same_words(one) != same_words(other)
+        assert same_words(text) != same_words(other)
 
 
 @pytest.fixture
@@ -117,11 +117,11 @@ def bank(assistant: Assistant) -> MemoryBank:
 
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:
     """A memory that a turn wrote."""
-    said = bank.record(None, role="user", speaker="You", text=text)
+    message = bank.record(None, role="user", speaker="You", text=text)
     reply = bank.record_reply(
-        said.conversation_id, "Fine.", speaker="M2A", steps={}, answers=said.message_id, update_pending=True
+        message.conversation_id, "Fine.", speaker="M2A", steps={}, answers=message.message_id, update_pending=True
     )
-    addition = Addition(draft_of(said, text, **draft), "", rivals)
+    addition = Addition(draft_of(message, text, **draft), "", rivals)
     [changed] = bank.write([addition], who="test", update_of=reply.message_id)
     assert changed.entry is not None
     return changed.entry.memory_id
@@ -131,15 +131,15 @@ async def test_what_was_corrected_and_kept_is_found_and_made_one(assistant: Assi
     owner, checks = assistant.local_owner, assistant.health_checks
     graz = tell(bank, "I live in Graz.")
     linz = tell(bank, "I moved to Linz.", corrects=graz)
-    found = Finding("corrected", (graz, linz))
-    assert await look(assistant) == [found]
+    finding = Finding("corrected", (graz, linz))
+    assert await look(assistant) == [finding]
     shown = str(SettingsPanel(assistant).on_show(request(assistant)))
     assert "Corrected, and both kept" in shown and "Only the newer is true" in shown
-    reply = await checks.mend(owner, "corrected", found.subject, "newer")
-    assert [one.text for one in bank.entries()] == ["I moved to Linz."] and await look(assistant) == []
+    reply = await checks.mend(owner, "corrected", finding.subject, "newer")
+    assert [entry.text for entry in bank.entries()] == ["I moved to Linz."] and await look(assistant) == []
     assert reply is not None and assistant.undo(owner, reply, 0)
-    assert await look(assistant) == [found]
-    checks.dismiss(owner, "corrected", found.subject)
+    assert await look(assistant) == [finding]
+    checks.dismiss(owner, "corrected", finding.subject)
     assert await look(assistant) == [] and len(bank.entries()) == 2
 
 
@@ -147,7 +147,7 @@ async def look(assistant: Assistant) -> list[Finding]:
     assert [step async for step in assistant.health_checks.look(assistant.local_owner)]
     health = assistant.health_checks.health(assistant.local_owner)
     assert health is not None
-    return [one.finding for one in health.shown]
+    return [check.finding for check in health.shown]
 
 
 async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant: Assistant, bank: MemoryBank) -> None:
@@ -178,10 +178,12 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
         and "8 of them have not been used in an answer yet" in shown
     )
     click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", mending="newer")
-    told = await panel.on_mend(click, who)
-    assert "Changed" in told[1] and "Undo" in told[1] and "May contradict each other" not in told[0]
+    outputs = await panel.on_mend(click, who)
+    assert "Changed" in outputs[1] and "Undo" in outputs[1] and "May contradict each other" not in outputs[0]
     assert paris not in bank.entries_by_id([paris]) and bank.replaced_entries([paris])[paris].superseded_by == oslo
-    [conversation] = [one for one in bank.conversations() if one.title == "Changes in Memory"]
+    [conversation] = [
+        conversation for conversation in bank.conversations() if conversation.title == "Changes in Memory"
+    ]
     reply = bank.conversation(conversation.conversation_id)[-1].message_id
     panel.on_undo(SimpleNamespace(reply_id=reply, number=0), who)
     assert paris in bank.entries_by_id([paris])
@@ -228,9 +230,9 @@ async def test_no_check_outlives_the_memory_that_it_was_of(assistant: Assistant,
 async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
     assistant: Assistant, bank: MemoryBank
 ) -> None:
-    said = bank.record(None, role="user", speaker="You", text="My tea.", photos=[jpeg("red"), jpeg("blue")])
-    red, blue = said.photos
-    assert {one.photo_id for one in await look(assistant)} == {red, blue}
+    message = bank.record(None, role="user", speaker="You", text="My tea.", photos=[jpeg("red"), jpeg("blue")])
+    red, blue = message.photos
+    assert {finding.photo_id for finding in await look(assistant)} == {red, blue}
     bank.photos.path(blue).unlink()
     with pytest.raises(MendingError, match="damaged or missing"):
         await assistant.health_checks.mend(assistant.local_owner, "photo", blue, "look")
@@ -251,10 +253,11 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
 
 def test_many_memories_are_looked_through_a_part_at_a_time(database, owner, tmp_path) -> None:
     memory = Memory(database, owner, tmp_path)
-    said, _ = memory.say("I count my parcels.")
+    message, _ = memory.say("I count my parcels.")
     for start in range(0, 2000, 500):
         memory.bank.write(
-            [Addition(draft_of(said, f"Parcel {number} came."), "") for number in range(start, start + 500)], who="test"
+            [Addition(draft_of(message, f"Parcel {number} came."), "") for number in range(start, start + 500)],
+            who="test",
         )
     check = HealthCheck(memory.stores, owner)
     steps = list(check.steps())

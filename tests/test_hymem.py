@@ -151,11 +151,11 @@ async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_pa
 async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_found(tmp_path: Path) -> None:
     """Algorithm 1: the query of the next round is the reflection's, the question that is answered stays the first one."""
     reviews = iter([{"finished": False, "new_question": "Where has Olga moved?"}, {"finished": True}])
-    asked: list[str] = []
+    summaries: list[str] = []
 
     def light(prompt: Prompt) -> Mapping[str, Any]:
-        asked.append(said_in(prompt, "Summaries").splitlines()[0])
-        return {"complete": True, "answer": "Olga" if len(asked) == 1 else "Lisbon"}
+        summaries.append(said_in(prompt, "Summaries").splitlines()[0])
+        return {"complete": True, "answer": "Olga" if len(summaries) == 1 else "Lisbon"}
 
     with ChatServer(StepsModel(forms(light_answer=light, review=lambda prompt: next(reviews)))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
@@ -163,7 +163,7 @@ async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_fo
         steps_of(server).forget()
         answer = await here.answer("Who is a sister of Anna's?")
         assert steps_of(server).steps == ["light_answer", "review"] * 2
-        assert asked == ["2 June 2023: Olga is Anna's sister.", "2 June 2023: Olga has moved to Lisbon."]
+        assert summaries == ["2 June 2023: Olga is Anna's sister.", "2 June 2023: Olga has moved to Lisbon."]
         second = steps_of(server).prompts("light_answer")[1]
         assert said_in(second, "Found before") == "Who is a sister of Anna's? → Olga"
         assert "The question: Who is a sister of Anna's?" in second.outside
@@ -182,8 +182,8 @@ async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_i
         here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         steps_of(server).forget()
         answer = await here.answer("Where has Olga moved?")
-        one = ["light_answer", "choice", "deep_answer"]
-        assert steps_of(server).steps == [*one, "review", *one, "review", *one] and answer.text == "Lisbon"
+        steps = ["light_answer", "choice", "deep_answer"]
+        assert steps_of(server).steps == [*steps, "review", *steps, "review", *steps] and answer.text == "Lisbon"
         pool = said_in(steps_of(server).prompts("deep_answer")[2], "Found before").splitlines()
         assert pool == ["Where has Olga moved? → Lisbon", "And the roof? → Lisbon"]
         assert "The question: And the roof?" in steps_of(server).prompts("choice")[1].outside
@@ -252,10 +252,10 @@ async def test_rules_divide_and_summarise_in_the_models_place(tmp_path: Path) ->
 
 
 def test_every_message_is_in_a_unit_and_no_number_is_made_up() -> None:
-    said = [(10, "a"), (11, "b"), (12, "c"), (13, "d")]
-    units = complete([("x", [2]), ("y", [9, 3])], said)
+    lines = [(10, "a"), (11, "b"), (12, "c"), (13, "d")]
+    units = complete([("x", [2]), ("y", [9, 3])], lines)
     assert [unit.message_ids for unit in units] == [(10, 11), (12, 13)]
-    assert [unit.message_ids for unit in complete([("x", [7])], said)] == [(10, 11, 12, 13)]
+    assert [unit.message_ids for unit in complete([("x", [7])], lines)] == [(10, 11, 12, 13)]
 
 
 # What fails

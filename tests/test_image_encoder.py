@@ -127,8 +127,8 @@ def test_words_are_those_of_the_text_encoder_and_names_are_cached(cache_dir):
 
 def test_convex_combination_by_hand():
     vectors = np.eye(3, dtype=np.float32)
-    found = convex_combination(np.array([0.1, 0.3, 0.4], dtype=np.float32), vectors, top=2)
-    assert np.allclose(found, [0, 0.6, 0.8])
+    combination = convex_combination(np.array([0.1, 0.3, 0.4], dtype=np.float32), vectors, top=2)
+    assert np.allclose(combination, [0, 0.6, 0.8])
 
 
 def test_encoder_id_names_all_that_makes_the_vectors(encoder):

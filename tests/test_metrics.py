@@ -265,8 +265,8 @@ def test_a_rubric_is_no_answer_to_compare_words_with() -> None:
 
 
 def test_sessions_are_scored_where_the_data_names_those_alone() -> None:
-    asked = row(1, evidence=(), evidence_sessions=("one", "two"), retrieved=(*["one:3"] * 5, "three:1", "two:9"))
-    figures = summarise([asked])["m2a"]
+    record = row(1, evidence=(), evidence_sessions=("one", "two"), retrieved=(*["one:3"] * 5, "three:1", "two:9"))
+    figures = summarise([record])["m2a"]
     assert (figures["session_recall@5"], figures["session_recall@10"]) == (0.5, 1.0)
     assert not [key for key in figures if key.startswith(("recall", "hit"))]
 
@@ -335,6 +335,6 @@ def test_strict_judges_stand_beside_the_accuracy_and_not_in_it() -> None:
     assert alone["accuracy"] == 0 and "strict_accuracy" not in alone
     unknown = summarise([replace(both, gold=None)])["m2a"]
     assert unknown["abstention"] == 1
-    [table] = [one for one in tables_of(summarise([both]), {}) if one.title.startswith("Accuracy")]
+    [table] = [table for table in tables_of(summarise([both]), {}) if table.title.startswith("Accuracy")]
     assert table.columns[-2:] == ("mean of lenient judges", "mean of strict judges")
     assert [cell.split()[0] for cell in table.rows[0][-2:]] == ["100.0", "0.0"]

@@ -97,7 +97,7 @@ def opened(tmp_path: Path) -> Callable[..., object]:
         parts = parts_of(None if server is None else model_of(server))(tmp_path / "work")
         memory = parts.stores.fresh_memory("mem0/one")
         photo = (paint(tmp_path / "red.png", "red"),)
-        said = [
+        messages = [
             Utterance(f"D1:{at}", "user", "Anna", text, MORNING + timedelta(minutes=at), photo * (at == len(texts)))
             for at, text in enumerate(texts, start=1)
         ]
@@ -107,7 +107,7 @@ def opened(tmp_path: Path) -> Callable[..., object]:
         child = await PeerChild.open("mem0", tmp_path / "child", tmp_path, chat=chat, command=command)
         system = PeerSystem(child, gateway, memory, parts)
         try:
-            yield Place(system, child, memory.record(said))
+            yield Place(system, child, memory.record(messages))
         finally:
             await system.close()
             parts.stores.close()
@@ -122,12 +122,12 @@ async def test_a_session_is_told_two_messages_at_a_time(opened: Callable) -> Non
     async with opened(FIVE) as here:
         await here.system.observe(here.messages)
         await here.system.observe(here.messages[:1])
-        told = await here.child.retrieve("all", 10)
+        hits = await here.child.retrieve("all", 10)
         ids = [message.message_id for message in here.messages]
-        assert [memory.message_ids for memory in told] == [
+        assert [memory.message_ids for memory in hits] == [
             *((ids[0], ids[1]), (ids[2], ids[3]), (ids[4],), (ids[0],)),
         ]
-        assert told[2].memory == "Anna (7 May 2023): five"  # without a chat model nobody looks at the photo
+        assert hits[2].memory == "Anna (7 May 2023): five"  # without a chat model nobody looks at the photo
         assert (here.system.name, here.system.version) == ("mem0", "stand-in 1.2; changed here")
         assert here.system.store_only and here.system.ingestion == Usage()
 
@@ -137,9 +137,9 @@ async def test_what_a_memory_was_written_from_is_found_in_its_order_and_once(ope
         await here.system.observe(here.messages)
         await here.system.observe(here.messages)
         ids = [message.message_id for message in here.messages]
-        found = await here.system.retrieve(Question("all", MORNING), 10)
-        assert found == ids
-        assert await here.system.retrieve(Question("all", MORNING), 3) == found[:3]
+        hits = await here.system.retrieve(Question("all", MORNING), 10)
+        assert hits == ids
+        assert await here.system.retrieve(Question("all", MORNING), 3) == hits[:3]
 
 
 async def test_a_message_that_a_package_refuses_is_counted_and_what_was_told_before_is_known(opened: Callable) -> None:
@@ -162,8 +162,8 @@ async def test_a_reply_that_a_package_did_without_is_counted_once(opened: Callab
             await here.system.observe(here.messages)
             assert not here.system.store_only
             assert here.system.ingestion == Usage(22, 14, calls=3, failures=1)
-            told = await here.child.retrieve("all", 10)
-            assert told[2].memory == "Anna (7 May 2023): five [photo: a red thing]"
+            hits = await here.child.retrieve("all", 10)
+            assert hits[2].memory == "Anna (7 May 2023): five [photo: a red thing]"
 
 
 async def test_the_memories_stand_before_the_model_and_what_is_swallowed_in_a_search_is_told(opened: Callable) -> None:

@@ -452,8 +452,8 @@ def _children() -> set[str]:
 
 def test_importing_the_decoder_costs_no_pillow() -> None:
     program = "import sys, m2a.memory.photo_store; print([name for name in sys.modules if name.startswith('PIL')])"
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_heic_is_read_with_the_extra_and_explained_without(store: PhotoStore) -> None:

@@ -121,7 +121,7 @@ def test_the_same_text_from_two_writers_at_once_is_remembered_once(database, own
 
 
 @pytest.fixture
-def told(database, owner, messages, semantic):
+def facts(database, owner, messages, semantic):
     """Where Ana lives and what she is: 1, of which 2 corrects a part; 3 was told later, and 4 is of a photo."""
     drafts = {
         "Ana lives in Graz and works as a nurse.": {},
@@ -139,18 +139,18 @@ def living(semantic, unit: UnitOfWork) -> dict[int, int | None]:
     return {entry.memory_id: entry.corrects for entry in semantic.all(unit)}
 
 
-def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(database, owner, told, semantic):
+def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(database, owner, facts, semantic):
     with database.write(owner) as unit:
         assert [entry.memory_id for entry in semantic.corrections_of(unit, [1, 3])[1]] == [2]
         in_messages = semantic.corrections_in(unit, [2, 3, 5])
-        assert {number: [entry.memory_id for entry in found] for number, found in in_messages.items()} == {2: [2]}
+        assert {number: [entry.memory_id for entry in entries] for number, entries in in_messages.items()} == {2: [2]}
         assert semantic.supersede(unit, 1, 3, BY) == [1, 2]
         assert semantic.corrections_in(unit, [2, 3, 5]) == {}, "what is superseded is history as a whole"
         assert living(semantic, unit) == {3: None, 4: None}
         past = semantic.superseded(unit, [1, 2, 3])
         assert {memory_id: entry.superseded_by for memory_id, entry in past.items()} == {1: 3, 2: 3}
         by_message = semantic.superseded_in(unit, [2, 3, 5])
-        assert {number: [entry.memory_id for entry in found] for number, found in by_message.items()} == {
+        assert {number: [entry.memory_id for entry in entries] for number, entries in by_message.items()} == {
             2: [1],
             3: [2],
         }
@@ -162,7 +162,7 @@ def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(data
             semantic.restore(unit, 1, BY)
 
 
-def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database, owner, told, semantic):
+def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database, owner, facts, semantic):
     with database.write(owner) as unit:
         semantic.supersede(unit, 2, 3, BY)
         assert living(semantic, unit) == {1: None, 3: 1, 4: None}
@@ -170,7 +170,7 @@ def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database
         assert living(semantic, unit) == {3: None, 4: None}
 
 
-def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back(database, owner, told, semantic):
+def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back(database, owner, facts, semantic):
     with database.write(owner) as unit:
         semantic.supersede(unit, 1, 3, BY)
         assert semantic.withdraw(unit, 3, BY) == [1, 2]
@@ -196,7 +196,7 @@ def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back
         (1, 1, "cannot replace itself"),
     ],
 )
-def test_what_cannot_take_the_place_is_refused(database, owner, told, semantic, memory_id, successor_id, reason):
+def test_what_cannot_take_the_place_is_refused(database, owner, facts, semantic, memory_id, successor_id, reason):
     with pytest.raises(RejectedWriteError, match=reason), database.write(owner) as unit:
         semantic.supersede(unit, memory_id, successor_id, BY)
     with database.read(owner) as unit:

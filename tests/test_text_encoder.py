@@ -79,17 +79,17 @@ def test_batching_and_order_change_nothing(encoder):
 
 
 def test_tokens_are_those_behind_the_vector(encoder):
-    found = encoder.encode_tokens(TEXTS)
-    assert np.allclose([tokens.vector for tokens in found], encoder.encode(TEXTS), atol=1e-5)
-    for text, tokens in zip(TEXTS, found, strict=True):
+    encoded = encoder.encode_tokens(TEXTS)
+    assert np.allclose([tokens.vector for tokens in encoded], encoder.encode(TEXTS), atol=1e-5)
+    for text, tokens in zip(TEXTS, encoded, strict=True):
         assert tokens.states.shape == (len(tokens.spans), encoder.dimensions) and tokens.states.dtype == np.float32
         assert (tokens.spans[:, 0] < tokens.spans[:, 1]).all() and (tokens.spans[:, 1] <= len(text)).all()
-    first, empty, *_ = found
+    first, empty, *_ = encoded
     assert [TEXTS[0][start:end] for start, end in first.spans] == "Where is my red backpack ?".split()
     assert len(empty.spans) == 0
     # In the light of the whole text: the same word has another state in another sentence.
-    one, other = encoder.encode_tokens(["The bank of the river", "The bank lends money"])
-    assert not np.allclose(one.states[1], other.states[1], atol=0.05)
+    river, money = encoder.encode_tokens(["The bank of the river", "The bank lends money"])
+    assert not np.allclose(river.states[1], money.states[1], atol=0.05)
     broken = "half \ud83d a ball"
     assert [broken[start:end] for start, end in encoder.encode_tokens([broken])[0].spans][-1] == "ball"
 
@@ -117,8 +117,8 @@ def test_nothing_and_broken_text(encoder):
 def test_threads_agree(encoder):
     expected = encoder.encode(TEXTS)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: encoder.encode(TEXTS), range(8)):
-            assert np.allclose(found, expected, atol=1e-6)
+        for vectors in pool.map(lambda _: encoder.encode(TEXTS), range(8)):
+            assert np.allclose(vectors, expected, atol=1e-6)
 
 
 def test_loading_needs_no_torch(encoder, tmp_path):
@@ -222,5 +222,5 @@ def test_missing_model_and_package_are_named(cache_dir, monkeypatch):
 
 def test_all_who_ask_share_one(cache_dir: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
-        loaded = list(threads.map(lambda _asked: load_text_encoder(MINILM, cache_dir), range(4)))
+        loaded = list(threads.map(lambda _number: load_text_encoder(MINILM, cache_dir), range(4)))
     assert len(set(map(id, loaded))) == 1

@@ -145,8 +145,8 @@ async def test_a_greedy_model_draws_no_lots_whatever_its_makers_say(tmp_path):
     settings.update(do_sample=True, temperature=1e6, top_k=0, max_new_tokens=12)
     settings.save_pretrained(folder)
     alike = [TransformersChatModel(folder, greedy=True), TransformersChatModel(folder, greedy=True)]
-    said = [await pieces_of(model) for model in alike]
-    assert "".join(said[0][:-1]) == "Rex is a dog." and said[0] == said[1]
+    replies = [await pieces_of(model) for model in alike]
+    assert "".join(replies[0][:-1]) == "Rex is a dog." and replies[0] == replies[1]
 
 
 async def test_thoughts_are_not_shown(tmp_path):

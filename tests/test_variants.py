@@ -136,8 +136,8 @@ class CopyingCheck:
         verdicts = []
         for number, block in enumerate([b for b in prompt.blocks if b.title.startswith("Proposal")], start=1):
             words = json.loads(block.body)["text"].removeprefix("Kept: ")
-            found = words in prompt.said
-            verdict = {"proposal": number, "reason": "", "words": words if found else "", "supported": found}
+            is_quoted = words in prompt.said
+            verdict = {"proposal": number, "reason": "", "words": words if is_quoted else "", "supported": is_quoted}
             verdicts.append({**verdict, "rests_on": "stated", "asked_for": True})
         return as_asked(request, (TOOL, {"verdicts": verdicts}))
 
