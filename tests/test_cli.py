@@ -63,7 +63,7 @@ def environment(data: Path, **settings: str) -> dict[str, str]:
 
 def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Done:
     """In a process of its own, with what is `typed` into it."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "m2a.cli", *map(str, words)],
         cwd=ROOT,
         env=environment(data, **settings),
@@ -72,7 +72,7 @@ def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Don
         text=True,
         timeout=SECONDS,
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(result.returncode, result.stdout, result.stderr)
 
 
 def quick(data: Path, *words: str | Path, **settings: str) -> Done:
@@ -146,8 +146,8 @@ def memory(
 
 def test_each_command_has_help(tmp_path):
     for words in COMMANDS:
-        done = quick(tmp_path / "data", *words, "--help")
-        assert done.code == 0 and "Usage: " in done.out and not done.err, words
+        result = quick(tmp_path / "data", *words, "--help")
+        assert result.code == 0 and "Usage: " in result.out and not result.err, words
     assert not (tmp_path / "data").exists()
 
 
@@ -155,13 +155,13 @@ class TestCommands:
     """In this order, first alone and then beside a running app, on a memory of two."""
 
     def test_ask_answers_in_words(self, memory):
-        done = memory.m2a("ask", "What does Bobo love?")
-        assert done.code == 0, done
-        assert "blue ball" in done.out and not done.err
+        result = memory.m2a("ask", "What does Bobo love?")
+        assert result.code == 0, result
+        assert "blue ball" in result.out and not result.err
 
     def test_ask_answers_in_json(self, memory):
-        done = memory.quick("ask", "--json", "What does Bobo love?")
-        turn = json.loads(done.out)
+        result = memory.quick("ask", "--json", "What does Bobo love?")
+        turn = json.loads(result.out)
         assert "blue ball" in turn["answer"]
         assert [source["memory_id"] for source in turn["sources"]] == [1]
         assert turn["sources"][0]["messages"][0]["text"] == "My dog Bobo loves the blue ball."
@@ -172,11 +172,11 @@ class TestCommands:
         Image.fromarray(rows).save(tmp_path / "noise.png")
         assert (tmp_path / "noise.png").stat().st_size > 3_000_000
         (tmp_path / "ball.png").write_bytes(photo("blue"))
-        done = memory.quick(
+        result = memory.quick(
             "ask", "--json", "Look!", "--photo", tmp_path / "noise.png", "--photo", tmp_path / "ball.png"
         )
-        assert done.code == 0, done
-        assert "answer" in json.loads(done.out)
+        assert result.code == 0, result
+        assert "answer" in json.loads(result.out)
 
     def test_a_temporary_chat_goes_on_and_writes_nothing(self, memory):
         def held() -> tuple[list[str], set[str]]:
@@ -187,43 +187,43 @@ class TestCommands:
         assert memory.quick("memory", "search", "ball").code == 0  # what was told before is in the index
         before = held()
         expected = "My sister Qwzolda lives in Graz.\n\nWhere does Qwzolda live?\nWhat does Bobo love?\n"
-        done = memory.m2a("chat", "--temporary", typed=expected)
-        assert done.code == 0 and "Nothing in this chat is kept." in done.err
-        assert "My sister Qwzolda lives in Graz" in done.out and "blue ball" in done.out
+        result = memory.m2a("chat", "--temporary", typed=expected)
+        assert result.code == 0 and "Nothing in this chat is kept." in result.err
+        assert "My sister Qwzolda lives in Graz" in result.out and "blue ball" in result.out
         assert held() == before and b"Qwzolda" not in bytes_under(memory.data)
-        done = memory.m2a(
+        result = memory.m2a(
             "chat", "--temporary", "--without-memory", typed="What does Bobo love?\n" + "x" * 20_001 + "\nHello!\n"
         )
-        assert done.code == 0 and "blue ball" not in done.out and "20,001 characters" in done.err
-        assert done.out.count("\n") >= 2 and held() == before
+        assert result.code == 0 and "blue ball" not in result.out and "20,001 characters" in result.err
+        assert result.out.count("\n") >= 2 and held() == before
         refused = memory.quick("chat", "--without-memory").sentence
         assert refused == "Only a temporary chat can do without the memory; add --temporary."
 
     def test_a_chat_goes_on_in_one_conversation(self, memory):
-        done = memory.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
-        assert done.code == 0 and "Brno" in done.out and "Remembered: “My uncle Emil lives in Brno.”" in done.err
+        result = memory.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
+        assert result.code == 0 and "Brno" in result.out and "Remembered: “My uncle Emil lives in Brno.”" in result.err
         conversations = memory.quick("erase", "conversation").out.splitlines()
         assert (
             "My uncle Emil" in conversations[-1] and len([row for row in conversations if "Where does he" in row]) == 0
         )
 
     def test_list(self, memory):
-        done = memory.quick("memory", "list")
-        assert done.code == 0
-        assert re.search(r"^ +1 .*My dog Bobo loves the blue ball\.  \[1 photo\]$", done.out, re.MULTILINE)
+        result = memory.quick("memory", "list")
+        assert result.code == 0
+        assert re.search(r"^ +1 .*My dog Bobo loves the blue ball\.  \[1 photo\]$", result.out, re.MULTILINE)
         lines = [json.loads(line) for line in memory.quick("memory", "list", "--json").out.splitlines()]
         assert [line["memory_id"] for line in lines][:2] == [1, 2]
 
     def test_search(self, memory):
-        done = memory.quick("memory", "search", "blue ball")
-        assert done.code == 0
-        assert done.out.startswith("    1 ") and "bm25 1" in done.out
+        result = memory.quick("memory", "search", "blue ball")
+        assert result.code == 0
+        assert result.out.startswith("    1 ") and "bm25 1" in result.out
         first = json.loads(memory.quick("memory", "search", "blue ball", "--json", "--limit", "1").out)
         assert first["memory_id"] == 1 and first["ranks"]["bm25"] == 1
 
     def test_show(self, memory):
-        done = memory.quick("memory", "show", "1")
-        assert done.code == 0
+        result = memory.quick("memory", "show", "1")
+        assert result.code == 0
         for words in (
             "Memory 1",
             "Photo: ",
@@ -231,15 +231,15 @@ class TestCommands:
             "Rests on your own words:",
             "  added, ",
         ):
-            assert words in done.out
+            assert words in result.out
         shown = json.loads(memory.quick("memory", "show", "1", "--json").out)
         assert shown["messages"][0]["photos"] == shown["photos"]
         assert [row["change"] for row in shown["history"]] == ["added"]
         assert (shown["rests_on"], shown["corrects"], shown["corrections"]) == ("stated", None, [])
 
     def test_delete_and_undo(self, memory):
-        done = memory.quick("memory", "delete", "2")
-        assert done.out.startswith("Forgot memory 2: ") and "no longer found, shown or used" in done.out
+        result = memory.quick("memory", "delete", "2")
+        assert result.out.startswith("Forgot memory 2: ") and "no longer found, shown or used" in result.out
         for _again in range(2):
             assert "violin" not in memory.quick("memory", "list").out
             assert "violin" not in memory.quick("memory", "search", "violin").out
@@ -257,15 +257,15 @@ class TestCommands:
         [of_owner] = (memory.data / "photos").iterdir()
         stray = of_owner / f"{'ab' * 32}.jpg"
         stray.write_bytes(b"left by a crash")
-        done = memory.quick("verify")
-        assert done.code == 1
-        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` repairs" in done.out
-        done = memory.quick("repair")
-        assert done == Done(
+        result = memory.quick("verify")
+        assert result.code == 1
+        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` repairs" in result.out
+        result = memory.quick("repair")
+        assert result == Done(
             0, "repaired: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
         )
-        done = memory.quick("reindex")
-        assert done.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", done.out), done
+        result = memory.quick("reindex")
+        assert result.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", result.out), result
         assert memory.quick("verify").code == 0
         assert memory.quick("memory", "search", "blue ball").out.startswith("    1 ")
 
@@ -279,11 +279,11 @@ class TestCommands:
         assert "qx17zz" in memory.quick("memory", "list").out
         kept = memory.quick("erase", "message", number, "--keep-memories")
         assert kept.code == 0 and "stays, because you chose to keep it: My locker is qx17zz." in kept.out
-        done = memory.quick("erase", "message", number, "--yes")
+        result = memory.quick("erase", "message", number, "--yes")
         assert (
-            done.code == 0
-            and done.out.startswith("Erased: 1 conversation, 2 messages, 1 memory")
-            and "qx17zz" not in done.out
+            result.code == 0
+            and result.out.startswith("Erased: 1 conversation, 2 messages, 1 memory")
+            and "qx17zz" not in result.out
         )
         assert "qx17zz" not in memory.quick("erase", "message").out + memory.quick("memory", "list").out
         purged = memory.quick("purge")
@@ -291,10 +291,10 @@ class TestCommands:
         assert b"qx17zz" not in bytes_under(memory.data) and memory.quick("verify").code == 0
 
     def test_doctor(self, memory):
-        done = memory.quick("doctor")
-        assert done.code == 0 and not done.err
-        assert re.search(r"messages, \d memories", done.out)
-        assert ("is in use by process" in done.out) == (memory.app is not None)
+        result = memory.quick("doctor")
+        assert result.code == 0 and not result.err
+        assert re.search(r"messages, \d memories", result.out)
+        assert ("is in use by process" in result.out) == (memory.app is not None)
 
     def test_the_apps_failures_are_the_commands(self, memory, tmp_path):
         (tmp_path / "words.txt").write_text("no photo")
@@ -376,24 +376,26 @@ def test_a_failure_is_one_clear_sentence(tmp_path, words, settings, sentence):
 
 
 def test_doctor_names_the_settings_where_one_is_wrong(tmp_path):
-    done = quick(tmp_path, "doctor", M2A_CHAT_MODLE="offline")
-    assert done.code == 1 and "M2A_CHAT_MODLE is not a setting of M2A; `m2a doctor` lists them." in done.err
-    assert "M2A_CHAT_MODEL, " in done.out
+    result = quick(tmp_path, "doctor", M2A_CHAT_MODLE="offline")
+    assert result.code == 1 and "M2A_CHAT_MODLE is not a setting of M2A; `m2a doctor` lists them." in result.err
+    assert "M2A_CHAT_MODEL, " in result.out
 
 
 @pytest.mark.parametrize("command", ["show", "delete"])
 @pytest.mark.parametrize("number", ["seven", "1.5", "99999999999999999999"])
 def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
-    done = quick(tmp_path / "data", "memory", command, number)
-    text = " ".join(done.err.replace("│", " ").split())
-    assert done.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows the numbers." in text
+    result = quick(tmp_path / "data", "memory", command, number)
+    text = " ".join(result.err.replace("│", " ").split())
+    assert (
+        result.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows the numbers." in text
+    )
 
 
 def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
     assert quick(tmp_path, "memory", "undo").out == "There is no change to the memory to undo.\n"
-    done = quick(tmp_path, "ask", "My dog Bobo loves the blue ball.")
-    assert done.code == 0 and "Remembered: “My dog Bobo loves the blue ball.”" in done.err.splitlines()
-    assert "Remembered" not in done.out
+    result = quick(tmp_path, "ask", "My dog Bobo loves the blue ball.")
+    assert result.code == 0 and "Remembered: “My dog Bobo loves the blue ball.”" in result.err.splitlines()
+    assert "Remembered" not in result.out
     [_, history] = quick(tmp_path, "memory", "show", "1").out.split("History:\n")
     assert re.fullmatch(r"  [\d-]+ [\d:]+  added, .*\n", history)
     assert quick(tmp_path, "memory", "undo").out == "Undone. Remembered: “My dog Bobo loves the blue ball.”\n"
@@ -436,16 +438,16 @@ def test_an_unforeseen_error_keeps_its_traceback(monkeypatch):
 def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     address = f"http://127.0.0.1:{free_port()}/v1"
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": address, "M2A_CHAT_API_KEY": "geheim"}
-    done = quick(tmp_path, "ask", "My dog is Bobo", **down)
-    assert address in done.sentence and "geheim" not in done.err
-    done = quick(tmp_path, "doctor", **down)
-    assert done.code == 1 and address in done.out and "1 message, 0 memories" in done.out
+    result = quick(tmp_path, "ask", "My dog is Bobo", **down)
+    assert address in result.sentence and "geheim" not in result.err
+    result = quick(tmp_path, "doctor", **down)
+    assert result.code == 1 and address in result.out and "1 message, 0 memories" in result.out
 
 
 def test_a_chat_whose_answers_fail_goes_on_in_one_conversation(tmp_path):
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": f"http://127.0.0.1:{free_port()}/v1"}
-    done = m2a(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
-    assert done.code == 0 and done.err.count("Cannot connect") == 2
+    result = m2a(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
+    assert result.code == 0 and result.err.count("Cannot connect") == 2
     [conversation] = quick(tmp_path, "erase", "conversation").out.splitlines()
     assert "My dog is Bobo" in conversation
 
@@ -453,8 +455,8 @@ def test_a_chat_whose_answers_fail_goes_on_in_one_conversation(tmp_path):
 def test_a_port_that_is_taken_is_named(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = quick(tmp_path, "run", "--port", str(port))
-    assert done.code == 1 and f"Port {port} is in use" in done.err and "Traceback" not in done.err
+        result = quick(tmp_path, "run", "--port", str(port))
+    assert result.code == 1 and f"Port {port} is in use" in result.err and "Traceback" not in result.err
 
 
 def test_a_memory_whose_photo_is_gone_is_shown_all_the_same(template, tmp_path):
@@ -462,9 +464,9 @@ def test_a_memory_whose_photo_is_gone_is_shown_all_the_same(template, tmp_path):
     [photo_id] = json.loads(quick(data, "memory", "show", "1", "--json").out)["photos"]
     [file] = data.glob(f"photos/*/{photo_id}.jpg")
     file.unlink()
-    done = quick(data, "memory", "show", "1")
-    assert done.code == 0 and f"Photo: The file of photo {photo_id} is missing" in done.out
-    assert "You: My dog Bobo loves the blue ball." in done.out
+    result = quick(data, "memory", "show", "1")
+    assert result.code == 0 and f"Photo: The file of photo {photo_id} is missing" in result.out
+    assert "You: My dog Bobo loves the blue ball." in result.out
 
 
 def test_an_index_of_other_encoders_is_refused_and_reindex_builds_it_anew(template, tmp_path):
@@ -506,7 +508,7 @@ def test_an_app_that_does_not_answer_is_named(tmp_path):
 
 def test_a_reader_that_goes_away_is_no_failure(template):
     command = f"{sys.executable} -m m2a.cli memory list --json | head -c 1"
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", command], cwd=ROOT, env=environment(template), capture_output=True, text=True, timeout=SECONDS
     )
-    assert done.stderr == "" and done.stdout == "{"
+    assert result.stderr == "" and result.stdout == "{"

@@ -74,8 +74,8 @@ async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_mode
         first = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
         [_, failed] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
         await turn(assistant, "And my coffee is black.")
-        [_, done] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
-        assert (failed.calls, done.calls) == (0, 1) and done.seconds > failed.seconds > 0
+        [_, cost] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
+        assert (failed.calls, cost.calls) == (0, 1) and cost.seconds > failed.seconds > 0
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as assistant:
         reply = next(e.message for e in await turn(assistant, "Hello.") if hasattr(e, "sources"))
         costs = assistant.memory(assistant.local_owner).replies.costs_of([reply.message_id])[reply.message_id]

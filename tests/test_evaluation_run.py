@@ -199,10 +199,10 @@ async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchm
         assert next(row for row in rows if row.system == "full-context").retrieved is None
 
         server.script = lambda request: say("Bristol")
-        done = len(server.requests)
+        request_count = len(server.requests)
         again = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
         assert again.failed == 0
-        assert sum("Bristol" not in r.text for r in server.requests[done:]) <= 4 + 4 * 3
+        assert sum("Bristol" not in r.text for r in server.requests[request_count:]) <= 4 + 4 * 3
 
 
 async def test_a_judge_that_was_not_to_be_reached_is_asked_again_and_nobody_else(
@@ -302,10 +302,10 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
     (tmp_path / "data").mkdir()
     data = write_dialogues(tmp_path / "data")
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--retrieval-only"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25"])
-    assert done.exit_code == 0, done.output
-    assert "bm25: 6 messages, 4 questions; no language model" in done.output
-    assert "recall@10" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25"])
+    assert result.exit_code == 0, result.output
+    assert "bm25: 6 messages, 4 questions; no language model" in result.output
+    assert "recall@10" in result.output
     settings = json.loads((tmp_path / "out" / "run.json").read_text())
     assert settings["benchmark"] == "locomo" and settings["systems"] == ["bm25"] and settings["chat_model"] is None
     assert {"data_sha256", "code_sha256", "versions"} <= settings.keys()
@@ -339,9 +339,9 @@ def test_a_chat_model_that_is_not_there_stops_the_run_before_it_begins(
     (tmp_path / "data").mkdir()
     data = write_dialogues(tmp_path / "data")
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
-    assert done.exit_code == 2, done.output
-    assert "openai:small does not answer, so the run did not start: Cannot connect" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+    assert result.exit_code == 2, result.output
+    assert "openai:small does not answer, so the run did not start: Cannot connect" in result.output
     assert not (tmp_path / "out").exists()
 
 
@@ -354,9 +354,9 @@ def test_failed_questions_are_told_with_their_reason_and_asked_again(
     with ChatServer(answers) as server:
         monkeypatch.setenv("M2A_CHAT_BASE_URL", server.base_url)
         monkeypatch.setenv("M2A_CHAT_API_KEY", "key")
-        done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
-        assert done.exit_code == 1 and "1 of 4 questions failed" in done.output, done.output
-        assert "the same command asks them again" in done.output and "out of order" in done.output
+        result = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+        assert result.exit_code == 1 and "1 of 4 questions failed" in result.output, result.output
+        assert "the same command asks them again" in result.output and "out of order" in result.output
         server.script = lambda request: say("Bristol")
         request_count = len(server.requests)
         again = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
@@ -371,5 +371,5 @@ def test_ctrl_c_says_that_the_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr("m2a.evaluation.selection.select", interrupted)
     data = write_dialogues(tmp_path)
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
-    assert done.exit_code == 130 and "run the same command again to continue" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
+    assert result.exit_code == 130 and "run the same command again to continue" in result.output

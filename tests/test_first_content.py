@@ -69,8 +69,8 @@ def test_a_link_to_a_message_is_sent_with_what_stands_around_it(served: tuple[As
     numbers = {int(number) for number in re.findall(r"The harbour number (\d+)</div>", first)}
     assert numbers == set(range(before, after + 1)) and first.count("m-found-here") == 1
     assert re.search(rf'm-found-here" id="m{messages[100].message_id}"', first)
-    gone = _first(client, f"/?conversation={talk}&message=99999").partition('id="m2a-talk"')[2]
-    assert "number 199" in gone and "m-found-here" not in gone
+    page = _first(client, f"/?conversation={talk}&message=99999").partition('id="m2a-talk"')[2]
+    assert "number 199" in page and "m-found-here" not in page
 
 
 @pytest.mark.parametrize("address", ["/", "/?memory=", "/?memory=1", "/?settings="])

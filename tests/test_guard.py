@@ -97,13 +97,13 @@ def test_another_page_gets_nothing_and_may_link_to_the_page(client: TestClient, 
 def file_at(address: str, shape: str) -> object:
     """What a page might send in place of an uploaded photo."""
     meta = {"_type": "gradio.FileData"}
-    here = {"path": "/nowhere.png", "meta": meta}
+    file = {"path": "/nowhere.png", "meta": meta}
     return {
         "as the path": {"text": "look", "files": [{"path": address, "meta": meta}]},
         "as the path without its kind": {"text": "look", "files": [{"path": address}]},
         "as path and url": {"text": "look", "files": [{"path": address, "url": address, "meta": meta}]},
-        "as the url": {"text": "look", "files": [here | {"url": address}]},
-        "among other things": {"text": "look", "files": [{"orig": here, "more": [{"path": address, "meta": meta}]}]},
+        "as the url": {"text": "look", "files": [file | {"url": address}]},
+        "among other things": {"text": "look", "files": [{"orig": file, "more": [{"path": address, "meta": meta}]}]},
         "in a list": [{"path": address, "meta": meta}],
         "by itself": {"path": address, "meta": meta},
         "in capitals": {"text": "look", "files": [{"path": address.replace("http", "HTTP"), "meta": meta}]},

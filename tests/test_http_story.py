@@ -112,7 +112,7 @@ class Talk:
             self.bank = self.assistant.memory(self.assistant.local_owner)
             yield self
 
-    async def say(self, text: str, *photos: Path) -> "Said":
+    async def say(self, text: str, *photos: Path) -> "Turn":
         events: list[TurnEvent] = []
         before, first_word = len(self._server.requests), None
         async for event in self.assistant.turn(self.assistant.local_owner, text, photos, self.conversation):
@@ -122,7 +122,7 @@ class Talk:
         self.conversation = events[0].message.conversation_id
         assert not [event for event in events if isinstance(event, Failed)]
         requests = self._server.requests[before:]
-        return Said(events, self._answered(requests), len(self._answered(self._server.requests[before:first_word])))
+        return Turn(events, self._answered(requests), len(self._answered(self._server.requests[before:first_word])))
 
     def _answered(self, requests: list[Request]) -> list[Request]:
         """The model calls of a turn, less what the server refused and what is asked once for each photo or model."""
@@ -133,7 +133,7 @@ class Talk:
         ]
 
 
-class Said:
+class Turn:
     """What came of a turn. `stages` are its model calls in order, of which `calls_before_words` came before its reply."""
 
     def __init__(self, events: list[TurnEvent], calls: list[Request], calls_before_words: int) -> None:

@@ -158,10 +158,10 @@ def test_loading_needs_no_torch(tmp_path):
         "import models.siglip_encoder, models.open_clip_encoder, models.captioner, models.chat_captioner;"
         "print([m for m in ('torch', 'transformers', 'open_clip', 'gradio') if m in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert (result.stdout, result.stderr) == ("[]\n", "")
 
 
 @pytest.mark.parametrize("name", ["resnet", "siglip:", "open-clip", ""])

@@ -171,8 +171,8 @@ def test_it_stays_kept_back_where_its_conversation_goes_and_its_memories_are_kep
     preview = memory.bank.preview_erasure(Erasure("conversation", conversation_id, keep_memories=True))
     assert [entry.memory_id for entry in preview.retained_memories] == [secret.memory_id]
     assert preview.memories == () and preview.photo_ids == ()
-    gone = memory.bank.preview_erasure(Erasure("conversation", conversation_id))
-    assert [entry.memory_id for entry in gone.memories] == [secret.memory_id] and gone.retained_memories == ()
+    erasure = memory.bank.preview_erasure(Erasure("conversation", conversation_id))
+    assert [entry.memory_id for entry in erasure.memories] == [secret.memory_id] and erasure.retained_memories == ()
 
     memory.bank.erase(Erasure("conversation", conversation_id, keep_memories=True))
     assert reaches(memory) == [] and memory.bank.entries() == []

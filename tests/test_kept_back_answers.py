@@ -36,19 +36,19 @@ async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_p
 
         async def prompts() -> list[str]:
             changes = next((c for c in bank.conversations() if c.title == "Changes in Memory"), None)
-            seen = []
+            texts = []
             for conversation in (first, None, changes.conversation_id if changes else None):
                 for question in questions:
                     chat.conversation = conversation
                     await chat.say(question)
-                    seen += [request.text for request in chat.server.requests]
-            return seen
+                    texts += [request.text for request in chat.server.requests]
+            return texts
 
         assert any(MARKER in prompt for prompt in await prompts())
         reply = keep(assistant, KeepingBack(secret.memory_id, ""))
         keep(assistant, Pinning(boiler.memory_id, True, ""))
-        seen = await prompts()
-        assert len(seen) >= 12 and not any(MARKER in prompt for prompt in seen)
+        texts = await prompts()
+        assert len(texts) >= 12 and not any(MARKER in prompt for prompt in texts)
         pinned = [block for block in Prompt.of(chat.server.requests[0].json).blocks if "Pinned" in block.title]
         assert len(pinned) == 1 and "cellar" in pinned[0].body
         opened = assistant.browser(owner).open(secret.memory_id)

@@ -94,9 +94,9 @@ async def test_one_call_makes_a_group(request_: GroupRequest, tmp_path: Path) ->
 
 async def test_the_prompt_holds_photos_names_and_dates(request_: GroupRequest, tmp_path: Path) -> None:
     _, server = await generate(GroupModel(), request_, tmp_path)
-    [sent] = server.requests
+    [sent_request] = server.requests
     paths = [photo.path for concept in request_.group.concepts for photo in concept.photos]
-    assert sent.photos == [path.read_bytes() for path in paths]
+    assert sent_request.photos == [path.read_bytes() for path in paths]
     for words in (
         "Photo P3 of Tick:",
         "<Mona Lu>, a bag",
@@ -106,12 +106,12 @@ async def test_the_prompt_holds_photos_names_and_dates(request_: GroupRequest, t
         "4 of category 6",
         "last <weekday>",
     ):
-        assert words in sent.text
-    [tool] = sent.json["tools"]
+        assert words in sent_request.text
+    [tool] = sent_request.json["tools"]
     turn = tool["function"]["parameters"]["properties"]["sessions"]["items"]["properties"]["turns"]["items"]
     assert turn["properties"]["speaker"]["enum"] == ["Ann", "Bo"]
     assert turn["properties"]["photos"]["items"]["enum"] == ["P1", "P2", "P3", "P4", "P5", "P6"]
-    assert str(tmp_path) not in json.dumps(sent.json)
+    assert str(tmp_path) not in json.dumps(sent_request.json)
 
 
 async def test_a_model_without_eyes_reads_about_the_photos(request_: GroupRequest, tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ async def test_many_photos_go_on_a_sheet_for_each_concept(request_: GroupRequest
     )
     request = dataclasses.replace(request_, group=ConceptGroup(1, more))
     _, server = await generate(GroupModel(), request, tmp_path)
-    [sent] = server.requests
-    assert len(sent.photos) == 3 and "Photos P4, P5, P6 of Tick, from left to right:" in sent.text
-    widths = {Image.open(io.BytesIO(photo)).size for photo in sent.photos}
+    [sent_request] = server.requests
+    assert len(sent_request.photos) == 3 and "Photos P4, P5, P6 of Tick, from left to right:" in sent_request.text
+    widths = {Image.open(io.BytesIO(photo)).size for photo in sent_request.photos}
     assert widths == {(3 * 512 + 2 * 16, 512)}
 
 

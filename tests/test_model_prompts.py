@@ -76,8 +76,8 @@ async def test_a_reply_may_be_preceded_by_searches_in_order_and_keeps_what_was_s
         _first, second = chat.prompts("generate")
         called = [m["tool_calls"][0] for m in second.json["messages"] if m.get("tool_calls")]
         results = [m for m in second.json["messages"] if m["role"] == "tool"]
-        assert [made["function"]["name"] for made in called] == ["search_semantic_memories"] * 2
-        assert [made["id"] for made in called] == [result["tool_call_id"] for result in results]
+        assert [call["function"]["name"] for call in called] == ["search_semantic_memories"] * 2
+        assert [call["id"] for call in called] == [result["tool_call_id"] for result in results]
         assert "SearchSemanticMemories" not in json.dumps(second.json) and "ranges" in second.text
         [finished] = [e for e in events if isinstance(e, ReplyFinished)]
         assert finished.message.text == "Let me see.\n\nHis ball."

@@ -108,9 +108,9 @@ async def test_two_failures_that_took_minutes_are_enough() -> None:
         await watch.failed(("bm25", "1"))
         assert server.requests == []
         await watch.failed(("bm25", "2"))  # 119 seconds
-        with pytest.raises(ServiceGone, match="The chat model stopped answering") as gone:
+        with pytest.raises(ServiceGone, match="The chat model stopped answering") as error:
             await watch.failed(("bm25", "3"))
-        assert gone.value.questions == (("bm25", "1"), ("bm25", "2"), ("bm25", "3"))
+        assert error.value.questions == (("bm25", "1"), ("bm25", "2"), ("bm25", "3"))
 
 
 async def test_a_judge_that_dies_stops_the_run_and_the_answers_are_kept(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_the_command_says_so_in_a_sentence_and_asks_nobody_where_nothing_is_left
     with ChatServer(dying_after(4)) as server:
         command = ["--benchmark", "locomo", "--data", str(data), "--out", str(out), "--system", "bm25"]
         command += ["--chat-model", "openai:small", "--chat-base-url", server.base_url]
-        gone = CliRunner().invoke(evaluate_app, command)
-        assert gone.exit_code == 1, gone.output
-        [message] = [line for line in gone.output.splitlines() if line.startswith("m2a:")]
+        result = CliRunner().invoke(evaluate_app, command)
+        assert result.exit_code == 1, result.output
+        [message] = [line for line in result.output.splitlines() if line.startswith("m2a:")]
         assert (
             "3 of 12 questions are answered; run the same command later to continue." in message
         )  # one was the call first
@@ -163,9 +163,9 @@ def test_a_judge_gets_a_key_of_its_own_and_no_other_server_the_chat_model_s(
         for out, options, key in (("a", elsewhere, "key-of-the-judge"), ("b", elsewhere, None), ("c", [], None)):
             if key is not None:
                 monkeypatch.setenv("M2A_JUDGE_API_KEY", key)
-            done = CliRunner().invoke(evaluate_app, [*command, *options, "--out", str(tmp_path / out)])
-            assert done.exit_code == 0, done.output
-            assert "key-of" not in done.output + (tmp_path / out / "run.json").read_text()
+            result = CliRunner().invoke(evaluate_app, [*command, *options, "--out", str(tmp_path / out)])
+            assert result.exit_code == 0, result.output
+            assert "key-of" not in result.output + (tmp_path / out / "run.json").read_text()
         keys = [request.headers["authorization"] for request in court.requests]
         assert keys[:2] == ["Bearer key-of-the-judge"] * 2 and len(keys) == 4
         assert not any("key-of" in key for key in keys[2:])

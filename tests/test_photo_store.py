@@ -288,12 +288,12 @@ def test_a_thumbnail_that_is_missing_or_altered_is_made_again(
     other = store.add(OTHER, encode(picture(Random(8), 800, 600), "JPEG"))
     another = store.thumbnail(OTHER, other.photo_id)
     path.unlink()
-    made = store.thumbnail(OWNER, photo.photo_id)
-    assert _size(made) == (320, 240) and path.exists() and made != another
+    thumbnail = store.thumbnail(OWNER, photo.photo_id)
+    assert _size(thumbnail) == (320, 240) and path.exists() and thumbnail != another
     # Of an M2A that sealed none; and another's, seal and all.
     path.write_bytes(another if unsealed else next(path.parent.parent.glob(f"{OTHER}/*.thumbnail.jpg")).read_bytes())
     assert (store.orphans() == CLEAN) is unsealed
-    assert store.thumbnail(OWNER, photo.photo_id) == made
+    assert store.thumbnail(OWNER, photo.photo_id) == thumbnail
     assert store.orphans() == CLEAN
 
 

@@ -77,12 +77,12 @@ async def reply_of(model: ProviderChatModel) -> tuple[str, TokenUsage]:
 async def test_a_tool_is_called_where_the_server_knows_tools(serve):
     server = serve(call("search", REX))
     assert await model_of(server).choose(PROMPT, TOOLS) == REX_CALL
-    sent = server.requests[0].json
-    assert [tool["function"] for tool in sent["tools"]] == [
+    body = server.requests[0].json
+    assert [tool["function"] for tool in body["tools"]] == [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in TOOLS
     ]
-    assert sent["tool_choice"] == "required"
-    assert sent["messages"] == [
+    assert body["tool_choice"] == "required"
+    assert body["messages"] == [
         {"role": "system", "content": "You remember."},
         {"role": "user", "content": "Who is Rex?"},
     ]
@@ -109,11 +109,11 @@ async def test_what_the_server_lacks_is_found_out_once(serve, lacks, modes, code
 async def test_the_json_modes_say_in_words_what_the_tools_are(serve):
     server = serve(refusing("tools", then=say(REX_JSON)))
     await model_of(server).choose(PROMPT, TOOLS)
-    sent = server.requests[-1]
-    system = sent.json["messages"][0]["content"]
+    request = server.requests[-1]
+    system = request.json["messages"][0]["content"]
     assert system.startswith("You remember.")
     assert all(tool.name in system and json.dumps(tool.parameters) in system for tool in TOOLS)
-    assert sent.json["response_format"]["json_schema"]["schema"] == schema(TOOLS)
+    assert request.json["response_format"]["json_schema"]["schema"] == schema(TOOLS)
 
 
 async def test_a_500_without_a_reason_counts_against_a_mode_only_when_it_comes_again(serve):
@@ -249,9 +249,9 @@ async def test_earlier_steps_are_tool_messages_where_the_server_has_tools(serve)
     server = serve(call("finish", {}))
     await model_of(server).choose(STEPS, TOOLS)
     request, result = server.requests[0].json["messages"][2:]
-    [sent] = request["tool_calls"]
-    assert (request["role"], sent["id"], sent["function"]["name"]) == ("assistant", "step00001", "search")
-    assert json.loads(sent["function"]["arguments"]) == REX
+    [tool_call] = request["tool_calls"]
+    assert (request["role"], tool_call["id"], tool_call["function"]["name"]) == ("assistant", "step00001", "search")
+    assert json.loads(tool_call["function"]["arguments"]) == REX
     assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "step00001", "Rex is a dog.")
 
 

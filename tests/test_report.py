@@ -143,8 +143,8 @@ def test_a_system_that_has_learned_from_the_dialogues_is_marked(tmp_path: Path) 
 
 def test_a_comparison_marks_the_run_that_has_learned_from_the_dialogues(tmp_path: Path) -> None:
     rows = rows_of("m2a", 0.8, seed=1)
-    seen = run_folder(tmp_path / "seen", rows, learned_from={"m2a": ["conv-1"]})
-    text = compare(seen, run_folder(tmp_path / "unseen", rows))
+    seen_folder = run_folder(tmp_path / "seen", rows, learned_from={"m2a": ["conv-1"]})
+    text = compare(seen_folder, run_folder(tmp_path / "unseen", rows))
     assert text.startswith("### m2a † against m2a\n") and text.count("learned from questions about 1") == 1
 
 
@@ -231,8 +231,8 @@ def test_a_merged_report_writes_over_nothing_but_another(tmp_path: Path) -> None
 
 def test_the_report_of_one_run_goes_where_it_is_told(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", rows_of("bm25", 0.5, seed=1))
-    done = CliRunner().invoke(report_app, [str(folder), "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0 and (tmp_path / "out" / "report.html").is_file(), done.output
+    result = CliRunner().invoke(report_app, [str(folder), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0 and (tmp_path / "out" / "report.html").is_file(), result.output
     assert not (folder / "report.html").exists()
     refused = CliRunner().invoke(report_app, [str(tmp_path / "nowhere")])
     assert refused.exit_code == 2 and "holds no finished run" in refused.output and "Traceback" not in refused.output

@@ -100,8 +100,8 @@ def test_a_run_goes_on_with_the_same_servers_and_prompts_alone(
     def again(chat: ChatServer, court: ChatServer) -> str:
         monkeypatch.setenv("M2A_JUDGE_API_KEY", "key")
         monkeypatch.setenv("M2A_CHAT_BASE_URL", chat.base_url.replace("://", "://user:secret@"))
-        done = CliRunner().invoke(evaluate_app, [*command, "--judge-base-url", court.base_url])
-        return f"{done.exit_code} {done.output}"
+        result = CliRunner().invoke(evaluate_app, [*command, "--judge-base-url", court.base_url])
+        return f"{result.exit_code} {result.output}"
 
     with ChatServer(right) as server, ChatServer(right) as other:
         assert again(server, server).startswith("0 ")
@@ -122,8 +122,8 @@ def test_evidence_that_names_no_turn_is_told(data: Path, tmp_path: Path) -> None
     samples[0]["qa"][0]["evidence"] += ["D9:9", "D"]
     data.write_text(json.dumps(samples))
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
-    assert "2 evidence references name no turn of the data" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
+    assert "2 evidence references name no turn of the data" in result.output
     assert json.loads((tmp_path / "out" / "run.json").read_text())["dropped_evidence"] == 2
     assert "dropped evidence: 2" in (tmp_path / "out" / "report.md").read_text()
 
@@ -139,10 +139,10 @@ def test_a_ranking_that_has_learned_from_the_dialogues_is_marked_everywhere(
     ranker = Ranker(np.zeros(len(FEATURES)), "m2a tune", trained_on)
     monkeypatch.setattr("m2a.memory.ranking.ranker.shipped_ranker", lambda: ranker)
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(evaluate_app, [*command, "--system", "m2a,m2a-paper", "--retrieval-only"])
-    assert done.exit_code == 0, done.output
-    assert "m2a †" in done.output and "m2a-paper †" not in done.output
-    assert "learned from questions about 1 of these dialogues (conv-1)" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--system", "m2a,m2a-paper", "--retrieval-only"])
+    assert result.exit_code == 0, result.output
+    assert "m2a †" in result.output and "m2a-paper †" not in result.output
+    assert "learned from questions about 1 of these dialogues (conv-1)" in result.output
     assert json.loads((tmp_path / "out" / "run.json").read_text())["learned_from"] == {"m2a": ["conv-1"]}
     assert "m2a †" in (tmp_path / "out" / "report.md").read_text()
 

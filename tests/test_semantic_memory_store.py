@@ -207,9 +207,9 @@ def test_a_deleted_entry_is_gone_but_its_history_stays_and_its_id_is_not_reused(
     with database.write(owner) as unit:
         semantic.add(unit, DRAFT, BY)
     with database.write(owner) as unit:
-        gone = semantic.delete(unit, 1, Attribution("the user", "asked to forget", NOW))
+        deletion = semantic.delete(unit, 1, Attribution("the user", "asked to forget", NOW))
     with database.write(owner) as unit:
-        assert gone.text == DRAFT.text
+        assert deletion.text == DRAFT.text
         assert semantic.all(unit) == []
         assert concepts(unit) == []
         assert semantic.with_photos(unit, [PHOTO]) == {}

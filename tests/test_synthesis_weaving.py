@@ -109,8 +109,8 @@ def test_inserted_sessions_are_where_and_when_they_were_placed(concepts: Path, l
             assert not any(photo in turn.get("photos", ()) for turn in turns.values())
             group = sample["groups"][question["group"] - 1]
             (concept,) = [concept for concept in group["concepts"] if photo in concept["unseen_photos"]]
-            seen = {shown for reference in question["evidence"] for shown in turns[reference].get("photos", ())}
-            assert set(concept["photos"]) <= seen
+            shown_photos = {shown for reference in question["evidence"] for shown in turns[reference].get("photos", ())}
+            assert set(concept["photos"]) <= shown_photos
 
 
 def all_turns(sample: dict[str, Any]) -> list[dict[str, Any]]:

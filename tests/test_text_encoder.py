@@ -127,11 +127,11 @@ def test_loading_needs_no_torch(encoder, tmp_path):
         "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
         "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
-    assert done.stderr == ""
+    assert result.stdout.split() == [encoder.encoder_id, "[]"], result.stderr
+    assert result.stderr == ""
     assert [path.name for path in tmp_path.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v4.onnx"]
 
 
@@ -144,13 +144,15 @@ def test_too_little_memory_is_not_taken_for_a_broken_cache_file(encoder, cache_d
         "open_session(pathlib.Path(sys.argv[1]), lambda: sys.exit('made again'))"
     )
     path = next(cache_dir.iterdir())
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (
-        done.returncode == 1 and "ModelFileError: The model file" in done.stderr and "free some memory" in done.stderr
+        result.returncode == 1
+        and "ModelFileError: The model file" in result.stderr
+        and "free some memory" in result.stderr
     )
-    assert "made again" not in done.stderr.splitlines()
+    assert "made again" not in result.stderr.splitlines()
 
 
 def test_a_question_is_encoded_once(encoder):

@@ -135,8 +135,8 @@ def test_a_fault_of_the_set_is_named_without_locomo(copied: MergedFolder) -> Non
 def test_a_folder_of_the_pipeline_is_clean_until_something_in_it_changes(good: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     settings = ["--locomo", good / "locomo.json", "--concepts", DREAMBOOTH, "--out", out, "--seed", 3]
-    made = CliRunner().invoke(app, list(map(str, settings)))
-    assert made.exit_code == 0, made.output
+    result = CliRunner().invoke(app, list(map(str, settings)))
+    assert result.exit_code == 0, result.output
     report = validate(out, good / "locomo.json")
     assert not report.faults, str(report)
     folder = MergedFolder(out)

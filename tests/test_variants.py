@@ -68,7 +68,7 @@ async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:
         return [request.json for request in server.requests]
 
 
-def sent(requests: Sequence[Mapping[str, Any]]) -> str:
+def text_of(requests: Sequence[Mapping[str, Any]]) -> str:
     """The words of the prompts and of the tools, as they are read: without the breaks of their lines."""
     return " ".join(json.dumps(request, ensure_ascii=False) for request in requests).replace("\\n", " ")
 
@@ -82,7 +82,7 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(tmp_path: Path, name: str) -> None:
-    whole, ablated = sent(await requests_of(tmp_path, "m2a-paper")), sent(await requests_of(tmp_path, name))
+    whole, ablated = text_of(await requests_of(tmp_path, "m2a-paper")), text_of(await requests_of(tmp_path, name))
     for words in LEFT_OUT[name]:
         assert words in whole and words not in ablated
     assert "which finds raw messages too" not in whole, "as published a search finds entries alone"
@@ -91,7 +91,7 @@ async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(tmp_
 
 
 async def test_the_system_itself_is_told_that_a_search_finds_messages(tmp_path: Path) -> None:
-    assert "Search the semantic memories and the raw messages, in one ranking" in sent(
+    assert "Search the semantic memories and the raw messages, in one ranking" in text_of(
         await requests_of(tmp_path, "m2a")
     )
 
