@@ -28,7 +28,7 @@ def overwrite_places(file: Path) -> None:
 
 
 def overwrite_rows(file: Path) -> None:
-    """The file stays a good one of SQLite; what is in its rows does not."""
+    """Damages the contents of rows in a file that remains a valid SQLite database."""
     data = file.read_bytes()
     at = -1
     with file.open("r+b") as opened:

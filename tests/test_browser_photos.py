@@ -25,7 +25,7 @@ STORIES = {
 
 
 def keep_names(prompt: Prompt) -> Call:
-    """Keeps what gives a name to the photo before, and nothing else."""
+    """Keeps a message that names the photo before it, and nothing else."""
     if prompt.stage != "manage update" or "Mango" not in prompt.said:
         return "finish", {}
     values: Mapping[str, Any] = {
@@ -38,7 +38,7 @@ def keep_names(prompt: Prompt) -> Call:
 
 
 def earlier(prompt: Prompt) -> list[int]:
-    """The numbers of the photos that earlier messages showed, the first one first."""
+    """Returns the numbers of the photos in earlier messages, in order."""
     return [int(number) for number in re.findall(r"^Photo (\d+), from message \d+", prompt.text, re.M)]
 
 
@@ -87,6 +87,6 @@ def test_a_photo_first_and_its_name_later(
 
 
 def photo_of(address: str | None) -> str:
-    """The content hash in a photo's address."""
+    """Returns the content hash in a photo's address."""
     [photo_id] = set(re.findall(r"[0-9a-f]{64}", address or ""))
     return photo_id

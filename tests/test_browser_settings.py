@@ -13,7 +13,7 @@ from tests.panels import RisingClock, planting_bank
 
 
 def remember_teapots(data_dir: Path, count: int) -> None:
-    """That many memories and the message that they come from, written at once and in no index yet."""
+    """Writes that many memories and the message that they come from at once; none is in the index yet."""
     data_dir.mkdir()
     stores, bank = planting_bank(data_dir, RisingClock())
     try:

@@ -80,7 +80,7 @@ LOOKS = (
 
 
 def in_words(*calls: Call, before: str = "") -> Reply:
-    """Calls as a model writes them that knows no tools."""
+    """Returns calls as a model without tools writes them: as JSON in its text."""
     return say(before + "\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
 
 
@@ -90,7 +90,7 @@ def of_new_message(name: str, **values: Any) -> Callable[[Prompt], Reply]:
 
 
 def keeps(*numbers: int, more: bool = False, then: Sequence[tuple[str, Any]] = (), **rest: Any) -> Fault:
-    """Writes of the facts of those numbers in one answer, and calls after them."""
+    """Returns one answer that writes the facts with those numbers, followed by the calls of `then`."""
 
     def fault(prompt: Prompt) -> Reply:
         writes = [("add_memory", fact(prompt, number) | ({"more": True} if more else {})) for number in numbers]
@@ -104,7 +104,7 @@ def keeps_in_words(*numbers: int) -> Fault:
 
 
 def looks_while_offered(answer: Reply) -> Fault:
-    """As long as there are tools; then it replies."""
+    """Searches as long as tools are offered, then replies."""
     return lambda prompt: answer if prompt.may_look else say("I cannot tell.")
 
 
@@ -447,7 +447,7 @@ async def world(place: Place) -> AsyncIterator[World]:
 
 @pytest.fixture(scope="module")
 def rows() -> Iterator[list[str]]:
-    """What became of each case."""
+    """Collects one line on the outcome of each case and prints them at the end."""
     lines: list[str] = []
     yield lines
     print("\n" + "\n".join(lines))
@@ -455,7 +455,7 @@ def rows() -> Iterator[list[str]]:
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long the models would have waited between their tries."""
+    """Records how long the models would have waited between attempts."""
     waited: list[float] = []
 
     async def note(seconds: float) -> None:
@@ -468,7 +468,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture(autouse=True)
 def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fails where anything was logged as an error: a fault of the server is none of ours."""
+    """Fails if anything was logged as an error: a fault of the server is not one of M2A's."""
     with caplog.at_level(logging.WARNING):
         yield
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR], caplog.text

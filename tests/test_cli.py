@@ -49,7 +49,7 @@ class Done:
 
     @property
     def sentence(self) -> str:
-        """What a failure says: one line, and nothing on standard output."""
+        """The message of a failure: one line on standard error, and nothing on standard output."""
         assert self.code not in (0, None) and self.out == "", self
         [line] = self.err.splitlines()
         assert line.startswith("m2a: ") and line.endswith((".", "?", "!")), line
@@ -62,7 +62,7 @@ def environment(data: Path, **settings: str) -> dict[str, str]:
 
 
 def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Done:
-    """In a process of its own, with what is `typed` into it."""
+    """Runs the command in a process of its own, with `typed` as its standard input."""
     result = subprocess.run(
         [sys.executable, "-m", "m2a.cli", *map(str, words)],
         cwd=ROOT,
@@ -76,7 +76,7 @@ def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Don
 
 
 def quick(data: Path, *words: str | Path, **settings: str) -> Done:
-    """The same in this process, without the seconds that Python takes to start."""
+    """Runs the command in this process, which saves the seconds that Python takes to start."""
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         for name in os.environ.keys() - environment(data).keys():
@@ -100,7 +100,7 @@ def free_port() -> int:
 
 @dataclass(frozen=True)
 class MemoryFolder:
-    """A folder with a memory in it; `app` is the process that has it, where one runs."""
+    """A data folder with a memory; `app` is the process that holds it, if the app is running."""
 
     data: Path
     app: "subprocess.Popen[bytes] | None" = None
@@ -152,7 +152,7 @@ def test_each_command_has_help(tmp_path):
 
 
 class TestCommands:
-    """In this order, first alone and then beside a running app, on a memory of two."""
+    """Run in this order, first alone and then beside a running app, on a memory with two entries."""
 
     def test_ask_answers_in_words(self, memory):
         result = memory.m2a("ask", "What does Bobo love?")

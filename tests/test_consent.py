@@ -37,7 +37,7 @@ Answer = Verdicts | Exception
 
 
 class Check:
-    """Answers as written down; remembers what it was asked."""
+    """Gives the prepared answers in order and records the requests."""
 
     def __init__(self, *answers: Answer, sees_photos: bool = True) -> None:
         self.sees_photos = sees_photos
@@ -334,7 +334,7 @@ async def test_what_is_done_anyway_is_what_was_proposed() -> None:
 
 
 class Model:
-    """Calls the tool with what it was given."""
+    """Calls the tool with the given arguments."""
 
     name, sees_photos = "model", True
 

@@ -26,7 +26,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 
 def held(memory: Memory) -> str:
-    """Every value of every row of every table, but of the words of the full-text index."""
+    """Returns every value of every row of every table, except the words of the full-text index."""
     with memory.database.snapshot() as connection:
         return "\n".join(
             str(row) for table in metadata.tables.values() for row in connection.execute(select(table)).all()
@@ -40,7 +40,7 @@ def is_sound(memory: Memory) -> bool:
 
 
 def erase(memory: Memory, *named) -> object:
-    """As the preview says."""
+    """Erases, and checks the counts against those of the preview."""
     before = held(memory)
     preview = memory.bank.preview_erasure(Erasure(*named))
     assert held(memory) == before

@@ -171,7 +171,7 @@ async def test_a_data_set_and_a_damaged_run_are_told_as_such(benchmark: Benchmar
 
 
 def answers(request: dict[str, Any]) -> Reply:
-    """Knows one answer; fails at one question."""
+    """Knows one answer, and fails on one question."""
     text = json.dumps(request)
     if "Where is the pottery course" in text:
         return status(500, "out of order")

@@ -59,7 +59,7 @@ CLOCK = PersonalConcept(
 
 
 def bare(name: str, photos: int = 2) -> PersonalConcept:
-    """A concept of which nothing is known but its photos; one of them is not shown."""
+    """Returns a concept with photos and no attributes; one photo is never shown."""
     shown = tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(photos))
     return PersonalConcept(name, name, "", shown, unseen=(ConceptPhoto(Path(f"{name}/unseen.jpg")),))
 
@@ -91,7 +91,7 @@ def test_groups_are_valid_whatever_is_known_of_the_concepts(concepts, sessions):
 
 
 def attributed(name: str, class_name: str, look: str, **attributes: str) -> PersonalConcept:
-    """A concept of which the places of its photos are not known."""
+    """Returns a concept whose photos have no known setting."""
     photos = tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(3))
     stated = tuple(Attribute(key, value) for key, value in attributes.items())
     return PersonalConcept(name, name, class_name, photos, short_description=look, attributes=stated)

@@ -62,7 +62,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]
 
 
 def submit(client: TestClient) -> int:
-    """The number of the event that sends a message."""
+    """Returns the number of the event that sends a message."""
     config = client.get("/config").json()
     [composer] = [part["id"] for part in config["components"] if part["type"] == "multimodaltextbox"]
     [composer_id] = [part["id"] for part in config["dependencies"] if [composer, "submit"] in part["targets"]]
@@ -70,7 +70,7 @@ def submit(client: TestClient) -> int:
 
 
 def send(client: TestClient, value: object, session: str = "tab") -> Any:
-    """Sends a message as the page does, and waits for what comes of it."""
+    """Sends a message as the page does, and waits for the result."""
     body = {"data": [value, "", ""], "fn_index": submit(client), "session_hash": session, "trigger_id": None}
     joined = client.post("/gradio_api/queue/join", json=body)
     if joined.status_code == 200:

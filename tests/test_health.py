@@ -116,7 +116,7 @@ def bank(assistant: Assistant) -> MemoryBank:
 
 
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:
-    """A memory that a turn wrote."""
+    """Writes a memory as a turn does. Returns its id."""
     message = bank.record(None, role="user", speaker="You", text=text)
     reply = bank.record_reply(
         message.conversation_id, "Fine.", speaker="M2A", steps={}, answers=message.message_id, update_pending=True

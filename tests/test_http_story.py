@@ -134,7 +134,7 @@ class Talk:
 
 
 class Turn:
-    """What came of a turn. `stages` are its model calls in order, of which `calls_before_words` came before its reply."""
+    """The result of a turn. `stages` are its model calls in order; `calls_before_words` of them precede the reply."""
 
     def __init__(self, events: list[TurnEvent], calls: list[Request], calls_before_words: int) -> None:
         [finished] = [event for event in events if isinstance(event, ReplyFinished)]

@@ -31,7 +31,7 @@ SERVER = os.environ.get("M2A_TEST_MILVUS_URI")
 
 @pytest.fixture(scope="module", params=["lite", *([SERVER] if SERVER else [])])
 def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
-    """One index for the module; tests are apart by their owners."""
+    """One index for the module; each test has its own owner."""
     uri = str(tmp_path_factory.mktemp("index") / "index.db") if request.param == "lite" else request.param
     opened = MemoryIndex(uri, ENCODERS)
     yield opened
@@ -47,7 +47,7 @@ def owner() -> str:
 
 @pytest.fixture
 def open_lite(tmp_path: Path) -> Iterator[Callable[..., MemoryIndex]]:
-    """Opens the index of this test's folder; closes whatever was opened."""
+    """Opens the index of this test's folder, and closes every opened index at the end."""
     opened: list[MemoryIndex] = []
 
     def open_it(encoders: IndexEncoders = ENCODERS, **options: bool) -> MemoryIndex:

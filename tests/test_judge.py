@@ -23,7 +23,7 @@ async def test_only_a_service_that_failed_may_be_asked_again() -> None:
 
 
 async def verdict_after(*script: Reply, timeout: float = 30.0) -> tuple[str, int]:
-    """The verdict, and how many requests it took."""
+    """Returns the verdict and the number of requests."""
     with ChatServer(replies(*script)) as server:
         judgement = await judge_at(server, timeout).judge("When?", "7 May", "On May 7th.")
         return judgement.verdict, len(server.requests)
@@ -154,7 +154,7 @@ GOLD, KEYPOINTS, SUMMARY = "Ann sails home.", ["Ann sails.", "She comes home."],
 
 
 async def summary_after(*script: Reply) -> tuple[Judgement, list[str]]:
-    """The judgement of a summary, and the prompts that it took."""
+    """Returns the judgement of a summary and its prompts."""
     with ChatServer(replies(*script)) as server:
         judgement = await judge_at(server).judge_summary(GOLD, KEYPOINTS, SUMMARY)
         return judgement, [request.json["messages"][0]["content"] for request in server.requests]

@@ -23,13 +23,13 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 
 def keep(memory: Memory, change: Keeping) -> int:
-    """The change as the page makes it; the reply by which it is undone."""
+    """Makes the change as the page does. Returns the reply by which it is undone."""
     reply = memory.bank.record_change("Please.", "Done.", lambda _: [change])
     return reply.message_id
 
 
 def reaches(memory: Memory, word: str = MARKER) -> list[str]:
-    """Every way from the memory to an answer on which the word is found."""
+    """Returns every path from the memory to an answer on which the word occurs."""
     bank = memory.bank
     photos = {photo for m in bank.messages(range(1, 40)).values() for photo in m.photos}
     everything = {

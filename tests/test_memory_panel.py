@@ -60,7 +60,7 @@ def panel(assistant: Assistant) -> MemoryPanel:
 
 
 class Shown:
-    """What a handler returned, by name."""
+    """The outputs of a handler, by name."""
 
     def __init__(self, outputs: list[Any]) -> None:
         self.view, self.notice, self.opened, self.listed = map(str, outputs)

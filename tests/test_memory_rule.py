@@ -247,7 +247,7 @@ def evidence_of(assistant: Assistant, text: str) -> EvidenceRange:
 
 
 def held(assistant: Assistant, change: Replacement) -> int:
-    """A reply whose update would have made the change; its id."""
+    """Records a reply whose update proposed the change. Returns the id of the reply."""
     bank = assistant.memory(assistant.local_owner)
     message = bank.record(None, role="user", speaker="You", text="Linz now")
     reply = bank.record_reply(

@@ -164,7 +164,7 @@ Spoil = Callable[[Answer], object]
 
 
 def spoilt(change: Callable[[Answer], object]) -> Spoil:
-    """The good answer after a change in place."""
+    """Returns a function that applies the change to a copy of the good answer."""
 
     def spoil(answer: Answer) -> object:
         changed = copy.deepcopy(answer)
@@ -625,7 +625,7 @@ async def test_another_place_or_photo_is_another_question(request_: GroupRequest
 
 
 def synthesize(folder: Path, server: ChatServer) -> int:
-    """The command's exit code."""
+    """Runs the command. Returns its exit code."""
     arguments = ["--locomo", folder / "locomo.json", "--concepts", folder / "concepts", "--out", folder / "out"]
     arguments += ["--groups", 2, "--chat-model", "openai:any", "--chat-base-url", server.base_url]
     return CliRunner().invoke(app, [str(argument) for argument in arguments]).exit_code

@@ -223,7 +223,7 @@ async def test_a_single_write_that_leaves_a_sentence_untouched_does_not_end_the_
     anna, train = "My sister Anna moved to Porto.", "The train to work leaves at twenty to eight."
 
     def write(prompt: Prompt) -> Call:
-        """One call in an answer, and never a word that more follow."""
+        """Makes one call per answer, and never announces that more follow."""
         name, values = keep(prompt)
         facts = [text for text in (anna, train) if text in prompt.said]
         return (name, {**values, "text": facts[prompt.steps]}) if prompt.steps < len(facts) else ("finish", {})

@@ -34,7 +34,7 @@ def message(number: int, text: str) -> Message:
 
 
 def hits_of(texts: list[str], sense: Sense) -> list[Hit]:
-    """The memories of these messages, as a search would find them."""
+    """Returns the memories of these messages as hits of a search."""
     entries = [
         MemoryEntry(
             number, "owner", 1, "fact", observation.text, "", (), (EvidenceRange(number, number),), (), NOON, None
@@ -46,7 +46,7 @@ def hits_of(texts: list[str], sense: Sense) -> list[Hit]:
 
 
 def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
-    """What the message corrects, after these."""
+    """Returns the text that the message corrects among these earlier ones, or None."""
     messages = [message(number, message_) for number, message_ in enumerate(before, start=1)]
     newest = [message_.message_id for message_ in reversed(messages)]
     for observation in read(message(len(before) + 1, text), messages, (), sense).observations:

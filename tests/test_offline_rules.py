@@ -242,7 +242,7 @@ async def test_what_is_told_of_somebody_is_not_their_job(talk: Talk) -> None:
 
 
 def doubts(talk: Talk) -> list[str]:
-    """Of what the user is asked whether to forget it."""
+    """Returns the texts that the user is asked whether to forget."""
     return [change.previous.text for change in talk.changes if change.change == "asked" and change.previous]
 
 

@@ -48,7 +48,7 @@ FROM_THE_END = "((talk) => talk.scrollHeight - talk.clientHeight - talk.scrollTo
 
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that does what a message says; the tests of this file share it."""
+    """A server that does what a message says, shared by the tests of this file."""
     server = Server(tmp_path_factory.mktemp("told") / "data", command=("-m", "tests.page_server"))
     server.start()
     yield server

@@ -79,7 +79,7 @@ serve(opened)
 
 @dataclass(frozen=True)
 class Place:
-    """A peer with a memory of its own, and what it is told."""
+    """A peer with a memory of its own, and the messages that it receives."""
 
     system: PeerSystem
     child: PeerChild
@@ -88,7 +88,7 @@ class Place:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Callable[..., object]:
-    """Opens a peer that is to be told these texts; the last one shows a photo."""
+    """Opens a peer that is to receive these texts; the last one shows a photo."""
     program = tmp_path / "stand_in.py"
     program.write_text(STAND_IN)
 

@@ -308,7 +308,7 @@ def _pipe(path: Path) -> None:
 
 
 def _link_the_folder(path: Path) -> None:
-    """To one that holds the photo itself."""
+    """Moves the folder, and leaves a link to it in its place."""
     path.parent.rename(path.parent.with_name("elsewhere"))
     path.parent.symlink_to(path.parent.with_name("elsewhere"))
 

@@ -44,7 +44,7 @@ def random_records(random: np.random.Generator, count: int) -> list[Record]:
 
 
 def alone(records: list[Record]) -> np.ndarray:
-    """Nothing is beside them."""
+    """Returns the neighbours of records that have none."""
     return np.full((len(records), 4), -1)
 
 
@@ -59,7 +59,7 @@ def ask(random: np.random.Generator, text: str, words: list[str], people: set[st
 def slowly(
     question: EncodedQuestion, records: list[Record], near: list[list[str]], statistics: WordStatistics
 ) -> list[dict]:
-    """Feature by feature, candidate by candidate."""
+    """Computes the features one by one, candidate by candidate."""
     words = set(question.words) - question.names
     total = sum(question.token_weights)
     mean_weight = total / len(question.token_weights)

@@ -23,7 +23,7 @@ PAGES = [
 
 
 def settings_table() -> list[str]:
-    """`python -m tests.test_readme` prints it."""
+    """Returns the table of settings; `python -m tests.test_readme` prints it."""
     rows = ["| setting | default | what it is |", "| --- | --- | --- |"]
     defaults = Settings.model_construct()
     for name, field in Settings.model_fields.items():

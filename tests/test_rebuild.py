@@ -14,7 +14,7 @@ from tests.opened_folder import Opened, jpeg, opened
 
 
 class InterruptedTextEncoder(HashingTextEncoder):
-    """Lets something happen when a text is encoded, once."""
+    """Runs a callback once, when a text is encoded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class InterruptedTextEncoder(HashingTextEncoder):
 
 
 class InterruptedImageEncoder(ColourImageEncoder):
-    """The same, when a photo is encoded."""
+    """Runs a callback once, when a photo is encoded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def test_a_search_under_which_the_index_is_emptied_finds_all_the_same(memory, mo
     memory.bank.index()
 
     def rebuild() -> None:
-        """Empties the index, and has not filled it when the search goes on."""
+        """Empties the index, and has not filled it again when the search continues."""
         with monkeypatch.context() as patch, pytest.raises(InterruptedError):
             patch.setattr(memory.index, "put", lambda *_: (_ for _ in ()).throw(InterruptedError()))
             memory.stores.retrieval().indexer.rebuild()

@@ -16,7 +16,7 @@ def concept(name: str, *photo_ids: str, denied: tuple[str, ...] = ()) -> Concept
 
 
 def at(cosine: float) -> np.ndarray:
-    """A unit vector with that cosine to (1, 0)."""
+    """Returns a unit vector with that cosine to (1, 0)."""
     return np.array([cosine, np.sqrt(1 - cosine**2)])
 
 

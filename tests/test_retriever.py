@@ -36,7 +36,7 @@ def memory_in(folder: Path, fusion: str) -> Iterator[Memory]:
 
 @pytest.fixture(scope="module", params=["paper", "best"])
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """One for the module and the fusion; tests are apart by their owners."""
+    """One memory for the module and the fusion; each test has its own owner."""
     with memory_in(tmp_path_factory.mktemp("memory"), request.param) as memory:
         yield memory
 

@@ -122,7 +122,7 @@ def test_the_same_text_from_two_writers_at_once_is_remembered_once(database, own
 
 @pytest.fixture
 def facts(database, owner, messages, semantic):
-    """Where Ana lives and what she is: 1, of which 2 corrects a part; 3 was told later, and 4 is of a photo."""
+    """Facts about Ana: 2 corrects a part of 1, 3 is newer than both, and 4 comes from a photo."""
     drafts = {
         "Ana lives in Graz and works as a nurse.": {},
         "Ana lives in Linz now.": {"corrects": 1, "evidence_ids": (EvidenceRange(3, 3),)},
@@ -135,7 +135,7 @@ def facts(database, owner, messages, semantic):
 
 
 def living(semantic, unit: UnitOfWork) -> dict[int, int | None]:
-    """The living entries, each with what it corrects."""
+    """Returns the living entries, each with the id of the entry that it corrects."""
     return {entry.memory_id: entry.corrects for entry in semantic.all(unit)}
 
 

@@ -55,7 +55,7 @@ def request(owner: str, **query: str) -> Any:
 
 
 async def html(outputs: AsyncIterator[list[Any]]) -> str:
-    """All that a handler sent, in order."""
+    """Returns all outputs of a handler, in order."""
     return "\n".join([str(output) async for output in outputs])
 
 

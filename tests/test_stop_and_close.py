@@ -101,7 +101,7 @@ async def turn_until_it_hangs(assistant: Assistant, policy: HangingPolicy) -> Me
 
 
 async def reply_to(assistant: Assistant, message: Message) -> Message:
-    """Once it is there: the next turn waits for it."""
+    """Returns the reply once it is stored: the next turn waits for it."""
     await turn(assistant, "And now?")
     return assistant.messages(assistant.local_owner, message.conversation_id)[1]
 
@@ -239,7 +239,7 @@ async def test_a_cancelled_thread_is_waited_for() -> None:
 
 
 def started(work: Callable[[Turn], Coroutine[Any, Any, None]]) -> Turn:
-    """A turn that does the work, for a message that is stored."""
+    """Starts a turn that does the work for a stored message."""
     turn = Turn("owner", IncomingMessage("Hello"))
     turn.emit(MessageRecorded(Message(1, "owner", "conversation", "user", "You", "Hello", (), START)))
     turn.start(work(turn))

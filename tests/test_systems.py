@@ -262,7 +262,7 @@ async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back
 
 
 async def remembered_entries(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:
-    """What the rules remember of a conversation, oldest first."""
+    """Returns the entries that the rules remember of a conversation, oldest first."""
     parts = parts_of()(tmp_path / "work")
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)

@@ -46,7 +46,7 @@ def rows(assistant: Assistant) -> dict[str, list[Any]]:
 
 
 async def settled(assistant: Assistant) -> None:
-    """Nothing of what was told before is still to be written."""
+    """Waits until every photo has a caption, and brings the index up to date."""
     while assistant.memory(assistant.local_owner).photos.uncaptioned():
         await asyncio.sleep(0.01)
     assistant.memory(assistant.local_owner).index()

@@ -45,7 +45,7 @@ from tests.turns import Clock, of_this_turn, only, photo, recall, remember, told
 
 
 class ScriptedChat:
-    """Makes the calls that it was given, in order, and then none; keeps every prompt."""
+    """Makes the given calls in order, and then none; keeps every prompt."""
 
     name = "scripted chat"
     sees_photos = True
@@ -73,7 +73,7 @@ class ScriptedChat:
         yield TokenUsage()
 
     def prompts_hold(self, words: str) -> bool:
-        """Whether a prompt held the words."""
+        """Returns whether a prompt held the words."""
         return any(
             words in part
             for prompt in self.prompts
@@ -286,7 +286,7 @@ async def test_an_update_about_a_photo_whose_file_is_gone_holds_up_no_other(
 
 
 class PausedCaptions(ScriptedChat):
-    """Captions a photo only once it is let go on."""
+    """Captions a photo only after the test releases it."""
 
     def __init__(self, *calls: tuple[str, Mapping[str, Any]]) -> None:
         super().__init__(*calls)

@@ -242,7 +242,7 @@ async def test_leaving_the_turn_does_not_cancel_it(assistant, policy):
 
 
 class PausedPolicy(ScriptedPolicy):
-    """Says nothing until it is let go on."""
+    """Replies only after the test releases it."""
 
     def __init__(self) -> None:
         super().__init__(reply="a reply of several words that both write")
@@ -280,7 +280,7 @@ CONTEXT_TURNS = load_settings().context_turns
 
 
 class PausedUpdates(ScriptedPolicy):
-    """Keeps what it was told to only once it is let go on."""
+    """Makes its update only after the test releases it."""
 
     published_stages = False
 
@@ -324,7 +324,7 @@ async def test_a_photo_is_captioned_once_its_message_is_answered_and_waits_for_n
 
 
 async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
-    """The conversation of the turn, once it is answered."""
+    """Returns the conversation of the turn once it is answered."""
     async for event in turn:
         if isinstance(event, ReplyFinished):
             return event.message.conversation_id

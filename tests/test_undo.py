@@ -31,7 +31,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 
 def state(memory: Memory) -> dict[int, tuple[object, ...]]:
-    """What is remembered, but for versions."""
+    """Returns the remembered entries without their versions."""
     return {
         entry.memory_id: (entry.text, entry.evidence_ids, entry.corrects, entry.rests_on, entry.recorded_at)
         for entry in memory.bank.entries()
@@ -39,7 +39,7 @@ def state(memory: Memory) -> dict[int, tuple[object, ...]]:
 
 
 def change(memory: Memory, *changes: Change) -> tuple[Message, list[MemoryChanged]]:
-    """The changes as an update; the reply, and what was changed."""
+    """Makes the changes as an update. Returns the reply and the changes."""
     _, reply = memory.say("Please.")
     return reply, memory.bank.write(changes, who="test", update_of=reply.message_id)
 

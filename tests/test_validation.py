@@ -168,7 +168,7 @@ def test_no_content_makes_it_crash(good: Path, copied: MergedFolder) -> None:
 
 
 def places(content: Any) -> Iterator[tuple[Any, Any]]:
-    """Every part of a JSON value, as what holds it and its key there; shallow parts as often as deep ones."""
+    """Yields every part of a JSON value as its container and key; shallow parts as often as deep ones."""
     layer = [content]
     while layer:
         held = [

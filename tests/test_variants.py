@@ -41,7 +41,7 @@ def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
 
 
 async def observe(parts: Parts, name: str, lines: Lines, *, assistant: str = "") -> tuple[Memory, Any]:
-    """The system of that name after one session; `assistant` is who of those that speak is one."""
+    """Returns the memory and the system after one session; `assistant` names the speaker who is an assistant."""
     memory = parts.stores.fresh_memory(name)
     system = await registry.open_system(name, memory, parts)
     roles: dict[bool, Role] = {True: "assistant", False: "user"}
@@ -59,7 +59,7 @@ def entries(memory: Memory) -> list[MemoryEntry]:
 
 
 async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:
-    """Everything that the model is sent, tools included, while the system takes the talk in and answers a question."""
+    """Returns all requests to the model, with tools, while the system takes in the talk and answers a question."""
     with ChatServer(ScriptedModel(choose, lambda prompt: "A canoe.")) as server:
         parts = parts_of(model_of(server))(tmp_path / name)
         _memory, system = await observe(parts, name, TALK)
@@ -69,7 +69,7 @@ async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:
 
 
 def text_of(requests: Sequence[Mapping[str, Any]]) -> str:
-    """The words of the prompts and of the tools, as they are read: without the breaks of their lines."""
+    """Returns the text of the prompts and of the tools, without line breaks."""
     return " ".join(json.dumps(request, ensure_ascii=False) for request in requests).replace("\\n", " ")
 
 
@@ -113,7 +113,7 @@ async def test_the_context_that_varies_is_the_managers_alone(tmp_path: Path) -> 
 
 
 class CopyingCheck:
-    """Consents to what it can quote of the new message, as a check does that copies the words which say it."""
+    """Consents to what it can quote from the new message, like a check that copies the supporting words."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
