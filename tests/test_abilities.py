@@ -93,8 +93,8 @@ async def test_a_model_is_asked_what_it_sees_once_and_the_file_keeps_it(serve, t
     abilities = await model_of(server, record=AbilityRecord(file)).abilities(("photos", "tools", "schema"))
     assert (abilities.sees_photos, abilities.calls_tools, abilities.follows_schema) == (True, True, True)
     assert server.modes == ["text", "tools", "json_schema"] and len(server.requests[0].photos) == 1
-    again = model_of(server, record=AbilityRecord(file))
-    assert await again.abilities(("photos", "tools", "schema")) == abilities
+    reopened = model_of(server, record=AbilityRecord(file))
+    assert await reopened.abilities(("photos", "tools", "schema")) == abilities
     assert len(server.requests) == 3
 
 

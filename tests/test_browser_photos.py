@@ -54,7 +54,7 @@ def talk(prompt: Prompt) -> str:
 def test_a_photo_first_and_its_name_later(
     language: str, tmp_path: Path, visit: Callable[..., Visitor], shoot: Callable[[Visitor, str], None]
 ) -> None:
-    naming, another, again, who = STORIES[language]
+    naming, another, request, question = STORIES[language]
     dogs = [DREAMBOOTH / "dog6" / f"0{number}.jpg" for number in (0, 3)]
     if not DREAMBOOTH.is_dir():
         dogs = [draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(2)]
@@ -68,7 +68,7 @@ def test_a_photo_first_and_its_name_later(
             visitor.say(naming)
             visitor.remembered("Mango")
             visitor.say(another, draw_teapot(tmp_path / "teapot.png", 0))
-            visitor.say(again)
+            visitor.say(request)
             shown = visitor.page.locator(".m-assistant").last.locator(".m-photo-large img").first
             first = visitor.page.locator(".m-user .m-photo img").first
             assert photo_of(shown.get_attribute("src")) == photo_of(first.get_attribute("src"))
@@ -76,7 +76,7 @@ def test_a_photo_first_and_its_name_later(
             server.stop()
             server.start()
             visitor.open(f"{server.url}/?conversation=")
-            visitor.say(who, dogs[1])
+            visitor.say(question, dogs[1])
             assert visitor.answer == "Mango!"
             visitor.reload()  # what the model can do is told as of when the page was opened
             visitor.page.locator("#m2a-side-foot summary").click()

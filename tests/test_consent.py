@@ -213,9 +213,9 @@ async def test_both_steps_know_the_names_that_the_user_gave_and_the_second_which
         Concept(2, "owner", "Helena Brandt", (), "person", ()),
         Concept(3, "owner", "Gus", (), "pet", ()),
     )
-    wanted = added("Helena Brandt wants the puppy Momo on yellow.", photos=(1,))
+    addition = added("Helena Brandt wants the puppy Momo on yellow.", photos=(1,))
     check = Check(answer(rests_on="shown"), answer(rests_on="shown"))
-    await decided(check, turn("Helena wants the puppy on yellow", photos=1), wanted, concepts=concepts)
+    await decided(check, turn("Helena wants the puppy on yellow", photos=1), addition, concepts=concepts)
     first, second = check.requests
     assert first.names == ("Momo (pet)", "Helena Brandt (person)")
     assert second.names == ("Momo (pet), shown in photo 1", "Helena Brandt (person)")
@@ -223,9 +223,9 @@ async def test_both_steps_know_the_names_that_the_user_gave_and_the_second_which
 
 async def test_a_name_that_the_text_inflects_is_found_by_the_names_of_the_proposal() -> None:
     concepts = (Concept(1, "owner", "Hanna", (), "person", ()), Concept(2, "owner", "Gus", (), "pet", ()))
-    wanted = added("Brat Hanny, Tomek, często u niej je.", concepts=(ConceptMention(name="Hanna", kind="person"),))
+    addition = added("Brat Hanny, Tomek, często u niej je.", concepts=(ConceptMention(name="Hanna", kind="person"),))
     check = Check(answer("Mój brat Tomek"))
-    await decided(check, turn("Mój brat Tomek często u mnie je."), wanted, concepts=concepts)
+    await decided(check, turn("Mój brat Tomek często u mnie je."), addition, concepts=concepts)
     assert check.requests[0].names == ("Hanna (person)",)
 
 
@@ -285,12 +285,12 @@ async def test_each_change_of_a_memory_is_looked_at_without_any_other_memory() -
 
 async def test_all_that_is_to_be_forgotten_is_looked_at_in_one_request_with_a_verdict_for_each() -> None:
     words = "forget where I live and what I drive"
-    wanted = {"user_says_so": True, "nothing_lost": True}
+    fields = {"user_says_so": True, "nothing_lost": True}
     check = Check(
         Verdicts(
-            verdicts=(verdict(words, **wanted), verdict(words, number=2, user_says_so=True, reason="Still true."))
+            verdicts=(verdict(words, **fields), verdict(words, number=2, user_says_so=True, reason="Still true."))
         ),
-        answer(words, **wanted),
+        answer(words, **fields),
     )
     home, car = memory("Lives in Graz."), memory("Drives a Fiat to her work in Linz.")
     proposals = (

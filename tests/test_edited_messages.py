@@ -35,14 +35,14 @@ def test_what_rests_on_the_message_alone_is_taken_back_and_what_it_replaced_hold
     moved = Replacement(berlin.memory_id, draft_of(message, "Vera lives in Linz now."), "")
     memory.bank.write([moved], who="test", update_of=reply.message_id)
     tea = memory.bank.add(draft_of(message, "I like tea."), who="test", why="")
-    again, later = memory.say("I like tea.")
-    memory.bank.add(draft_of(again, "I like tea."), who="test", why="")
+    repetition, later = memory.say("I like tea.")
+    memory.bank.add(draft_of(repetition, "I like tea."), who="test", why="")
     assert [entry.text for entry in memory.bank.resting_on(message.message_id)] == ["Vera lives in Linz now."]
     memory.bank.take_back_memories(message.message_id)
     assert {entry.text for entry in memory.bank.entries()} == {"Vera lives in Berlin.", "I like tea."}
-    assert memory.bank.entry(tea.memory_id).evidence_ids == ((again.message_id, again.message_id),)
+    assert memory.bank.entry(tea.memory_id).evidence_ids == ((repetition.message_id, repetition.message_id),)
     assert memory.bank.replies.pending_updates() == [later.message_id]
-    memory.bank.take_back_memories(again.message_id)
+    memory.bank.take_back_memories(repetition.message_id)
     assert memory.bank.replies.pending_updates() == []  # an update that is late brings nothing back
     memory.bank.index()
     assert verify(memory.stores) == []

@@ -95,13 +95,13 @@ async def test_what_was_taken_in_is_there_after_another_start(tmp_path: Path, se
     parts = parts_of(model_of(server))(tmp_path / "work")
     place = await told(tmp_path / "data", "engram", parts)
     before, calls, encoded = await place.found("Coco the parrot"), len(server.requests), parts.stores.encoded
-    again = await opened_again(place)
-    assert await again.found("Coco the parrot") == before
+    reopened = await opened_again(place)
+    assert await reopened.found("Coco the parrot") == before
     assert len(server.requests) == calls and parts.stores.encoded == encoded + 1  # the question
-    more = again.memory.record(LATER)  # a session that comes later is added to what is there
-    await again.system.observe(more)
+    more = reopened.memory.record(LATER)  # a session that comes later is added to what is there
+    await reopened.system.observe(more)
     assert steps_of(server).steps.count("route") == 7
-    assert (await opened_again(again)).references.keys() == {*range(1, 8)}
+    assert (await opened_again(reopened)).references.keys() == {*range(1, 8)}
     parts.stores.close()
 
 

@@ -85,8 +85,8 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
     assert "Erased: 1 conversation, 1 message, 1 memory, 1 photo, 1 caption, 1 name" in done and "Receipt 1" in done
     assert not [word for word in ("44 71", "PIN", "crimson", "Bank") if word in done]
     assert [entry.text for entry in bank.entries()] == ["Ana lives in Lisbon."]
-    again = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
-    assert "Nothing was erased" in again and "There is no conversation" in again
+    page = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
+    assert "Nothing was erased" in page and "There is no conversation" in page
     listed = panel.on_receipts(request(assistant))
     assert "still on the disk" in listed and "44 71" not in listed and "data-purge" in listed and "data-purge" in done
 
@@ -138,8 +138,8 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     assert chat[0] == "" and "44 71" not in str(chat) and "New conversation" in str(chat)
     shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
     assert "was erased is gone for good" in str(shown) and "44 71" not in str(shown)
-    again = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
-    assert again[2] == "" and "m-listed" in again[3]  # it is said once
+    page = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
+    assert page[2] == "" and "m-listed" in page[3]  # it is said once
     searching = MemoryPanel(assistant).on_erased(View(words="bank PIN").dumped(), request(assistant))
     assert "data-emptied" in searching[3] and "PIN" not in str(searching)
     told(bank, "Ana lives in Lisbon.")
@@ -192,9 +192,9 @@ async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: Memory
             assert "Nothing was erased" in shown and "PIN" not in shown
     await last_of(panel.on_erase(click(kind="everything"), stranger))
     assert bank.entries() == [entry]
-    nobody: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
+    anonymous: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
     with pytest.raises(gr.Error, match="log in"):
-        await last_of(panel.on_erase(click(kind="everything"), nobody))
+        await last_of(panel.on_erase(click(kind="everything"), anonymous))
 
 
 async def test_text_of_others_stays_text_in_the_dialog(

@@ -141,8 +141,8 @@ def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
 
 def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that_alone(memory):
     first = memory.tell("My dog Bobo loves the blue ball.")
-    again = memory.tell("My dog Bobo loves the blue ball.")
-    assert again.memory_id == first.memory_id and len(again.evidence_ids) == 2
+    repetition = memory.tell("My dog Bobo loves the blue ball.")
+    assert repetition.memory_id == first.memory_id and len(repetition.evidence_ids) == 2
     gone = erase(memory, "message", 1)
     assert gone.memories == () and [e.memory_id for e in gone.kept_memories] == [first.memory_id]
     [kept] = memory.bank.entries()

@@ -120,14 +120,14 @@ async def test_other_settings_are_refused_by_name(benchmark: Benchmark, tmp_path
 
 async def test_a_system_can_be_added_and_none_left_out(benchmark: Benchmark, tmp_path: Path) -> None:
     """What the folder holds already is kept; what stands in its settings by system may grow, and not change."""
-    first_settings = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
-    two = {**first_settings, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
-    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=first_settings)
+    narrow = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
+    wide = {**narrow, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
+    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=narrow)
     before = [row for row in rows_of(tmp_path / "out") if row.system == "bm25"]
-    result = await evaluated(benchmark, tmp_path / "out", ["bm25", "m2a"], settings=two)
+    result = await evaluated(benchmark, tmp_path / "out", ["bm25", "m2a"], settings=wide)
     assert set(result.summary) == {"bm25", "m2a"}
     assert [row for row in rows_of(tmp_path / "out") if row.system == "bm25"] == before
-    for changed in (first_settings, {**two, "learned_from": {}}, {**two, "systems": ["m2a", "rag"]}):
+    for changed in (narrow, {**wide, "learned_from": {}}, {**wide, "systems": ["m2a", "rag"]}):
         with pytest.raises(RunFolderError, match=r"another (systems|learned_from)"):
             await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=changed)
 
@@ -200,8 +200,8 @@ async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchm
 
         server.script = lambda request: say("Bristol")
         request_count = len(server.requests)
-        again = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
-        assert again.failed == 0
+        rerun = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
+        assert rerun.failed == 0
         assert sum("Bristol" not in r.text for r in server.requests[request_count:]) <= 4 + 4 * 3
 
 
@@ -221,9 +221,9 @@ async def test_a_judge_that_was_not_to_be_reached_is_asked_again_and_nobody_else
         court.script = lambda request: (
             say("I cannot say.") if "lake" in json.dumps(request) else say('{"label": "right"}')
         )
-        again = await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
-        assert (again.unjudged, again.reason, len(server.requests)) == (0, None, answered)
-        assert again.summary["bm25"]["accuracy"] == 0.75 and again.summary["bm25"]["judge_failed"] == 0.25
+        rerun = await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
+        assert (rerun.unjudged, rerun.reason, len(server.requests)) == (0, None, answered)
+        assert rerun.summary["bm25"]["accuracy"] == 0.75 and rerun.summary["bm25"]["judge_failed"] == 0.25
         judged = len(court.requests)
         await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
         assert len(court.requests) == judged  # a verdict that could not be read is final
@@ -318,10 +318,10 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
     unknown = CliRunner().invoke(evaluate_app, [*command[:-1], "--system", "bm25", "--judge", "nosuch"])
     assert unknown.exit_code == 2 and "The judge 'nosuch' of --judge cannot be used" in unknown.output
     assert settings["data_sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
-    nobody = CliRunner().invoke(
+    refusal = CliRunner().invoke(
         evaluate_app, [*command[:-2], str(tmp_path / "none"), "--retrieval-only", "--system", ","]
     )
-    assert nobody.exit_code == 2 and "No system is named" in nobody.output
+    assert refusal.exit_code == 2 and "No system is named" in refusal.output
     assert not (tmp_path / "none").exists()
 
 
@@ -359,8 +359,8 @@ def test_failed_questions_are_told_with_their_reason_and_asked_again(
         assert "the same command asks them again" in result.output and "out of order" in result.output
         server.script = lambda request: say("Bristol")
         request_count = len(server.requests)
-        again = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
-        assert again.exit_code == 0 and "questions failed" not in again.output, again.output
+        rerun = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+        assert rerun.exit_code == 0 and "questions failed" not in rerun.output, rerun.output
         assert len(server.requests) == request_count + 2  # whether it is there, and the question that failed
 
 

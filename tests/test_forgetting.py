@@ -203,9 +203,9 @@ def test_a_forgotten_photo_is_unknown_unless_something_else_shows_it(memory):
     assert memory.indexer.differences(memory.bank.owner) == []
     assert memory.index.versions(memory.bank.owner, "photo") == {}
 
-    again = memory.tell("Bobo again.", photos=[jpeg("brown")], concepts=bobo)
+    entry = memory.tell("Bobo again.", photos=[jpeg("brown")], concepts=bobo)
     assert memory.bank.photos.get(photo_id).photo_id == photo_id
-    assert [hit.record for hit in memory.bank.search(Query(photo_ids=(photo_id,)))] == [again]
+    assert [hit.record for hit in memory.bank.search(Query(photo_ids=(photo_id,)))] == [entry]
     assert memory.bank.messages([1])[1].photos == ()
     memory.bank.undo(reply.message_id, 0)
     assert memory.bank.messages([1])[1].photos == (photo_id,)
@@ -226,8 +226,8 @@ def test_the_photo_of_a_message_goes_with_its_words_and_a_reason_that_repeats_th
 
 def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):
     message, reply = memory.say(PIN)
-    wanted = Addition(draft_of(message, PIN), "the user said so")
-    refusals = [Refusal(PIN, "Not sure.", wanted), Refusal("Bobo can fly.", "No.", None)]
+    addition = Addition(draft_of(message, PIN), "the user said so")
+    refusals = [Refusal(PIN, "Not sure.", addition), Refusal("Bobo can fly.", "No.", None)]
     memory.bank.write([], who="test", update_of=reply.message_id, refusals=refusals, unasked=2)
     assert memory.bank.review_queue.refusals(reply.message_id) == refusals
     assert memory.bank.replies.steps(reply.message_id)["unasked"] == 2

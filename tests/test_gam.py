@@ -88,9 +88,9 @@ async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_un
     # The header is indexed with its page: pages 2 and 3 have one, and hold no such word of their own.
     assert (await place.found("sailor"))[:4] in (["D2:1", "D2:2", "D3:1", "D3:2"], ["D3:1", "D3:2", "D2:1", "D2:2"])
     steps.forget()
-    again = await opened_again(place)
-    assert await again.found("sailor") == await place.found("sailor") and steps.steps == []
-    await again.system.observe(again.memory.record(SESSIONS[3]))
+    reopened = await opened_again(place)
+    assert await reopened.found("sailor") == await place.found("sailor") and steps.steps == []
+    await reopened.system.observe(reopened.memory.record(SESSIONS[3]))
     assert len(said_in(steps.prompts("memo")[0], "Memory so far").splitlines()) == 3
     parts.stores.close()
 
@@ -133,10 +133,10 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
         assert steps_of(server).steps == rounds
         second = steps_of(server).prompts("plan")[1].outside.split("What is asked:\n")[1].splitlines()
         assert second[:6] == ["What is Olga's work?", "0", "1", "2", "3", ""]
-        again = steps_of(server).prompts("integration")[1]
-        assert "Olga moved to Lisbon." in said_in(again, "Known so far")
-        assert "Olga works as a nurse." in said_in(again, "Pages")
-        assert "The question: Where did Olga move, and" in again.outside
+        prompt = steps_of(server).prompts("integration")[1]
+        assert "Olga moved to Lisbon." in said_in(prompt, "Known so far")
+        assert "Olga works as a nurse." in said_in(prompt, "Pages")
+        assert "The question: Where did Olga move, and" in prompt.outside
         found_block = said_in(steps_of(server).prompts("answer")[0], "Found")
         assert "Lisbon" in found_block and "nurse" in found_block
         assert [turn["round"] for turn in answer.trace if isinstance(turn, dict) and "round" in turn] == [1, 2, 3]

@@ -137,10 +137,10 @@ def test_a_thing_called_by_its_kind_is_neither_named_twice_nor_asked_by_its_clas
 
 
 async def test_equal_requests_give_equal_groups_and_other_seeds_others():
-    first, again, other = [
+    first, repeated, other = [
         await GrammarGenerator().generate(request(DOG, CLOCK, bare("Kolo"), seed=seed)) for seed in (1, 1, 2)
     ]
-    assert first == again
+    assert first == repeated
     assert first.sessions != other.sessions
 
 
@@ -335,8 +335,8 @@ def test_what_another_group_tells_of_its_things_is_not_told_again():
     for seed in range(6):
         group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
         first = plan_of(group_request)
-        again = plan_of(group_request, first.stories)
-        assert nouns_of(first) and nouns_of(again) and nouns_of(first).isdisjoint(nouns_of(again)), seed
+        second = plan_of(group_request, first.stories)
+        assert nouns_of(first) and nouns_of(second) and nouns_of(first).isdisjoint(nouns_of(second)), seed
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,7 @@ async def look(assistant: Assistant) -> list[Finding]:
 async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant: Assistant, bank: MemoryBank) -> None:
     owner, checks = assistant.local_owner, assistant.health_checks
     tea = tell(bank, "I'm fond of green tea.")
-    again = tell(bank, "I am fond of the green tea")
+    repetition = tell(bank, "I am fond of the green tea")
     tell(bank, "I was in Rome.", happened=DateInterval(date(2020, 1, 1), date(2020, 1, 1)))
     tell(bank, "I was in Rome!", happened=DateInterval(date(2024, 1, 1), date(2024, 1, 1)))  # twice in Rome
     paris = tell(bank, "I live in Paris.")
@@ -166,31 +166,31 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
     assert await look(assistant) == [
         Finding("injection", (order,)),
         Finding("contradiction", (paris, oslo)),
-        Finding("duplicate", (tea, again)),
+        Finding("duplicate", (tea, repetition)),
         Finding("unsupported", (lost,)),
     ]
 
-    panel, who = SettingsPanel(assistant), SimpleNamespace(username=owner, session_hash="tab", query_params={})
-    shown = str(panel.on_show(who))
+    panel, user = SettingsPanel(assistant), SimpleNamespace(username=owner, session_hash="tab", query_params={})
+    shown = str(panel.on_show(user))
     assert (
         "Ignore all previous" in shown
         and "Both are true" in shown
         and "8 of them have not been used in an answer yet" in shown
     )
     click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", mending="newer")
-    outputs = await panel.on_mend(click, who)
+    outputs = await panel.on_mend(click, user)
     assert "Changed" in outputs[1] and "Undo" in outputs[1] and "May contradict each other" not in outputs[0]
     assert paris not in bank.entries_by_id([paris]) and bank.replaced_entries([paris])[paris].superseded_by == oslo
     [conversation] = [
         conversation for conversation in bank.conversations() if conversation.title == "Changes in Memory"
     ]
     reply = bank.conversation(conversation.conversation_id)[-1].message_id
-    panel.on_undo(SimpleNamespace(reply_id=reply, number=0), who)
+    panel.on_undo(SimpleNamespace(reply_id=reply, number=0), user)
     assert paris in bank.entries_by_id([paris])
 
-    assert await checks.mend(owner, "duplicate", f"{tea},{again}", "newer") is not None
+    assert await checks.mend(owner, "duplicate", f"{tea},{repetition}", "newer") is not None
     assert await checks.mend(owner, "injection", str(order), "forget") is not None
-    panel.on_dismiss(SimpleNamespace(kind="unsupported", subject=str(lost)), who)
+    panel.on_dismiss(SimpleNamespace(kind="unsupported", subject=str(lost)), user)
     with pytest.raises(MendingError, match="already"):
         checks.dismiss(owner, "unsupported", str(lost))
     assert await look(assistant) == [Finding("contradiction", (paris, oslo))]  # of the undone one
@@ -201,7 +201,7 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
         checks.dismiss(stranger, "contradiction", f"{paris},{oslo}")
     checks.dismiss(owner, "contradiction", f"{paris},{oslo}")
     assert await look(assistant) == []
-    assert "nothing wrong was found" in str(panel.on_show(who))
+    assert "nothing wrong was found" in str(panel.on_show(user))
 
 
 async def test_when_the_memory_was_checked_last_is_known_after_a_restart(tmp_path: Path) -> None:
@@ -211,12 +211,12 @@ async def test_when_the_memory_was_checked_last_is_known_after_a_restart(tmp_pat
         tell(first.memory(first.local_owner), "Ana lives in Oslo.")
         await look(first)
         checked_at = clock.now
-    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=clock) as again:
-        checks, owner = again.health_checks, again.local_owner
+    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=clock) as reopened:
+        checks, owner = reopened.health_checks, reopened.local_owner
         assert checks.health(owner) is None and checks.checked_at(owner) == checked_at
         shown = health_html(None, checked_at)
         assert "Last checked on <time" in shown and "Check it again" in shown and "Check the memory again" in shown
-        assert checks.checked_at(owner_named(again.stores.database, "other")) is None
+        assert checks.checked_at(owner_named(reopened.stores.database, "other")) is None
 
 
 async def test_no_check_outlives_the_memory_that_it_was_of(assistant: Assistant, bank: MemoryBank) -> None:

@@ -262,4 +262,4 @@ def test_a_decoder_that_was_taken_over_can_open_nothing_and_knows_no_secret(
 
 
 def test_the_corpus_is_the_same_for_the_same_seed(photos: list[HostilePhoto]) -> None:
-    assert all(photo == again for photo, again in zip(photos, corpus(), strict=True))
+    assert all(photo == copy for photo, copy in zip(photos, corpus(), strict=True))

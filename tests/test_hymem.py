@@ -105,9 +105,9 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     assert len(level_1) == 5
 
     calls = len(server.requests)
-    again = await opened_again(place)
-    assert await again.found("Lisbon") == await place.found("Lisbon") and len(server.requests) == calls
-    await again.system.observe(again.memory.record(session(3, "I bought a canoe again.")))
+    reopened = await opened_again(place)
+    assert await reopened.found("Lisbon") == await place.found("Lisbon") and len(server.requests) == calls
+    await reopened.system.observe(reopened.memory.record(session(3, "I bought a canoe again.")))
     assert Notes(place.memory, "hymem").in_store(UNITS)[-1].fields["unit"] == "4"
     parts.stores.close()
 

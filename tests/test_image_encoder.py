@@ -64,8 +64,8 @@ def test_photos_become_unit_rows_in_order(encoder):
     assert vectors.shape == (2, encoder.dimensions) and vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert np.allclose(encoder.encode(photos[::-1]), vectors[::-1])
-    again = photos[0].resize((640, 480)).rotate(4, fillcolor="white")
-    assert encoder.encode([again])[0] @ vectors[0] > encoder.encode([again])[0] @ vectors[1]
+    copy = photos[0].resize((640, 480)).rotate(4, fillcolor="white")
+    assert encoder.encode([copy])[0] @ vectors[0] > encoder.encode([copy])[0] @ vectors[1]
     assert encoder.encode([]).shape == (0, 1280) and encoder.encode_for_words([]).shape == (0, 26)
 
 

@@ -78,11 +78,11 @@ def test_what_is_not_to_be_mentioned_is_kept_and_reaches_nothing(memory: Memory)
 def test_it_comes_back_and_that_is_undone(memory: Memory) -> None:
     secret = memory.tell(SECRET)
     first = keep(memory, KeepingBack(secret.memory_id, ""))
-    back = keep(memory, Return(secret.memory_id, ""))
+    return_reply = keep(memory, Return(secret.memory_id, ""))
     assert memory.bank.entry(secret.memory_id) and reaches(memory)
     with pytest.raises(RejectedWriteError, match="already used again"):
         memory.bank.undo(first, 0)
-    memory.bank.undo(back, 0)
+    memory.bank.undo(return_reply, 0)
     assert reaches(memory) == [] and memory.bank.kept_back_counts() == {"unmentioned": 1}
     with pytest.raises(RejectedWriteError, match="no longer exists"):
         keep(memory, Pinning(secret.memory_id, True, ""))
@@ -119,9 +119,9 @@ def test_a_memory_is_used_until_its_last_day(memory: Memory) -> None:
     assert [
         c.title for c in memory.bank.conversations() if MARKER in c.title
     ]  # the owner's list of talks tells as before
-    back = keep(memory, Return(stay.memory_id, ""))
+    return_reply = keep(memory, Return(stay.memory_id, ""))
     assert memory.bank.entries()[0].used_until is None and memory.bank.expire() == 0 and reaches(memory)
-    memory.bank.undo(back, 0)
+    memory.bank.undo(return_reply, 0)
     assert reaches(memory) == [] and memory.bank.kept_back_counts() == {"expired": 1}
     keep(memory, Return(stay.memory_id, ""))
     later = keep(memory, Dating(stay.memory_id, date(2099, 1, 1), ""))

@@ -83,5 +83,5 @@ def test_a_run_does_not_go_on_with_another_list(tmp_path: Path) -> None:
     audit(tmp_path, {"question_id": "conv-1/1"})
     assert CliRunner().invoke(evaluate_app, command).exit_code == 0
     audit(tmp_path, {"question_id": "conv-1/2"})
-    again = CliRunner().invoke(evaluate_app, command)
-    assert again.exit_code == 2 and "another known_errors_sha256" in again.output
+    result = CliRunner().invoke(evaluate_app, command)
+    assert result.exit_code == 2 and "another known_errors_sha256" in result.output

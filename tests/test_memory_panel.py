@@ -107,10 +107,10 @@ async def test_the_list_is_paged_filtered_and_searched(
         ("", "2020-01-01", False),
         ("2099-12-06", "2100-01-01", False),
     ):
-        then = Shown(
+        listing = Shown(
             panel.on_filter("", click(**{**values, "rests_on": "", "since": since, "until": until}), request(assistant))
         )
-        assert ("The fair is in town" in then.listed) is is_then
+        assert ("The fair is in town" in listing.listed) is is_then
     bank.delete(fair.memory_id, who="test", why="")
     [bobo] = assistant.browser(assistant.local_owner).subjects()
     about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
@@ -272,9 +272,9 @@ async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: 
         with pytest.raises(RejectedWriteError):
             act(seen, named, stranger)
     assert bank.entries() == [entry]
-    nobody: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
+    anonymous: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
     with pytest.raises(gr.Error, match="log in"):
-        panel.on_refresh(seen, nobody)
+        panel.on_refresh(seen, anonymous)
 
 
 async def test_text_of_others_stays_text_in_every_part(
@@ -453,8 +453,8 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     assert (
         len(bank.conversations()) == 2 and sorted(assistant.settings.data_dir.rglob("*")) == files
     )  # it is kept nowhere
-    again = Shown(panel.on_refresh(by_picture.view, request(assistant)))
-    assert "Bobo likes" in again.listed and "number 5" not in again.listed
+    refreshed = Shown(panel.on_refresh(by_picture.view, request(assistant)))
+    assert "Bobo likes" in refreshed.listed and "number 5" not in refreshed.listed
     opened = Shown(panel.on_memory(by_picture.view, click(memory_id=ball.memory_id), request(assistant)))
     assert f'data-photo="{ball.photo_ids[0]}"' in opened.opened
     like = search(photo=ball.photo_ids[0])

@@ -294,8 +294,8 @@ async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_
             "I got mom something with fig."
         ]
         assert not [event for event in events if isinstance(event, NotKept)]
-        again = chat.prompts("manage update")[-1]
-        assert "That it is a candle is a guess." in again.text
+        prompt = chat.prompts("manage update")[-1]
+        assert "That it is a candle is a guess." in prompt.text
         stages = [Prompt.of(request.json).stage for request in chat.server.requests]
         assert stages == ["generate", "manage update", "consent", "manage update", "consent"]
         events = await chat.say("I never said so.")
@@ -450,8 +450,8 @@ async def test_who_forgets_a_memory_is_shown_what_else_rests_on_the_same_message
     def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
         if "forget" not in prompt.said:
             return "finish", {}
-        wanted = beside if beside in prompt.text else "The knee is seen by Dr. Vesterholm."
-        [memory_id] = [id_ for id_, memory in prompt.memories.items() if memory["text"] == wanted]
+        text = beside if beside in prompt.text else "The knee is seen by Dr. Vesterholm."
+        [memory_id] = [id_ for id_, memory in prompt.memories.items() if memory["text"] == text]
         evidence = [[prompt.message_id, prompt.message_id]]
         return "delete_memory", {"memory_id": memory_id, "reason": "asked", "evidence_ids": evidence}
 

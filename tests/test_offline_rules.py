@@ -45,7 +45,7 @@ async def test_dog_and_teapot(talk: Talk) -> None:
     toys = await talk.say("what toys does Bobo like?")
     assert "blue ball" in toys and "frisbee" in toys and "3 March 2026" in toys
     assert (await talk.say("What's Bobo's favourite food?")).startswith(DECLINED)
-    assert "my dog Bobo" in (who := await talk.say("Who is Bobo?")) and not who.startswith(DECLINED)
+    assert "my dog Bobo" in (reply := await talk.say("Who is Bobo?")) and not reply.startswith(DECLINED)
     assert "Greta" in await talk.say("Show me my teapot")
     assert talk.last is not None and len(talk.last.message.photos) == 2
     assert (await talk.say("who is this?", dogs[3:])).startswith("That's Bobo.")
@@ -145,8 +145,8 @@ async def test_what_is_forgotten_of_somebody_leaves_the_rest(
     await talk.say(forget)
     answer = await talk.say(question)
     assert stays in answer and gone not in answer
-    again = await talk.say(text.split(" and ")[0].replace("My", "my") + "?")
-    assert text not in again and forget not in again, "nor is the request quoted"
+    reply = await talk.say(text.split(" and ")[0].replace("My", "my") + "?")
+    assert text not in reply and forget not in reply, "nor is the request quoted"
 
 
 @pytest.mark.parametrize(
@@ -333,18 +333,18 @@ async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk
 
 
 @pytest.mark.parametrize(
-    ("text", "question", "mine"),
+    ("text", "question", "own_text"),
     [
         ("Pieter's blood type is A negative.", "What is my blood type?", "My blood type is O positive."),
         ("My sister's shoe size is 38.", "What's my shoe size?", "My shoe size is 41."),
         ("My mother's phone number is 0471 22 33 44.", "What's my phone number?", "My phone number is 0499 10 20 30."),
     ],
 )
-async def test_what_is_told_of_another_is_not_mine(talk: Talk, text: str, question: str, mine: str) -> None:
+async def test_what_is_told_of_another_is_not_mine(talk: Talk, text: str, question: str, own_text: str) -> None:
     await talk.say(text)
     assert (await talk.say(question)).startswith(DECLINED)
-    await talk.say(mine)
-    assert mine in (answer := await talk.say(question)) and text not in answer
+    await talk.say(own_text)
+    assert own_text in (answer := await talk.say(question)) and text not in answer
     assert text in await talk.say(question.replace("my", f"{text.partition(chr(39))[0].replace('My', 'my')}'s"))
 
 
@@ -369,7 +369,7 @@ async def test_a_wish_to_hear_everything_is_no_statement(talk: Talk) -> None:
 async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
     await talk.say("My name is Tom.")
     await talk.say("My bike is in the cellar")
-    assert "My name is Tom." in (who := await talk.say("who am I?")) and not who.startswith(DECLINED)
+    assert "My name is Tom." in (answer := await talk.say("who am I?")) and not answer.startswith(DECLINED)
     everything = await talk.say("what do you know about me?")
     assert "Tom" in everything and "cellar" in everything and not everything.startswith(DECLINED)
     for plain in ("What can you do?", "help"):

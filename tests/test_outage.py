@@ -64,8 +64,8 @@ async def test_a_chat_model_that_dies_stops_the_run_and_its_failures_are_not_kep
         assert len(failed) < concurrency  # beside an answer that came later, as from a service that is there
         server.script = lambda request: say("Bristol")
         request_count = len(server.requests)
-        again = await evaluated(benchmark, out, server, concurrency=concurrency)
-        assert (again.failed, len(rows_of(out)), len(server.requests) - request_count) == (0, 12, 9)
+        rerun = await evaluated(benchmark, out, server, concurrency=concurrency)
+        assert (rerun.failed, len(rows_of(out)), len(server.requests) - request_count) == (0, 12, 9)
 
 
 async def test_what_questions_took_is_kept_though_their_model_died(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ async def test_a_judge_that_dies_stops_the_run_and_the_answers_are_kept(benchmar
         assert len(answered) == len(server.requests) == FAILURES_IN_A_ROW
         assert all(row.reply == "a canoe" and row.error is None for row in answered)
         court.script = lambda request: say('{"label": "right"}')
-        again = await evaluated(benchmark, out, server, judges=judges)
-        assert (again.unjudged, again.summary["bm25"]["accuracy"], len(server.requests)) == (0, 1.0, 12)
+        rerun = await evaluated(benchmark, out, server, judges=judges)
+        assert (rerun.unjudged, rerun.summary["bm25"]["accuracy"], len(server.requests)) == (0, 1.0, 12)
 
 
 def test_the_command_says_so_in_a_sentence_and_asks_nobody_where_nothing_is_left(

@@ -869,8 +869,8 @@ def test_a_public_address_is_refused(tmp_path: Path) -> None:
 def test_it_listens_on_this_machine_alone(shared_server: Server) -> None:
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     listening = [line.split()[1] for line in lines if line.split()[3] == "0A"]
-    mine = [address for address in listening if int(address.split(":")[1], 16) == shared_server.port]
-    assert mine == [f"0100007F:{shared_server.port:04X}"]
+    own = [address for address in listening if int(address.split(":")[1], 16) == shared_server.port]
+    assert own == [f"0100007F:{shared_server.port:04X}"]
 
 
 def _start(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

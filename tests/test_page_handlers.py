@@ -224,9 +224,9 @@ async def test_another_owner_undoes_nothing_here(assistant: Assistant, panel: Ch
         outputs = handler(turn.conversation_id, 80, named, stranger)
         assert "Ivo" not in str(outputs)
     assert turn.texts == before
-    nobody: Any = SimpleNamespace(username="", session_hash="other", query_params={})
+    anonymous: Any = SimpleNamespace(username="", session_hash="other", query_params={})
     with pytest.raises(gr.Error, match="log in"):
-        panel.on_undo(turn.conversation_id, 80, named, nobody)
+        panel.on_undo(turn.conversation_id, 80, named, anonymous)
 
 
 async def test_conversations_are_found_renamed_and_exported_for_their_owner_alone(
@@ -283,8 +283,8 @@ async def test_a_link_to_an_early_message_shows_it(assistant: Assistant, panel: 
     [latest] = await all_of(panel.on_open(click(conversation=first.conversation_id), request(assistant)))
     assert latest.history and "very first" not in latest.history
     named = click(conversation=first.conversation_id, message=first.message_id)
-    [there] = await all_of(panel.on_open(named, request(assistant)))
-    assert there.history and f'id="m{first.message_id}"' in there.history
+    [update] = await all_of(panel.on_open(named, request(assistant)))
+    assert update.history and f'id="m{first.message_id}"' in update.history
 
 
 def recorded(assistant: Assistant, *photos: bytes) -> Message:

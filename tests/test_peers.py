@@ -324,8 +324,8 @@ async def test_a_package_stores_and_finds_without_a_model_or_a_network(
     assert len(hits) == 2
 
     async with await PeerChild.open(installed, folder, encoder_folder, command=command) as child:
-        again = await child.retrieve("Which instrument does the sister play?", 10)
-        assert again[0].message_ids == (4,)
+        hits_again = await child.retrieve("Which instrument does the sister play?", 10)
+        assert hits_again[0].message_ids == (4,)
     assert {path.name for path in tmp_path.iterdir()} == {"memory"}
 
 

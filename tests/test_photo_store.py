@@ -172,14 +172,14 @@ def test_a_photo_of_pure_noise_stays_within_ten_megabytes(store: PhotoStore) -> 
 def test_what_is_not_there_is_not_found(store: PhotoStore, jpeg: bytes) -> None:
     photo_id = store.add(OWNER, jpeg).photo_id
     for method in (store.get, store.path, store.data, store.thumbnail, store.image):
-        for owner, wanted in (
+        for owner, requested_id in (
             (OTHER, photo_id),
             (OWNER, "0" * 64),
             (OWNER, "../" + photo_id),
             (OWNER, photo_id.upper()),
         ):
             with pytest.raises(PhotoNotFoundError):
-                method(owner, wanted)
+                method(owner, requested_id)
 
 
 @pytest.mark.parametrize("owner", ["", "..", "a" * 31, "A" * 32, "a" * 32 + "\n", "../" + "a" * 29, "bob"])

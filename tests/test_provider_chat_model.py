@@ -164,8 +164,8 @@ async def test_a_model_that_called_a_tool_before_keeps_its_tools(serve):
 def test_definitions_move_to_the_root_of_the_schema():
     item = {"type": "integer"}
     tool = Tool("a", "", {"type": "object", "properties": {"x": {"$ref": "#/$defs/Item"}}, "$defs": {"Item": item}})
-    two = Tool("b", "", {"type": "object", "properties": {}, "$defs": {"Item": {"type": "string"}}})
-    whole = schema([tool, two])
+    second = Tool("b", "", {"type": "object", "properties": {}, "$defs": {"Item": {"type": "string"}}})
+    whole = schema([tool, second])
     assert whole["$defs"] == {"Item": item}
     assert whole["anyOf"][0]["properties"]["arguments"] == {
         "type": "object",

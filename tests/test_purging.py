@@ -132,10 +132,10 @@ async def test_a_reply_to_what_is_erased_is_stopped_and_no_later_one_holds_it(as
         )
     ) < 3:
         await asyncio.sleep(0.01)
-    mine = [event async for event in assistant.turn(other, PIN)]
+    events = [event async for event in assistant.turn(other, PIN)]
     receipt = await assistant.erase(owner, Erasure("message", number))
     await slow
-    assert receipt.message_ids[0] == number and only(ReplyFinished, mine)
+    assert receipt.message_ids[0] == number and only(ReplyFinished, events)
     policy.seen.clear()
     await turn(assistant, "What is my PIN?")
     assert "qx4471zz" not in str(policy.seen)

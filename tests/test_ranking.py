@@ -84,11 +84,11 @@ def slowly(
         return sum(weight * value for weight, value in zip(question.token_weights, values, strict=True)) / total
 
     def beside(record: Record, step: int) -> Record | None:
-        there = [
+        neighbours = [
             r for r in records
             if record.conversation and (r.conversation, r.number) == (record.conversation, record.number + step)
         ]  # fmt: skip
-        return there[0] if there else None
+        return neighbours[0] if neighbours else None
 
     lowest = min(weighted(matches(record)) for record in records)
     own = {id(record): bm25(list(record.words.words), statistics.average_length) for record in records}
@@ -96,7 +96,7 @@ def slowly(
     for record, window in zip(records, near, strict=True):
         before, after = beside(record, -1), beside(record, 1)
         of_chat = [other for other in records if other.conversation == record.conversation]
-        there = (
+        names_match = (
             record.speaker in question.people
             if record.conversation
             else bool({"anna", "ben"} & set(record.words.words) & set(question.words))
@@ -122,8 +122,8 @@ def slowly(
                 "session_maxsim": sum(sorted(weighted(matches(other)) - lowest for other in of_chat)[-3:]),
                 "session_bm25": sum(sorted(own[id(other)] - min(own.values()) for other in of_chat)[-3:]),
                 "matched": len(words & set(record.words.words)),
-                "asked": float(has_one_person and there),
-                "not_asked": float(has_one_person and not there),
+                "asked": float(has_one_person and names_match),
+                "not_asked": float(has_one_person and not names_match),
                 **dict(zip(TRAITS, record.traits.tolist(), strict=True)),
             }
         )  # fmt: skip
@@ -145,10 +145,10 @@ def test_features_are_what_they_are_called(seed):
     for column, name in enumerate(FEATURES):
         if name not in expected[0]:
             continue
-        wanted = np.array([row[name] for row in expected])
+        expected_column = np.array([row[name] for row in expected])
         if column < FEATURES.index("matched"):
-            wanted = (wanted - wanted.mean()) / (wanted.std() + 1e-6)
-        assert np.allclose(table[:, column], wanted, atol=2e-3), name
+            expected_column = (expected_column - expected_column.mean()) / (expected_column.std() + 1e-6)
+        assert np.allclose(table[:, column], expected_column, atol=2e-3), name
 
 
 def dates(question: str, *moments: datetime) -> list[dict[str, float]]:
@@ -230,10 +230,10 @@ def test_weights_come_from_a_file_that_says_how_it_was_made(tmp_path):
     trained_on = frozenset({fingerprint(["I moved.", "Where to?"]), fingerprint(["Hello."])})
     ranker = Ranker(np.arange(len(FEATURES)) / 7, "m2a tune", trained_on)
     ranker.save(tmp_path / "ranker.json")
-    again = Ranker.load(tmp_path / "ranker.json")
-    assert again.trained_on == trained_on and fingerprint([" I  moved.", "Where to?\n"]) in trained_on
-    assert np.allclose(again.weights, ranker.weights, atol=1e-5) and again.made_by == "m2a tune"
-    assert again.scores(np.eye(len(FEATURES))).argmax() == len(FEATURES) - 1
+    reloaded = Ranker.load(tmp_path / "ranker.json")
+    assert reloaded.trained_on == trained_on and fingerprint([" I  moved.", "Where to?\n"]) in trained_on
+    assert np.allclose(reloaded.weights, ranker.weights, atol=1e-5) and reloaded.made_by == "m2a tune"
+    assert reloaded.scores(np.eye(len(FEATURES))).argmax() == len(FEATURES) - 1
     text = (tmp_path / "ranker.json").read_text().replace('"dense"', '"other"')
     (tmp_path / "ranker.json").write_text(text)
     with pytest.raises(UserError, match="trained on other features"):
@@ -244,7 +244,7 @@ def test_the_head_is_kept_in_few_bytes(tmp_path):
     random = np.random.default_rng(1)
     head = TokenHead(random.normal(size=(16, 4)).astype(np.float32), random.normal(size=16).astype(np.float32))
     head.save(tmp_path / "head.npz")
-    again, states = TokenHead.load(tmp_path / "head.npz"), random.normal(size=(5, 16))
-    assert np.abs(again.of_record(states).astype(int) - head.of_record(states)).max() <= 1
-    assert again.fingerprint == TokenHead.load(tmp_path / "head.npz").fingerprint != head.fingerprint
+    reloaded, states = TokenHead.load(tmp_path / "head.npz"), random.normal(size=(5, 16))
+    assert np.abs(reloaded.of_record(states).astype(int) - head.of_record(states)).max() <= 1
+    assert reloaded.fingerprint == TokenHead.load(tmp_path / "head.npz").fingerprint != head.fingerprint
     assert head.of_record(np.empty((0, 16))).tolist() == [[0, 0, 0, 0]]

@@ -212,14 +212,14 @@ def test_a_part_of_a_conversation_is_read_from_either_end(raw, database, owner):
     messages = [
         say(raw, database, owner, chat, f"{number}") for number in range(4) for chat in (conversation_id, other)
     ]
-    mine = messages[::2]
+    own = messages[::2]
     with database.read(owner) as unit:
-        part = {"since": mine[1].message_id, "up_to": mine[3].message_id - 1}
+        part = {"since": own[1].message_id, "up_to": own[3].message_id - 1}
         assert raw.count(unit, conversation_id) == 4 and raw.count(unit, conversation_id, **part) == 2
-        assert raw.in_conversation(unit, conversation_id, ConversationPart(oldest=1, **part)) == [mine[1]]
-        assert raw.in_conversation(unit, conversation_id, ConversationPart(newest=1, **part)) == [mine[2]]
+        assert raw.in_conversation(unit, conversation_id, ConversationPart(oldest=1, **part)) == [own[1]]
+        assert raw.in_conversation(unit, conversation_id, ConversationPart(newest=1, **part)) == [own[2]]
         assert (
-            raw.in_conversation(unit, conversation_id, ConversationPart(oldest=9, since=mine[2].message_id)) == mine[2:]
+            raw.in_conversation(unit, conversation_id, ConversationPart(oldest=9, since=own[2].message_id)) == own[2:]
         )
 
 

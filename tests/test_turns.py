@@ -479,8 +479,8 @@ async def test_the_user_forgets_one_of_those_that_a_turn_asked_about(assistant, 
     assert bank.entries() == [] and set(bank.asked()) == {1, 2}
     assert [change.change for change in assistant.choose(owner, 6, 1, 2)] == ["forgotten"]
     assert assistant.choose(owner, 6, 0, 1) == [] and [entry.memory_id for entry in bank.entries()] == [1]
-    back, forgotten = assistant.explanation(owner, 6).changes
-    assert (back.changed.change, back.undone, forgotten.changed.change) == ("asked", True, "forgotten")
+    returned, forgotten = assistant.explanation(owner, 6).changes
+    assert (returned.changed.change, returned.undone, forgotten.changed.change) == ("asked", True, "forgotten")
     assert await asyncio.to_thread(verify, assistant.stores) == []
 
 

@@ -46,8 +46,8 @@ async def observe(parts: Parts, name: str, lines: Lines, *, assistant: str = "")
     system = await registry.open_system(name, memory, parts)
     roles: dict[bool, Role] = {True: "assistant", False: "user"}
     session = [
-        Utterance(f"D1:{number}", roles[who == assistant], who, text, START + timedelta(minutes=number))
-        for number, (who, text) in enumerate(lines, start=1)
+        Utterance(f"D1:{number}", roles[speaker == assistant], speaker, text, START + timedelta(minutes=number))
+        for number, (speaker, text) in enumerate(lines, start=1)
     ]
     await system.observe(memory.record(session))
     return memory, system
