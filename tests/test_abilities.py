@@ -83,18 +83,18 @@ async def test_ollama_says_what_its_model_can_do(serve):
     server.facts["/v1/models"] = models_of(owned_by="library")
     server.facts["/api/show"] = raw(json.dumps(shown).encode(), "application/json")
     model = model_of(server)
-    found = await model.abilities(("photos", "tools"))
-    assert (found.sees_photos, found.calls_tools, found.window) == (False, True, 8192)
+    abilities = await model.abilities(("photos", "tools"))
+    assert (abilities.sees_photos, abilities.calls_tools, abilities.window) == (False, True, 8192)
     assert not model.sees_photos and server.requests == []
 
 
 async def test_a_model_is_asked_what_it_sees_once_and_the_file_keeps_it(serve, tmp_path):
     server, file = serve(capable), tmp_path / "data" / "models.json"
-    found = await model_of(server, record=AbilityRecord(file)).abilities(("photos", "tools", "schema"))
-    assert (found.sees_photos, found.calls_tools, found.follows_schema) == (True, True, True)
+    abilities = await model_of(server, record=AbilityRecord(file)).abilities(("photos", "tools", "schema"))
+    assert (abilities.sees_photos, abilities.calls_tools, abilities.follows_schema) == (True, True, True)
     assert server.modes == ["text", "tools", "json_schema"] and len(server.requests[0].photos) == 1
-    again = model_of(server, record=AbilityRecord(file))
-    assert await again.abilities(("photos", "tools", "schema")) == found
+    reopened = model_of(server, record=AbilityRecord(file))
+    assert await reopened.abilities(("photos", "tools", "schema")) == abilities
     assert len(server.requests) == 3
 
 
@@ -119,9 +119,9 @@ async def test_an_outage_is_no_ability_that_is_missing(serve, fault):
 
 async def test_what_the_server_lacks_is_known_after_a_restart(serve, tmp_path):
     server = serve(refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES}))))
-    for asked in (3, 4):
+    for request_count in (3, 4):
         await model_of(server, record=AbilityRecord(tmp_path / "models.json")).choose(ASK_FOR_YES, [SAY_YES])
-        assert len(server.requests) == asked
+        assert len(server.requests) == request_count
     assert server.modes[-1] == "json_object"
 
 
@@ -142,9 +142,9 @@ async def test_a_limit_of_photos_is_learned_from_the_refusal(serve):
 
     server = serve(script)
     model = model_of(server, sees_photos=True)
-    for asked in (2, 3):
+    for request_count in (2, 3):
         pieces = [piece async for piece in model.stream([ChatMessage("user", (*PHOTOS, "Who?"))])]
-        assert isinstance(pieces[-1], TokenUsage) and len(server.requests) == asked
+        assert isinstance(pieces[-1], TokenUsage) and len(server.requests) == request_count
         assert server.requests[-1].photos == [photo.data for photo in PHOTOS[2:]]
         assert "photo 1 (not sent: there are more photos than the model takes)" in server.requests[-1].text
     assert (await model.abilities()).photos_per_prompt == 2
@@ -161,7 +161,7 @@ async def test_a_window_is_learned_from_the_refusal(serve):
 # m2a doctor
 
 
-def told(server: ChatServer, folder: Path, **settings: Any) -> list[str]:
+def doctor_lines(server: ChatServer, folder: Path, **settings: Any) -> list[str]:
     loaded = load_settings(
         data_dir=folder, chat_model="openai:small", chat_base_url=server.base_url, chat_api_key="none", **settings
     )
@@ -171,13 +171,13 @@ def told(server: ChatServer, folder: Path, **settings: Any) -> list[str]:
 def test_the_doctor_says_what_the_model_can_do(serve, tmp_path):
     server = serve(capable)
     server.facts["/v1/models"] = models_of(max_model_len=8192)
-    lines = told(server, tmp_path)
+    lines = doctor_lines(server, tmp_path)
     assert "  chat model: openai:small answers" in lines
     assert {"    It sees photos.", "    It calls tools."} <= set(lines)
     assert "    A prompt and its answer may have up to 8192 tokens together, according to its server." in lines
     server.script = refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES})))
     server.facts.clear()
-    lines = told(server, tmp_path)
+    lines = doctor_lines(server, tmp_path)
     assert "    It sees no photos. It reads their captions instead, and says so." in lines, "found out anew"
     assert any("calls no tools and follows no JSON schema" in line for line in lines)
     assert any("M2A assumes 16384 tokens" in line for line in lines)
@@ -185,10 +185,10 @@ def test_the_doctor_says_what_the_model_can_do(serve, tmp_path):
 
 def test_the_doctor_names_an_outage_and_what_the_user_set(serve, tmp_path):
     server = serve(status(401))
-    [line] = [line for line in told(server, tmp_path) if line.startswith("  chat model:")]
+    [line] = [line for line in doctor_lines(server, tmp_path) if line.startswith("  chat model:")]
     assert "refuses the key" in line
     server.script = capable
-    lines = told(server, tmp_path, chat_sees_photos=False, context_window=4096)
+    lines = doctor_lines(server, tmp_path, chat_sees_photos=False, context_window=4096)
     assert any("It sees no photos (set by M2A_CHAT_SEES_PHOTOS)" in line for line in lines)
     assert any("4096 tokens together (set by M2A_CONTEXT_WINDOW)" in line for line in lines)
 

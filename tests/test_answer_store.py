@@ -24,10 +24,10 @@ def test_an_answer_is_on_the_disk_before_it_is_used_and_never_asked_for_again(tm
         return first, second
 
     assert asyncio.run(twice()) == (Answer("rubbish {", 10, None),) * 2
-    again = AnswerStore(tmp_path)
-    assert asyncio.run(again.get_or_ask("k", ask)).text == "rubbish {"
+    reopened = AnswerStore(tmp_path)
+    assert asyncio.run(reopened.get_or_ask("k", ask)).text == "rubbish {"
     assert calls == [[".asked"]] and [file.name for file in tmp_path.iterdir()] == ["k.json"]
-    assert (again.costs.answers, again.costs.uncounted, again.repeated) == (1, 1, 0)
+    assert (reopened.costs.answers, reopened.costs.uncounted, reopened.repeated) == (1, 1, 0)
 
 
 def test_a_call_lost_at_a_kill_is_counted_as_repeated_and_a_failed_one_is_not(tmp_path: Path) -> None:

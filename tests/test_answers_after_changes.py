@@ -25,12 +25,12 @@ async def test_what_an_edit_took_the_place_of_is_quoted_as_nothing_that_holds(ta
     await talk.say("My sister Ines works as a nurse in Lisbon. She is allergic to peanuts.")
     await talk.say("My brother Rui is a cook and plays chess on Sundays.")
     for wrong, right in (("nurse", "doctor"), ("a cook", "a baker")):
-        found = memory_of(talk, wrong)
-        text = found.text.replace(wrong, right)
-        talk.assistant.edit_memory(talk.assistant.local_owner, found.memory_id, text, found.happened)
+        memory = memory_of(talk, wrong)
+        text = memory.text.replace(wrong, right)
+        talk.assistant.edit_memory(talk.assistant.local_owner, memory.memory_id, text, memory.happened)
     talk.conversation = None
-    who = await talk.say("Who is allergic to peanuts?")
-    assert 'told me about Ines: "She is allergic to peanuts."' in who and "nurse" not in who
+    answer = await talk.say("Who is allergic to peanuts?")
+    assert 'told me about Ines: "She is allergic to peanuts."' in answer and "nurse" not in answer
     job = await talk.say("What is Ines's job?")
     assert "doctor" in job and "nurse" not in job
     chess = await talk.say("Who plays chess?")

@@ -24,15 +24,15 @@ STRAY = f"{'ab' * 32}.jpg"
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("told")
     fill(folder)
     return folder
 
 
 @pytest.fixture
-def folder(told: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(told, tmp_path / "data"))
+def folder(filled_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(filled_folder, tmp_path / "data"))
 
 
 @pytest.fixture
@@ -156,9 +156,9 @@ def test_what_is_lost_is_named_and_stays_named(memory, fault):
 
 def test_an_update_that_was_set_aside_is_named_and_tried_again(memory):
     bank = memory.bank
-    asked = bank.record(None, role="user", speaker="Anna", text="The attic has a new window")
+    message = bank.record(None, role="user", speaker="Anna", text="The attic has a new window")
     reply = bank.record_reply(
-        asked.conversation_id, "Noted.", speaker="M2A", steps={}, answers=asked.message_id, update_pending=True
+        message.conversation_id, "Noted.", speaker="M2A", steps={}, answers=message.message_id, update_pending=True
     )
     bank.replies.set_aside_update(reply.message_id)
     bank.index()
@@ -264,8 +264,8 @@ def test_a_reindex_killed_half_way_is_finished_later(folder):
         process.send_signal(signal.SIGKILL)
     with opened(folder, None, ColourImageEncoder("another-colour")) as memory:
         assert memory.stores.retrieval().indexer.backlog() > 0
-        found = memory.found()
+        hits = memory.found()
         assert verify(memory.stores) == []
         assert memory.stores.retrieval().indexer.backlog() == 0
         assert memory.stores.retrieval().indexer.rebuild() == 10
-        assert memory.found() == found
+        assert memory.found() == hits

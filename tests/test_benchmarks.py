@@ -89,7 +89,7 @@ def test_a_sample_becomes_a_dialogue(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("evidence", "found", "dropped"),
+    ("evidence", "expected", "dropped"),
     [
         (["D8:6; D9:17"], ["D8:6", "D9:17"], []),
         (["D9:1 D4:4 D4:6"], ["D9:1", "D4:4", "D4:6"], []),
@@ -99,9 +99,9 @@ def test_a_sample_becomes_a_dialogue(tmp_path: Path) -> None:
         ([], [], []),
     ],
 )
-def test_evidence_is_normalised_by_one_rule(evidence: list[str], found: list[str], dropped: list[str]) -> None:
-    known = {"D8:6", "D9:17", "D9:1", "D4:4", "D4:6", "D11:26", "D30:5"}
-    assert evidence_references(evidence, known) == (found, dropped)
+def test_evidence_is_normalised_by_one_rule(evidence: list[str], expected: list[str], dropped: list[str]) -> None:
+    references = {"D8:6", "D9:17", "D9:1", "D4:4", "D4:6", "D11:26", "D30:5"}
+    assert evidence_references(evidence, references) == (expected, dropped)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_an_id_that_occurs_twice_is_named_with_its_files(tmp_path: Path, changes
     written(tmp_path, [changed(qa=[question])], "a.json")
     assert len(read_locomo(tmp_path).dialogues) == 1
     written(tmp_path, [changed(qa=[question], **changes)], "b.json")
-    told = "question_id 'q-1'" if changes else "sample_id 'conv-1'"
-    with pytest.raises(BenchmarkError, match=rf"b\.json and .*a\.json: {told} occurs twice"):
+    duplicate = "question_id 'q-1'" if changes else "sample_id 'conv-1'"
+    with pytest.raises(BenchmarkError, match=rf"b\.json and .*a\.json: {duplicate} occurs twice"):
         read_locomo(tmp_path)
 
 
@@ -287,15 +287,20 @@ def test_a_folder_with_one_file_is_read_and_the_same_question_twice_is_not(tmp_p
 @needs(SHARED)
 def test_the_real_files_are_read_as_their_readme_counts_them() -> None:
     benchmark = read_locomo(SHARED / "locomo")
-    assert [(len(one.sessions), len(list(one.turns)), len(one.questions)) for one in benchmark.dialogues] == [
+    assert [(len(dialogue.sessions), len(list(dialogue.turns)), len(dialogue.questions)) for dialogue in benchmark.dialogues] == [
         (19, 419, 199), (32, 663, 193), (29, 629, 260), (28, 675, 158), (30, 681, 239), (25, 509, 196),
     ]  # fmt: skip
-    counted = Counter(question.category for one in benchmark.dialogues for question in one.questions)
+    counted = Counter(question.category for dialogue in benchmark.dialogues for question in dialogue.questions)
     assert counted == {"multi-hop": 188, "temporal": 203, "open-domain": 62, "single-hop": 520, "adversarial": 272}
-    dropped = [text for one in benchmark.dialogues for question in one.questions for text in question.dropped_evidence]
+    dropped = [
+        text
+        for dialogue in benchmark.dialogues
+        for question in dialogue.questions
+        for text in question.dropped_evidence
+    ]
     assert dropped == ["D10:19", "D"]
     oracle = read_longmemeval(SHARED / "longmemeval" / "longmemeval_oracle_subset.json")
     assert len(oracle.dialogues) == 22
-    assert sum(len(one.sessions) for one in oracle.dialogues) == 78
-    assert sum(len(list(one.turns)) for one in oracle.dialogues) == 812
+    assert sum(len(dialogue.sessions) for dialogue in oracle.dialogues) == 78
+    assert sum(len(list(dialogue.turns)) for dialogue in oracle.dialogues) == 812
     assert parse_date("2023/05/30 (Tue) 23:40") == datetime(2023, 5, 30, 23, 40, tzinfo=UTC)

@@ -64,16 +64,16 @@ def counts(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
 
 
 def counted_anew(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
-    found = Counter()
+    counts = Counter()
     with memory.database.snapshot() as connection:
         for row in connection.execute(select(ranked_record).where(ranked_record.c.owner == owner)):
             words = row.words.split()
-            found.update({(f"{row.kind} word", word) for word in words})
-            found[row.kind, "records"] += 1
-            found[row.kind, "words"] += len(words)
+            counts.update({(f"{row.kind} word", word) for word in words})
+            counts[row.kind, "records"] += 1
+            counts[row.kind, "words"] += len(words)
             if row.kind == "message":
-                found["speaker", row.speaker] += 1
-    return dict(found)
+                counts["speaker", row.speaker] += 1
+    return dict(counts)
 
 
 def erase(memory: Memory, owner: str, message_id: int) -> None:
@@ -95,10 +95,10 @@ def test_an_answer_beside_the_words_comes_in(memory, owner):
     for number in range(80):  # near enough to fill both paths
         talk(memory, owner, f"the name of dog {number}")
     hits = memory.search(owner, "name of the dog", kinds=MESSAGES, k=100)
-    found = {hit.record.message_id: dict(hit.ranks) for hit in hits}
-    assert question in found and found[answer] == {}
+    hit_ranks = {hit.record.message_id: dict(hit.ranks) for hit in hits}
+    assert question in hit_ranks and hit_ranks[answer] == {}
     # Neither a neighbour of another conversation, nor where entries are asked for.
-    assert all(abs(number - question) <= 2 for number, ranks in found.items() if not ranks)
+    assert all(abs(number - question) <= 2 for number, ranks in hit_ranks.items() if not ranks)
     assert memory.search(owner, "name of the dog", kinds=ENTRIES) == []
 
 
@@ -258,12 +258,12 @@ def test_what_a_question_names_stands_before_what_shares_other_words(memory, own
 
 def test_a_question_about_a_picture_is_answered_by_what_shows_one(memory, owner):
     photo = memory.show(owner, "red")
-    told = memory.say(owner, "Bobo with the old red ball in the garden was taken inside")
+    message = memory.say(owner, "Bobo with the old red ball in the garden was taken inside")
     shown = memory.say(owner, "Bobo with the old red ball in the garden again", (photo,))
     for number in range(8):
         memory.say(owner, f"Violin lesson {number}")
     thing = "Bobo with the old red ball in the garden taken"
-    assert memory.found(owner, f"When was {thing}", kinds=MESSAGES)[0] == told
+    assert memory.found(owner, f"When was {thing}", kinds=MESSAGES)[0] == message
     assert memory.found(owner, f"When was the picture of {thing}", kinds=MESSAGES)[0] == shown
 
 
@@ -271,5 +271,5 @@ def test_photos_and_text_take_turns_where_a_photo_is_shown(memory, owner):
     red = memory.show(owner, "red")
     key = memory.say(owner, "The spare key is under the flowerpot")
     reds = [memory.say(owner, f"Look here {number}", (memory.show(owner, "red", number),)) for number in range(1, 5)]
-    found = memory.found(owner, "Where is the spare key", (red,), kinds=MESSAGES)
-    assert found[0] in reds and found[1] == key and set(found) >= {*reds}
+    hits = memory.found(owner, "Where is the spare key", (red,), kinds=MESSAGES)
+    assert hits[0] in reds and hits[1] == key and set(hits) >= {*reds}

@@ -28,7 +28,7 @@ def overwrite_places(file: Path) -> None:
 
 
 def overwrite_rows(file: Path) -> None:
-    """The file stays a good one of SQLite; what is in its rows does not."""
+    """Damages the contents of rows in a file that remains a valid SQLite database."""
     data = file.read_bytes()
     at = -1
     with file.open("r+b") as opened:
@@ -51,15 +51,15 @@ Damage = Callable[[Path], None]
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("told")
     fill(folder)
     return folder
 
 
 @pytest.fixture
-def folder(told: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(told, tmp_path / "data"))
+def folder(filled_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(filled_folder, tmp_path / "data"))
 
 
 def tell(memory: Opened) -> int:

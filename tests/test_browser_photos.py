@@ -25,7 +25,7 @@ STORIES = {
 
 
 def keep_names(prompt: Prompt) -> Call:
-    """Keeps what gives a name to the photo before, and nothing else."""
+    """Keeps a message that names the photo before it, and nothing else."""
     if prompt.stage != "manage update" or "Mango" not in prompt.said:
         return "finish", {}
     values: Mapping[str, Any] = {
@@ -38,13 +38,13 @@ def keep_names(prompt: Prompt) -> Call:
 
 
 def earlier(prompt: Prompt) -> list[int]:
-    """The numbers of the photos that earlier messages showed, the first one first."""
+    """Returns the numbers of the photos in earlier messages, in order."""
     return [int(number) for number in re.findall(r"^Photo (\d+), from message \d+", prompt.text, re.M)]
 
 
 def talk(prompt: Prompt) -> str:
-    if known := re.search(r"It looks like (\w+), whom the user named", prompt.material):
-        return f"{known[1]}!"
+    if match := re.search(r"It looks like (\w+), whom the user named", prompt.material):
+        return f"{match[1]}!"
     if "first photo" in prompt.said or "erste Foto" in prompt.said:
         return f"[photo {earlier(prompt)[0]}]"
     return "Hm?"
@@ -54,7 +54,7 @@ def talk(prompt: Prompt) -> str:
 def test_a_photo_first_and_its_name_later(
     language: str, tmp_path: Path, visit: Callable[..., Visitor], shoot: Callable[[Visitor, str], None]
 ) -> None:
-    naming, another, again, who = STORIES[language]
+    naming, another, request, question = STORIES[language]
     dogs = [DREAMBOOTH / "dog6" / f"0{number}.jpg" for number in (0, 3)]
     if not DREAMBOOTH.is_dir():
         dogs = [draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(2)]
@@ -68,7 +68,7 @@ def test_a_photo_first_and_its_name_later(
             visitor.say(naming)
             visitor.remembered("Mango")
             visitor.say(another, draw_teapot(tmp_path / "teapot.png", 0))
-            visitor.say(again)
+            visitor.say(request)
             shown = visitor.page.locator(".m-assistant").last.locator(".m-photo-large img").first
             first = visitor.page.locator(".m-user .m-photo img").first
             assert photo_of(shown.get_attribute("src")) == photo_of(first.get_attribute("src"))
@@ -76,7 +76,7 @@ def test_a_photo_first_and_its_name_later(
             server.stop()
             server.start()
             visitor.open(f"{server.url}/?conversation=")
-            visitor.say(who, dogs[1])
+            visitor.say(question, dogs[1])
             assert visitor.answer == "Mango!"
             visitor.reload()  # what the model can do is told as of when the page was opened
             visitor.page.locator("#m2a-side-foot summary").click()
@@ -87,6 +87,6 @@ def test_a_photo_first_and_its_name_later(
 
 
 def photo_of(address: str | None) -> str:
-    """The content hash in a photo's address."""
+    """Returns the content hash in a photo's address."""
     [photo_id] = set(re.findall(r"[0-9a-f]{64}", address or ""))
     return photo_id

@@ -13,13 +13,13 @@ from tests.panels import RisingClock, planting_bank
 
 
 def remember_teapots(data_dir: Path, count: int) -> None:
-    """That many memories and the message that they come from, written at once and in no index yet."""
+    """Writes that many memories and the message that they come from at once; none is in the index yet."""
     data_dir.mkdir()
     stores, bank = planting_bank(data_dir, RisingClock())
     try:
-        said = bank.record(None, role="user", speaker="You", text="My teapots")
-        evidence = (EvidenceRange(said.message_id, said.message_id),)
-        by = Attribution("test", "", said.said_at)
+        message = bank.record(None, role="user", speaker="You", text="My teapots")
+        evidence = (EvidenceRange(message.message_id, message.message_id),)
+        by = Attribution("test", "", message.said_at)
         with stores.database.write(bank.owner) as unit:
             for number in range(count):
                 stores.semantic.add(unit, EntryDraft(f"The teapot number {number} is red", evidence), by)
@@ -65,8 +65,8 @@ def test_the_rebuilding_of_the_index_is_cancelled_and_the_next_search_finishes_i
         shoot(visitor, "reindexing")
         cancel.focus()
         page.keyboard.press("Enter")
-        told = body.get_by_text("Cancelled.")
-        expect(told).to_have_text(re.compile(r"Cancelled\. [1-9]\d* of 6\d\d records are in the index"))
+        notice = body.get_by_text("Cancelled.")
+        expect(notice).to_have_text(re.compile(r"Cancelled\. [1-9]\d* of 6\d\d records are in the index"))
         expect(body.get_by_text("are not in the search index yet")).to_be_visible()
         shoot(visitor, "reindexing-cancelled")
         page.locator("nav [data-place=memory]").click()

@@ -20,7 +20,7 @@ class Photos:
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Photos:
-    """Real photos of a dog where the data set is at hand, which has no teapot; the rest is drawn."""
+    """Returns real photos of a dog where the data set is available; the teapots, and otherwise the dog, are drawn."""
     dogs = [DREAMBOOTH / "dog6" / f"0{number}.jpg" for number in range(4)]
     if not DREAMBOOTH.is_dir():
         dogs = [draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(4)]
@@ -109,7 +109,7 @@ def test_the_story(
 
 
 def test_nothing_leaves_the_machine(visit: Callable[..., Visitor], photos: Photos, tmp_path: Path) -> None:
-    """A turn with a photo, and one that asks, in a process whose sockets reach this machine alone."""
+    """Runs a turn with a photo and a question in a process whose sockets reach only this machine."""
     notes = tmp_path / "attempts.txt"
     server = Server(tmp_path / "data", command=("-m", "tests.blocked_server", str(notes)))
     server.start()

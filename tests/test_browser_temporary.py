@@ -13,7 +13,7 @@ from tests.erase_scan import bytes_under
 
 
 def noise(word: str) -> bytes:
-    """A photo no part of which stands anywhere else, with the word in its EXIF."""
+    """Returns a photo of random noise, unique in every part, with the word in its EXIF."""
     image, notes = Image.effect_noise((160, 120), 60).convert("RGB"), Image.Exif()
     notes[0x010E] = word
     file = io.BytesIO()
@@ -40,13 +40,13 @@ def test_nothing_of_it_is_left_after_a_kill(
     stored = PhotoDecoder().decode(photo)
     planted = [b"qxexifzq", b"qxnamezq", b"qxfriendzq", b"qxtypedzq", photo[200:400], stored.data[400:600]]
     planted += [stored.thumbnail[400:600], *(word.encode("utf-16-le") for word in ("qxfriendzq", "qxtypedzq"))]
-    assert [one[:30] for one in planted if one in held] == []
+    assert [marker[:30] for marker in planted if marker in held] == []
     visitor.forgive_lost_server()
     visitor.check()
 
 
 def talk(playwright: Playwright, executable: str, server: Server, profile: Path, photo: bytes, shoot) -> Visitor:
-    """Something in a conversation that is kept, then a temporary chat with a photo, which is still open."""
+    """Sends a message in a kept conversation, then starts a temporary chat with a photo and leaves it open."""
     context = playwright.chromium.launch_persistent_context(
         profile,
         executable_path=executable,

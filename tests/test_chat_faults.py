@@ -60,8 +60,8 @@ class Case:
     timeout: float = 20.0
     photo: bool = False
     waits: float = 0.0
-    said: str | None = None
-    asked: int | None = None
+    text: str | None = None
+    calls: int | None = None
 
 
 HANG = {"timeout": 0.25}
@@ -80,7 +80,7 @@ LOOKS = (
 
 
 def in_words(*calls: Call, before: str = "") -> Reply:
-    """Calls as a model writes them that knows no tools."""
+    """Returns calls as a model without tools writes them: as JSON in its text."""
     return say(before + "\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
 
 
@@ -90,7 +90,7 @@ def of_new_message(name: str, **values: Any) -> Callable[[Prompt], Reply]:
 
 
 def keeps(*numbers: int, more: bool = False, then: Sequence[tuple[str, Any]] = (), **rest: Any) -> Fault:
-    """Writes of the facts of those numbers in one answer, and calls after them."""
+    """Returns one answer that writes the facts with those numbers, followed by the calls of `then`."""
 
     def fault(prompt: Prompt) -> Reply:
         writes = [("add_memory", fact(prompt, number) | ({"more": True} if more else {})) for number in numbers]
@@ -104,7 +104,7 @@ def keeps_in_words(*numbers: int) -> Fault:
 
 
 def looks_while_offered(answer: Reply) -> Fault:
-    """As long as there are tools; then it replies."""
+    """Searches as long as tools are offered, then replies."""
     return lambda prompt: answer if prompt.may_look else say("I cannot tell.")
 
 
@@ -161,48 +161,48 @@ REPLIES = [
     Case("reply: wrong content type", "generate", (raw(b'data: {"a": 1}\n\n', "application/octet-stream"),)),
     Case("reply: JSON that is no chunk", "generate", (raw(b"data: [1, 2, 3]\n\ndata: [DONE]\n\n"),)),
     Case("reply: says length", "generate", (say("Noted.", finish_reason="length"),)),
-    Case("reply: says tool_calls", "generate", (say("No.", finish_reason="tool_calls"),), said="No.", asked=1),
+    Case("reply: says tool_calls", "generate", (say("No.", finish_reason="tool_calls"),), text="No.", calls=1),
     Case("reply: marks alone", "generate", (say("[memory 999]"),), "no reply", forever=True),
-    Case("reply: begins like JSON", "generate", (say('{"a": 1} is JSON.'),), said='{"a": 1} is JSON.', asked=1),
-    Case("reply: is code", "generate", (say("```\nls -l\n```"),), said="```\nls -l\n```", asked=1),
+    Case("reply: begins like JSON", "generate", (say('{"a": 1} is JSON.'),), text='{"a": 1} is JSON.', calls=1),
+    Case("reply: is code", "generate", (say("```\nls -l\n```"),), text="```\nls -l\n```", calls=1),
 ]
 SEARCHES = [
-    *(Case(f"search: {name}", "generate", (call(name, looks),), said="Noted.", asked=2) for name, looks in LOOKS),
-    Case("search: all at once", "generate", (Reply(tool_calls=LOOKS),), said="Noted.", asked=2),
-    Case("search: one after the other", "generate", tuple(call(*look) for look in LOOKS), said="Noted.", asked=5),
-    Case("search: nothing to look for", "generate", (call("search_semantic_memories", {"query": ""}),), asked=2),
-    Case("search: of all messages", "generate", (call("fetch_raw_messages", {"ranges": [[1, 10**9]]}),), asked=2),
-    Case("search: broken call", "generate", (call(*BROKEN_SEARCH),), said="Noted.", asked=2),
-    Case("search: wrong types", "generate", (call("fetch_raw_messages", {"ranges": "all"}),), asked=2),
-    Case("search: whole call and broken one", "generate", (Reply(tool_calls=(SEARCH, BROKEN_SEARCH)),), asked=2),
-    Case("search: broken call and whole one", "generate", (Reply(tool_calls=(BROKEN_SEARCH, SEARCH)),), asked=2),
-    Case("search: unknown tool", "generate", (call("delete_everything", {}),), said="Noted.", asked=2),
-    Case("search: write", "generate", (of_new_message("add_memory", text="I like nothing"),), said="Noted.", asked=2),
-    Case("search: says stop", "generate", (call(*SEARCH, finish_reason="stop"),), said="Noted.", asked=2),
-    Case("search: cut in the call", "generate", (call(*SEARCH, fault="cut after the first piece"),), said="Noted."),
+    *(Case(f"search: {name}", "generate", (call(name, looks),), text="Noted.", calls=2) for name, looks in LOOKS),
+    Case("search: all at once", "generate", (Reply(tool_calls=LOOKS),), text="Noted.", calls=2),
+    Case("search: one after the other", "generate", tuple(call(*look) for look in LOOKS), text="Noted.", calls=5),
+    Case("search: nothing to look for", "generate", (call("search_semantic_memories", {"query": ""}),), calls=2),
+    Case("search: of all messages", "generate", (call("fetch_raw_messages", {"ranges": [[1, 10**9]]}),), calls=2),
+    Case("search: broken call", "generate", (call(*BROKEN_SEARCH),), text="Noted.", calls=2),
+    Case("search: wrong types", "generate", (call("fetch_raw_messages", {"ranges": "all"}),), calls=2),
+    Case("search: whole call and broken one", "generate", (Reply(tool_calls=(SEARCH, BROKEN_SEARCH)),), calls=2),
+    Case("search: broken call and whole one", "generate", (Reply(tool_calls=(BROKEN_SEARCH, SEARCH)),), calls=2),
+    Case("search: unknown tool", "generate", (call("delete_everything", {}),), text="Noted.", calls=2),
+    Case("search: write", "generate", (of_new_message("add_memory", text="I like nothing"),), text="Noted.", calls=2),
+    Case("search: says stop", "generate", (call(*SEARCH, finish_reason="stop"),), text="Noted.", calls=2),
+    Case("search: cut in the call", "generate", (call(*SEARCH, fault="cut after the first piece"),), text="Noted."),
     Case("search: hangs in the call", "generate", (call(*SEARCH, fault="hang after the first piece"),), **HANG),
-    Case("search: 503 behind it", "generate", (call(*SEARCH), status(503)), said="Noted.", asked=3),
+    Case("search: 503 behind it", "generate", (call(*SEARCH), status(503)), text="Noted.", calls=3),
     Case("search: gone behind it", "generate", (call(*SEARCH), status(503)), "no reply", forever=True),
     Case(
         "search: words before it",
         "generate",
         (Reply(text="Let me look.", tool_calls=(SEARCH,)),),
-        said="Let me look.\n\nNoted.",
-        asked=2,
+        text="Let me look.\n\nNoted.",
+        calls=2,
     ),
     Case(
         "search: words before a broken call",
         "generate",
         (Reply(text="Let me look.", tool_calls=(BROKEN_SEARCH,)),),
-        said="Let me look.\n\nNoted.",
-        asked=2,
+        text="Let me look.\n\nNoted.",
+        calls=2,
     ),
     Case(
         "search: words before a call that is cut",
         "generate",
         (Reply(text="Let me look.", tool_calls=(SEARCH,), fault="cut before the end"),),
         "partial reply",
-        said="Let me look.",
+        text="Let me look.",
     ),
     Case(
         "search: words before it, gone behind it",
@@ -210,33 +210,33 @@ SEARCHES = [
         (Reply(text="Let me look.", tool_calls=(SEARCH,)), status(503)),
         "partial reply",
         forever=True,
-        said="Let me look.",
+        text="Let me look.",
     ),
     Case(
         "search: without end",
         "generate",
         (looks_while_offered(call(*SEARCH)),),
         forever=True,
-        said="I cannot tell.",
-        asked=MAX_QUERIES + 1,
+        text="I cannot tell.",
+        calls=MAX_QUERIES + 1,
     ),
     Case(
         "search: broken without end",
         "generate",
         (looks_while_offered(call(*BROKEN_SEARCH)),),
         forever=True,
-        said="I cannot tell.",
-        asked=MAX_QUERIES + 1,
+        text="I cannot tell.",
+        calls=MAX_QUERIES + 1,
     ),
-    Case("search: where none is offered", "generate", (call(*SEARCH),), "no reply", forever=True, asked=6),
-    Case("no tools: plain text", "generate", (), **NO_TOOLS, said="Noted.", asked=1),
-    Case("no tools: search", "generate", (in_words(SEARCH),), **NO_TOOLS, said="Noted.", asked=2),
-    Case("no tools: search and words", "generate", (say(in_words(SEARCH).text + "\nHm."),), **NO_TOOLS, said="Noted."),
+    Case("search: where none is offered", "generate", (call(*SEARCH),), "no reply", forever=True, calls=6),
+    Case("no tools: plain text", "generate", (), **NO_TOOLS, text="Noted.", calls=1),
+    Case("no tools: search", "generate", (in_words(SEARCH),), **NO_TOOLS, text="Noted.", calls=2),
+    Case("no tools: search and words", "generate", (say(in_words(SEARCH).text + "\nHm."),), **NO_TOOLS, text="Noted."),
     Case("no tools: search in a fence", "generate", (say(f"```json\n{in_words(SEARCH).text}\n```"),), **NO_TOOLS),
     Case("no tools: thinks first", "generate", (in_words(SEARCH, before="<think>\nHm.\n</think>\n"),), **NO_TOOLS),
-    Case("no tools: wrong types", "generate", (in_words(("fetch_raw_messages", {"ranges": 3})),), **NO_TOOLS, asked=2),
+    Case("no tools: wrong types", "generate", (in_words(("fetch_raw_messages", {"ranges": 3})),), **NO_TOOLS, calls=2),
     Case("no tools: 500 for them", "generate", (), lacking=("tools",), refusal=status(500, "no function calling")),
-    Case("no tools, and nothing said of it", "generate", (in_words(SEARCH),), said="Noted.", asked=2),
+    Case("no tools, and nothing said of it", "generate", (in_words(SEARCH),), text="Noted.", calls=2),
     Case("no JSON modes: search", "generate", (in_words(SEARCH),), lacking=("tools", "json_schema", "json_object")),
 ]
 UPDATES = [
@@ -244,9 +244,9 @@ UPDATES = [
     Case("update: 503 without end", "manage update", (status(503),), "no update", forever=True),
     Case("update: cut before headers", "manage update", (say("", fault="cut before headers"),), "no update", True),
     Case("update: HTML", "manage update", (HTML,)),
-    Case("update: both writes in one answer", "manage update", (keeps(0, 1),), asked=1),
+    Case("update: both writes in one answer", "manage update", (keeps(0, 1),), calls=1),
     Case("update: cut in the second of two writes", "manage update", (keeps(0, 1, fault="cut before the end"),)),
-    Case("update: one write and more to come", "manage update", (keeps(0, more=True), keeps(1)), asked=2),
+    Case("update: one write and more to come", "manage update", (keeps(0, more=True), keeps(1)), calls=2),
     Case(
         "update: 502 between two writes",
         "manage update",
@@ -258,7 +258,7 @@ UPDATES = [
         "update: cut between two writes",
         "manage update",
         (keeps(0, more=True), keeps(1, fault="cut before the end")),
-        asked=3,
+        calls=3,
     ),
     Case(
         "update: hangs between two writes",
@@ -268,10 +268,10 @@ UPDATES = [
         forever=True,
         **HANG,
     ),
-    Case("update: more to come twice", "manage update", (keeps(0, more=True), keeps(1, more=True)), asked=3),
+    Case("update: more to come twice", "manage update", (keeps(0, more=True), keeps(1, more=True)), calls=3),
     Case("update: 503 before the finish", "manage update", (keeps(0, 1, more=True), status(503)), "no update", True),
-    Case("update: searches first", "manage update", (call(*SEARCH),), asked=2),
-    Case("update: searches beside a write", "manage update", (keeps(0, then=(SEARCH,)), keeps(1)), asked=2),
+    Case("update: searches first", "manage update", (call(*SEARCH),), calls=2),
+    Case("update: searches beside a write", "manage update", (keeps(0, then=(SEARCH,)), keeps(1)), calls=2),
     Case("update: searches without end", "manage update", (call(*SEARCH),), "nothing kept", forever=True),
     Case("update: write cut off", "manage update", (call("add_memory", '{"text": "My lo'),)),
     Case("update: second write cut off", "manage update", (keeps(0, then=(("add_memory", '{"text": "My'),)),)),
@@ -286,10 +286,10 @@ UPDATES = [
     Case("update: forged beside a write", "manage update", (keeps(0, then=(("forget_words", {"words": "x"}),)),)),
     Case("update: no evidence", "manage update", (call("add_memory", FACT | {"evidence_ids": []}),)),
     Case("update: forged photo", "manage update", (of_new_message("add_memory", text="My locker", photos=[7]),)),
-    Case("update: the same write twice", "manage update", (keeps(0, 0),), asked=2),
-    Case("update: the same write again", "manage update", (keeps(0, more=True), keeps(0)), asked=3),
-    Case("update: not wanted", "manage update", (call("finish", {}),), "nothing kept", asked=1),
-    Case("update: no tools, one write after the other", "manage update", (), **NO_TOOLS, asked=2),
+    Case("update: the same write twice", "manage update", (keeps(0, 0),), calls=2),
+    Case("update: the same write again", "manage update", (keeps(0, more=True), keeps(0)), calls=3),
+    Case("update: not wanted", "manage update", (call("finish", {}),), "nothing kept", calls=1),
+    Case("update: no tools, one write after the other", "manage update", (), **NO_TOOLS, calls=2),
     Case("update: no tools, broken JSON", "manage update", (say('{"tool": "add_memory", "argu'),), **NO_TOOLS),
     Case("consent: 503", "consent", (status(503),)),
     Case("consent: cut", "consent", (call(TOOL, {}, fault="cut before the end"),)),
@@ -308,22 +308,22 @@ ODDITIES = [
         (looks_while_offered(in_words(SEARCH)),),
         forever=True,
         lacking=("tools", "tool messages"),
-        said="I cannot tell.",
-        asked=MAX_QUERIES + 1,
+        text="I cannot tell.",
+        calls=MAX_QUERIES + 1,
     ),
     Case(
-        "no tools: broken JSON", "generate", (say('{"tool": "search_semantic_memories", "argu'),), **NO_TOOLS, asked=2
+        "no tools: broken JSON", "generate", (say('{"tool": "search_semantic_memories", "argu'),), **NO_TOOLS, calls=2
     ),
-    Case("no tools: unknown tool", "generate", (in_words(("drop_table", {})),), **NO_TOOLS, said="Noted.", asked=2),
+    Case("no tools: unknown tool", "generate", (in_words(("drop_table", {})),), **NO_TOOLS, text="Noted.", calls=2),
     Case("no tools: 500 without a word", "generate", (), lacking=("tools",), refusal=status(500, "")),
     Case("update: no tools, both writes in one answer", "manage update", (keeps_in_words(0, 1),), **NO_TOOLS),
     Case(
         "search: words and a space before it",
         "generate",
         (Reply(text="Let me look. ", tool_calls=(SEARCH,)),),
-        said="Let me look.\n\nNoted.",
+        text="Let me look.\n\nNoted.",
     ),
-    Case("update: one call more than needed", "manage update", (call("add_memory", '{"text": "My lo'),), asked=2),
+    Case("update: one call more than needed", "manage update", (call("add_memory", '{"text": "My lo'),), calls=2),
 ]
 CASES = [pytest.param(case, id=case.name) for case in (*PUBLISHED, *REPLIES, *SEARCHES, *UPDATES, *ODDITIES)]
 
@@ -447,15 +447,15 @@ async def world(place: Place) -> AsyncIterator[World]:
 
 @pytest.fixture(scope="module")
 def rows() -> Iterator[list[str]]:
-    """What became of each case."""
-    told: list[str] = []
-    yield told
-    print("\n" + "\n".join(told))
+    """Collects one line on the outcome of each case and prints them at the end."""
+    lines: list[str] = []
+    yield lines
+    print("\n" + "\n".join(lines))
 
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long the models would have waited between their tries."""
+    """Records how long the models would have waited between attempts."""
     waited: list[float] = []
 
     async def note(seconds: float) -> None:
@@ -468,7 +468,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture(autouse=True)
 def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Fails where anything was logged as an error: a fault of the server is none of ours."""
+    """Fails if anything was logged as an error: a fault of the server is not one of M2A's."""
     with caplog.at_level(logging.WARNING):
         yield
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR], caplog.text
@@ -500,7 +500,7 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
         kept = [entry.text for entry in world.bank.entries()]
         assert kept == ([] if case.outcome in ("no reply", "no update", "nothing kept") else facts)
         assert max(waits, default=0) == case.waits
-        assert case.asked in (None, world.endpoint.answered.count(case.stage))
+        assert case.calls in (None, world.endpoint.answered.count(case.stage))
         recorded = events[0].message  # type: ignore[union-attr]
         assert (recorded.text, len(recorded.photos)) == (text, len(photos))
         assert recorded in world.assistant.messages(world.assistant.local_owner, recorded.conversation_id)
@@ -508,13 +508,13 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
             reply = next(event.message for event in events if isinstance(event, ReplyFinished))
             assert reply.partial == (case.outcome == "partial reply")
             assert reply.text == "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
-            assert case.said in (None, reply.text)
+            assert case.text in (None, reply.text)
 
         # The server is well again: what was left to do is done once. Where no reply came, the user sends it again.
-        asked = len(world.server.requests)
+        request_count = len(world.server.requests)
         events = await world.turn(text if case.outcome == "no reply" else "Thank you!", *photos)
         assert not [event for event in events if isinstance(event, Failed)]
-        assert len(world.server.requests) > asked
+        assert len(world.server.requests) > request_count
         if case.outcome != "nothing kept":
             entries = world.bank.entries()
             assert [entry.text for entry in entries] == facts
@@ -537,10 +537,10 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
 async def test_stop_ends_a_call_that_hangs(
     place: Place, stage: PromptStage, before: tuple[Reply, ...], fault: ServerFault, kept: str
 ) -> None:
-    asked, loop = asyncio.Event(), asyncio.get_running_loop()
+    request_arrived, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def hold(prompt: Prompt) -> Reply:
-        loop.call_soon_threadsafe(asked.set)
+        loop.call_soon_threadsafe(request_arrived.set)
         return hang(fault)
 
     async with place.opened(timeout=60, published_stages=stage in PUBLISHED_STAGES) as world:
@@ -548,7 +548,7 @@ async def test_stop_ends_a_call_that_hangs(
         events = world.assistant.turn(world.assistant.local_owner, "Where is my locker?")
         recorded = (await anext(events)).message  # type: ignore[union-attr]
         async with asyncio.timeout(20):
-            await asked.wait()
+            await request_arrived.wait()
             while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
                 pass
             world.assistant.turns.stop(world.assistant.local_owner, recorded.conversation_id)
@@ -594,7 +594,7 @@ async def test_an_update_that_fails_while_replies_come_is_set_aside(world: World
     failures = [await world.turn("My locker is number 41. My gate is number 42.")]
     failures += [await world.turn("Hello?") for _ in range(2)]
     reasons = [[event.reason for event in events if isinstance(event, Failed)] for events in failures]
-    assert [len(found) for found in reasons] == [1, 1, 1]
+    assert [len(turn_reasons) for turn_reasons in reasons] == [1, 1, 1]
     assert "skip this update" in reasons[-1][0]
     world.endpoint.heal()
     await world.turn("Thank you!")
@@ -606,11 +606,11 @@ async def test_a_reply_without_end_does_not_crowd_out_the_turns_after_it(world: 
     """A small model may ramble up to its context's end; the next prompt has to fit into it all the same."""
     world.endpoint.break_down(Case("rambles", "generate", (say("and so on " * 5000),)))
     [recorded, *_] = await world.turn("My locker is number 51. My gate is number 52.")
-    asked = len(world.server.requests)
+    request_count = len(world.server.requests)
     owner, conversation_id = world.assistant.local_owner, recorded.message.conversation_id  # type: ignore[union-attr]
     events = [event async for event in world.assistant.turn(owner, "Thank you!", (), conversation_id)]
     assert not [event for event in events if isinstance(event, Failed)]
-    assert max(len(request.text) for request in world.server.requests[asked:]) < 20_000
+    assert max(len(request.text) for request in world.server.requests[request_count:]) < 20_000
     assert "number 52" in " ".join(entry.text for entry in world.bank.entries())
 
 

@@ -102,7 +102,7 @@ def with_question(number: int, **changes: Any) -> GeneratedGroup:
 
 
 def derived(event: str, words: str, **since: str) -> Derivation:
-    counted = [DatedEvent(place(turn.strip("t").replace("_", ":")), said) for turn, said in since.items()]
+    counted = [DatedEvent(place(turn.strip("t").replace("_", ":")), date) for turn, date in since.items()]
     return Derivation(DatedEvent(place(event), words), *counted)
 
 

@@ -49,7 +49,7 @@ class Done:
 
     @property
     def sentence(self) -> str:
-        """What a failure says: one line, and nothing on standard output."""
+        """The message of a failure: one line on standard error, and nothing on standard output."""
         assert self.code not in (0, None) and self.out == "", self
         [line] = self.err.splitlines()
         assert line.startswith("m2a: ") and line.endswith((".", "?", "!")), line
@@ -62,8 +62,8 @@ def environment(data: Path, **settings: str) -> dict[str, str]:
 
 
 def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Done:
-    """In a process of its own, with what is `typed` into it."""
-    done = subprocess.run(
+    """Runs the command in a process of its own, with `typed` as its standard input."""
+    result = subprocess.run(
         [sys.executable, "-m", "m2a.cli", *map(str, words)],
         cwd=ROOT,
         env=environment(data, **settings),
@@ -72,11 +72,11 @@ def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Don
         text=True,
         timeout=SECONDS,
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(result.returncode, result.stdout, result.stderr)
 
 
 def quick(data: Path, *words: str | Path, **settings: str) -> Done:
-    """The same in this process, without the seconds that Python takes to start."""
+    """Runs the command in this process, which saves the seconds that Python takes to start."""
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         for name in os.environ.keys() - environment(data).keys():
@@ -99,8 +99,8 @@ def free_port() -> int:
 
 
 @dataclass(frozen=True)
-class Told:
-    """A folder with a memory in it; `app` is the process that has it, where one runs."""
+class MemoryFolder:
+    """A data folder with a memory; `app` is the process that holds it, if the app is running."""
 
     data: Path
     app: "subprocess.Popen[bytes] | None" = None
@@ -123,18 +123,20 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module", params=["alone", "beside a running app"])
-def told(request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def memory(
+    request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryFolder]:
     data = tmp_path_factory.mktemp("told") / "data"
     shutil.copytree(template, data)
     if request.param == "alone":
-        yield Told(data)
+        yield MemoryFolder(data)
         return
     port = free_port()
     command = [sys.executable, "-m", "m2a.cli", "run", "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, env=environment(data), stdout=subprocess.PIPE) as app:
         try:
             assert app.stdout is not None and f"http://127.0.0.1:{port}".encode() in app.stdout.readline()
-            yield Told(data, app)  # the command waits until the app listens
+            yield MemoryFolder(data, app)  # the command waits until the app listens
             app.send_signal(signal.SIGINT)
             app.wait(SECONDS)
         finally:
@@ -144,82 +146,84 @@ def told(request: pytest.FixtureRequest, template: Path, tmp_path_factory: pytes
 
 def test_each_command_has_help(tmp_path):
     for words in COMMANDS:
-        done = quick(tmp_path / "data", *words, "--help")
-        assert done.code == 0 and "Usage: " in done.out and not done.err, words
+        result = quick(tmp_path / "data", *words, "--help")
+        assert result.code == 0 and "Usage: " in result.out and not result.err, words
     assert not (tmp_path / "data").exists()
 
 
 class TestCommands:
-    """In this order, first alone and then beside a running app, on a memory of two."""
+    """Run in this order, first alone and then beside a running app, on a memory with two entries."""
 
-    def test_ask_answers_in_words(self, told):
-        done = told.m2a("ask", "What does Bobo love?")
-        assert done.code == 0, done
-        assert "blue ball" in done.out and not done.err
+    def test_ask_answers_in_words(self, memory):
+        result = memory.m2a("ask", "What does Bobo love?")
+        assert result.code == 0, result
+        assert "blue ball" in result.out and not result.err
 
-    def test_ask_answers_in_json(self, told):
-        done = told.quick("ask", "--json", "What does Bobo love?")
-        turn = json.loads(done.out)
+    def test_ask_answers_in_json(self, memory):
+        result = memory.quick("ask", "--json", "What does Bobo love?")
+        turn = json.loads(result.out)
         assert "blue ball" in turn["answer"]
         assert [source["memory_id"] for source in turn["sources"]] == [1]
         assert turn["sources"][0]["messages"][0]["text"] == "My dog Bobo loves the blue ball."
         assert turn["searched"] and turn["changes"] == turn["not_kept"] == [] and turn["unasked"] == 0
 
-    def test_ask_takes_large_photos(self, told, tmp_path):
+    def test_ask_takes_large_photos(self, memory, tmp_path):
         rows = np.random.default_rng(0).integers(0, 255, (1100, 1100, 3), dtype=np.uint8)
         Image.fromarray(rows).save(tmp_path / "noise.png")
         assert (tmp_path / "noise.png").stat().st_size > 3_000_000
         (tmp_path / "ball.png").write_bytes(photo("blue"))
-        done = told.quick("ask", "--json", "Look!", "--photo", tmp_path / "noise.png", "--photo", tmp_path / "ball.png")
-        assert done.code == 0, done
-        assert "answer" in json.loads(done.out)
+        result = memory.quick(
+            "ask", "--json", "Look!", "--photo", tmp_path / "noise.png", "--photo", tmp_path / "ball.png"
+        )
+        assert result.code == 0, result
+        assert "answer" in json.loads(result.out)
 
-    def test_a_temporary_chat_goes_on_and_writes_nothing(self, told):
+    def test_a_temporary_chat_goes_on_and_writes_nothing(self, memory):
         def held() -> tuple[list[str], set[str]]:
-            with closing(sqlite3.connect(told.data / "memory.db")) as database:
+            with closing(sqlite3.connect(memory.data / "memory.db")) as database:
                 rows = list(database.iterdump())
-            return rows, {str(file) for file in told.data.rglob("*") if not file.name.startswith("memory.db-")}
+            return rows, {str(file) for file in memory.data.rglob("*") if not file.name.startswith("memory.db-")}
 
-        assert told.quick("memory", "search", "ball").code == 0  # what was told before is in the index
+        assert memory.quick("memory", "search", "ball").code == 0  # what was told before is in the index
         before = held()
-        said = "My sister Qwzolda lives in Graz.\n\nWhere does Qwzolda live?\nWhat does Bobo love?\n"
-        done = told.m2a("chat", "--temporary", typed=said)
-        assert done.code == 0 and "Nothing in this chat is kept." in done.err
-        assert "My sister Qwzolda lives in Graz" in done.out and "blue ball" in done.out
-        assert held() == before and b"Qwzolda" not in bytes_under(told.data)
-        done = told.m2a(
+        expected = "My sister Qwzolda lives in Graz.\n\nWhere does Qwzolda live?\nWhat does Bobo love?\n"
+        result = memory.m2a("chat", "--temporary", typed=expected)
+        assert result.code == 0 and "Nothing in this chat is kept." in result.err
+        assert "My sister Qwzolda lives in Graz" in result.out and "blue ball" in result.out
+        assert held() == before and b"Qwzolda" not in bytes_under(memory.data)
+        result = memory.m2a(
             "chat", "--temporary", "--without-memory", typed="What does Bobo love?\n" + "x" * 20_001 + "\nHello!\n"
         )
-        assert done.code == 0 and "blue ball" not in done.out and "20,001 characters" in done.err
-        assert done.out.count("\n") >= 2 and held() == before
-        refused = told.quick("chat", "--without-memory").sentence
+        assert result.code == 0 and "blue ball" not in result.out and "20,001 characters" in result.err
+        assert result.out.count("\n") >= 2 and held() == before
+        refused = memory.quick("chat", "--without-memory").sentence
         assert refused == "Only a temporary chat can do without the memory; add --temporary."
 
-    def test_a_chat_goes_on_in_one_conversation(self, told):
-        done = told.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
-        assert done.code == 0 and "Brno" in done.out and "Remembered: “My uncle Emil lives in Brno.”" in done.err
-        conversations = told.quick("erase", "conversation").out.splitlines()
+    def test_a_chat_goes_on_in_one_conversation(self, memory):
+        result = memory.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
+        assert result.code == 0 and "Brno" in result.out and "Remembered: “My uncle Emil lives in Brno.”" in result.err
+        conversations = memory.quick("erase", "conversation").out.splitlines()
         assert (
-            "My uncle Emil" in conversations[-1] and len([one for one in conversations if "Where does he" in one]) == 0
+            "My uncle Emil" in conversations[-1] and len([row for row in conversations if "Where does he" in row]) == 0
         )
 
-    def test_list(self, told):
-        done = told.quick("memory", "list")
-        assert done.code == 0
-        assert re.search(r"^ +1 .*My dog Bobo loves the blue ball\.  \[1 photo\]$", done.out, re.MULTILINE)
-        lines = [json.loads(line) for line in told.quick("memory", "list", "--json").out.splitlines()]
+    def test_list(self, memory):
+        result = memory.quick("memory", "list")
+        assert result.code == 0
+        assert re.search(r"^ +1 .*My dog Bobo loves the blue ball\.  \[1 photo\]$", result.out, re.MULTILINE)
+        lines = [json.loads(line) for line in memory.quick("memory", "list", "--json").out.splitlines()]
         assert [line["memory_id"] for line in lines][:2] == [1, 2]
 
-    def test_search(self, told):
-        done = told.quick("memory", "search", "blue ball")
-        assert done.code == 0
-        assert done.out.startswith("    1 ") and "bm25 1" in done.out
-        first = json.loads(told.quick("memory", "search", "blue ball", "--json", "--limit", "1").out)
+    def test_search(self, memory):
+        result = memory.quick("memory", "search", "blue ball")
+        assert result.code == 0
+        assert result.out.startswith("    1 ") and "bm25 1" in result.out
+        first = json.loads(memory.quick("memory", "search", "blue ball", "--json", "--limit", "1").out)
         assert first["memory_id"] == 1 and first["ranks"]["bm25"] == 1
 
-    def test_show(self, told):
-        done = told.quick("memory", "show", "1")
-        assert done.code == 0
+    def test_show(self, memory):
+        result = memory.quick("memory", "show", "1")
+        assert result.code == 0
         for words in (
             "Memory 1",
             "Photo: ",
@@ -227,83 +231,83 @@ class TestCommands:
             "Rests on your own words:",
             "  added, ",
         ):
-            assert words in done.out
-        shown = json.loads(told.quick("memory", "show", "1", "--json").out)
+            assert words in result.out
+        shown = json.loads(memory.quick("memory", "show", "1", "--json").out)
         assert shown["messages"][0]["photos"] == shown["photos"]
         assert [row["change"] for row in shown["history"]] == ["added"]
         assert (shown["rests_on"], shown["corrects"], shown["corrections"]) == ("stated", None, [])
 
-    def test_delete_and_undo(self, told):
-        done = told.quick("memory", "delete", "2")
-        assert done.out.startswith("Forgot memory 2: ") and "no longer found, shown or used" in done.out
+    def test_delete_and_undo(self, memory):
+        result = memory.quick("memory", "delete", "2")
+        assert result.out.startswith("Forgot memory 2: ") and "no longer found, shown or used" in result.out
         for _again in range(2):
-            assert "violin" not in told.quick("memory", "list").out
-            assert "violin" not in told.quick("memory", "search", "violin").out
+            assert "violin" not in memory.quick("memory", "list").out
+            assert "violin" not in memory.quick("memory", "search", "violin").out
             for words in (("delete", "2"), ("show", "2")):
-                assert told.quick("memory", *words).sentence.startswith("There is no memory 2; `m2a memory list`")
+                assert memory.quick("memory", *words).sentence.startswith("There is no memory 2; `m2a memory list`")
             if not _again:
-                undone = told.quick("memory", "undo")
+                undone = memory.quick("memory", "undo")
                 assert undone.code == 0 and undone.out.startswith("Undone. Forgot")
-                assert "violin" in told.quick("memory", "list").out
-                assert "violin" in told.quick("memory", "show", "2").out
-                assert told.quick("memory", "delete", "2").code == 0
+                assert "violin" in memory.quick("memory", "list").out
+                assert "violin" in memory.quick("memory", "show", "2").out
+                assert memory.quick("memory", "delete", "2").code == 0
 
-    def test_verify_repair_reindex(self, told):
-        assert told.quick("verify") == Done(0, "Database, photos and index agree.\n", "")
-        [of_owner] = (told.data / "photos").iterdir()
+    def test_verify_repair_reindex(self, memory):
+        assert memory.quick("verify") == Done(0, "Database, photos and index agree.\n", "")
+        [of_owner] = (memory.data / "photos").iterdir()
         stray = of_owner / f"{'ab' * 32}.jpg"
         stray.write_bytes(b"left by a crash")
-        done = told.quick("verify")
-        assert done.code == 1
-        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` repairs" in done.out
-        done = told.quick("repair")
-        assert done == Done(
+        result = memory.quick("verify")
+        assert result.code == 1
+        assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` repairs" in result.out
+        result = memory.quick("repair")
+        assert result == Done(
             0, "repaired: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
         )
-        done = told.quick("reindex")
-        assert done.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", done.out), done
-        assert told.quick("verify").code == 0
-        assert told.quick("memory", "search", "blue ball").out.startswith("    1 ")
+        result = memory.quick("reindex")
+        assert result.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", result.out), result
+        assert memory.quick("verify").code == 0
+        assert memory.quick("memory", "search", "blue ball").out.startswith("    1 ")
 
-    def test_erase_shows_what_goes_and_erases_it_and_purge_takes_it_off_the_disk(self, told):
-        assert told.quick("ask", "My locker is qx17zz.").code == 0
-        listed = told.quick("erase", "message").out.splitlines()
+    def test_erase_shows_what_goes_and_erases_it_and_purge_takes_it_off_the_disk(self, memory):
+        assert memory.quick("ask", "My locker is qx17zz.").code == 0
+        listed = memory.quick("erase", "message").out.splitlines()
         [number] = [line.split()[0] for line in listed if "You: My locker is qx17zz." in line]
-        shown = told.quick("erase", "message", number)
+        shown = memory.quick("erase", "message", number)
         assert shown.code == 0 and f"Message {number}, You: My locker is qx17zz." in shown.out.splitlines()
         assert "Memory" in shown.out and shown.out.endswith("add --yes to erase it. This cannot be undone.\n")
-        assert "qx17zz" in told.quick("memory", "list").out
-        kept = told.quick("erase", "message", number, "--keep-memories")
+        assert "qx17zz" in memory.quick("memory", "list").out
+        kept = memory.quick("erase", "message", number, "--keep-memories")
         assert kept.code == 0 and "stays, because you chose to keep it: My locker is qx17zz." in kept.out
-        done = told.quick("erase", "message", number, "--yes")
+        result = memory.quick("erase", "message", number, "--yes")
         assert (
-            done.code == 0
-            and done.out.startswith("Erased: 1 conversation, 2 messages, 1 memory")
-            and "qx17zz" not in done.out
+            result.code == 0
+            and result.out.startswith("Erased: 1 conversation, 2 messages, 1 memory")
+            and "qx17zz" not in result.out
         )
-        assert "qx17zz" not in told.quick("erase", "message").out + told.quick("memory", "list").out
-        purged = told.quick("purge")
+        assert "qx17zz" not in memory.quick("erase", "message").out + memory.quick("memory", "list").out
+        purged = memory.quick("purge")
         assert purged.out.startswith("Purged: 1 erasure removed from the disk.\n") and not purged.err
-        assert b"qx17zz" not in bytes_under(told.data) and told.quick("verify").code == 0
+        assert b"qx17zz" not in bytes_under(memory.data) and memory.quick("verify").code == 0
 
-    def test_doctor(self, told):
-        done = told.quick("doctor")
-        assert done.code == 0 and not done.err
-        assert re.search(r"messages, \d memories", done.out)
-        assert ("is in use by process" in done.out) == (told.app is not None)
+    def test_doctor(self, memory):
+        result = memory.quick("doctor")
+        assert result.code == 0 and not result.err
+        assert re.search(r"messages, \d memories", result.out)
+        assert ("is in use by process" in result.out) == (memory.app is not None)
 
-    def test_the_apps_failures_are_the_commands(self, told, tmp_path):
+    def test_the_apps_failures_are_the_commands(self, memory, tmp_path):
         (tmp_path / "words.txt").write_text("no photo")
-        assert "send a JPEG" in told.quick("ask", "look", "--photo", tmp_path / "words.txt").sentence
-        assert "message is empty" in told.quick("ask").sentence
+        assert "send a JPEG" in memory.quick("ask", "look", "--photo", tmp_path / "words.txt").sentence
+        assert "message is empty" in memory.quick("ask").sentence
 
-    def test_the_app_wants_its_token(self, told):
-        if told.app is None:
-            assert holder_of(told.data) is None
+    def test_the_app_wants_its_token(self, memory):
+        if memory.app is None:
+            assert holder_of(memory.data) is None
             return
-        holder = holder_of(told.data)
-        assert holder is not None and holder.pid == told.app.pid and holder.token
-        assert stat.S_IMODE((told.data / "lock").stat().st_mode) == 0o600
+        holder = holder_of(memory.data)
+        assert holder is not None and holder.pid == memory.app.pid and holder.token
+        assert stat.S_IMODE((memory.data / "lock").stat().st_mode) == 0o600
         for authorization in ("", "Bearer", "Bearer wrong", f"Basic {holder.token}", f"Bearer {holder.token}x"):
             answer = httpx.post(
                 f"{holder.address}/local/search",
@@ -372,24 +376,26 @@ def test_a_failure_is_one_clear_sentence(tmp_path, words, settings, sentence):
 
 
 def test_doctor_names_the_settings_where_one_is_wrong(tmp_path):
-    done = quick(tmp_path, "doctor", M2A_CHAT_MODLE="offline")
-    assert done.code == 1 and "M2A_CHAT_MODLE is not a setting of M2A; `m2a doctor` lists them." in done.err
-    assert "M2A_CHAT_MODEL, " in done.out
+    result = quick(tmp_path, "doctor", M2A_CHAT_MODLE="offline")
+    assert result.code == 1 and "M2A_CHAT_MODLE is not a setting of M2A; `m2a doctor` lists them." in result.err
+    assert "M2A_CHAT_MODEL, " in result.out
 
 
 @pytest.mark.parametrize("command", ["show", "delete"])
 @pytest.mark.parametrize("number", ["seven", "1.5", "99999999999999999999"])
 def test_what_is_no_number_of_a_memory_is_named(tmp_path, command, number):
-    done = quick(tmp_path / "data", "memory", command, number)
-    said = " ".join(done.err.replace("│", " ").split())
-    assert done.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows the numbers." in said
+    result = quick(tmp_path / "data", "memory", command, number)
+    text = " ".join(result.err.replace("│", " ").split())
+    assert (
+        result.code == 2 and f"'{number}' is not the number of a memory; `m2a memory list` shows the numbers." in text
+    )
 
 
 def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
     assert quick(tmp_path, "memory", "undo").out == "There is no change to the memory to undo.\n"
-    done = quick(tmp_path, "ask", "My dog Bobo loves the blue ball.")
-    assert done.code == 0 and "Remembered: “My dog Bobo loves the blue ball.”" in done.err.splitlines()
-    assert "Remembered" not in done.out
+    result = quick(tmp_path, "ask", "My dog Bobo loves the blue ball.")
+    assert result.code == 0 and "Remembered: “My dog Bobo loves the blue ball.”" in result.err.splitlines()
+    assert "Remembered" not in result.out
     [_, history] = quick(tmp_path, "memory", "show", "1").out.split("History:\n")
     assert re.fullmatch(r"  [\d-]+ [\d:]+  added, .*\n", history)
     assert quick(tmp_path, "memory", "undo").out == "Undone. Remembered: “My dog Bobo loves the blue ball.”\n"
@@ -432,16 +438,16 @@ def test_an_unforeseen_error_keeps_its_traceback(monkeypatch):
 def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
     address = f"http://127.0.0.1:{free_port()}/v1"
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": address, "M2A_CHAT_API_KEY": "geheim"}
-    done = quick(tmp_path, "ask", "My dog is Bobo", **down)
-    assert address in done.sentence and "geheim" not in done.err
-    done = quick(tmp_path, "doctor", **down)
-    assert done.code == 1 and address in done.out and "1 message, 0 memories" in done.out
+    result = quick(tmp_path, "ask", "My dog is Bobo", **down)
+    assert address in result.sentence and "geheim" not in result.err
+    result = quick(tmp_path, "doctor", **down)
+    assert result.code == 1 and address in result.out and "1 message, 0 memories" in result.out
 
 
 def test_a_chat_whose_answers_fail_goes_on_in_one_conversation(tmp_path):
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": f"http://127.0.0.1:{free_port()}/v1"}
-    done = m2a(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
-    assert done.code == 0 and done.err.count("Cannot connect") == 2
+    result = m2a(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
+    assert result.code == 0 and result.err.count("Cannot connect") == 2
     [conversation] = quick(tmp_path, "erase", "conversation").out.splitlines()
     assert "My dog is Bobo" in conversation
 
@@ -449,8 +455,8 @@ def test_a_chat_whose_answers_fail_goes_on_in_one_conversation(tmp_path):
 def test_a_port_that_is_taken_is_named(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = quick(tmp_path, "run", "--port", str(port))
-    assert done.code == 1 and f"Port {port} is in use" in done.err and "Traceback" not in done.err
+        result = quick(tmp_path, "run", "--port", str(port))
+    assert result.code == 1 and f"Port {port} is in use" in result.err and "Traceback" not in result.err
 
 
 def test_a_memory_whose_photo_is_gone_is_shown_all_the_same(template, tmp_path):
@@ -458,9 +464,9 @@ def test_a_memory_whose_photo_is_gone_is_shown_all_the_same(template, tmp_path):
     [photo_id] = json.loads(quick(data, "memory", "show", "1", "--json").out)["photos"]
     [file] = data.glob(f"photos/*/{photo_id}.jpg")
     file.unlink()
-    done = quick(data, "memory", "show", "1")
-    assert done.code == 0 and f"Photo: The file of photo {photo_id} is missing" in done.out
-    assert "You: My dog Bobo loves the blue ball." in done.out
+    result = quick(data, "memory", "show", "1")
+    assert result.code == 0 and f"Photo: The file of photo {photo_id} is missing" in result.out
+    assert "You: My dog Bobo loves the blue ball." in result.out
 
 
 def test_an_index_of_other_encoders_is_refused_and_reindex_builds_it_anew(template, tmp_path):
@@ -502,7 +508,7 @@ def test_an_app_that_does_not_answer_is_named(tmp_path):
 
 def test_a_reader_that_goes_away_is_no_failure(template):
     command = f"{sys.executable} -m m2a.cli memory list --json | head -c 1"
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", "-c", command], cwd=ROOT, env=environment(template), capture_output=True, text=True, timeout=SECONDS
     )
-    assert done.stderr == "" and done.stdout == "{"
+    assert result.stderr == "" and result.stdout == "{"

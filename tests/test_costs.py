@@ -74,14 +74,14 @@ async def test_an_update_that_is_tried_again_costs_both_times_and_without_a_mode
         first = next(e.message for e in await turn(assistant, "My tea is green.") if hasattr(e, "sources"))
         [_, failed] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
         await turn(assistant, "And my coffee is black.")
-        [_, done] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
-        assert (failed.calls, done.calls) == (0, 1) and done.seconds > failed.seconds > 0
+        [_, cost] = assistant.memory(assistant.local_owner).replies.costs_of([first.message_id])[first.message_id]
+        assert (failed.calls, cost.calls) == (0, 1) and cost.seconds > failed.seconds > 0
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as assistant:
         reply = next(e.message for e in await turn(assistant, "Hello.") if hasattr(e, "sources"))
-        found = assistant.memory(assistant.local_owner).replies.costs_of([reply.message_id])[reply.message_id]
-        assert [(one.calls, one.dollars) for one in found] == [(0, None), (0, None)]
-        told = cost_html(found, key="m2")
-        assert "No language model" in told and "Tokens" not in told and "First word" in told
+        costs = assistant.memory(assistant.local_owner).replies.costs_of([reply.message_id])[reply.message_id]
+        assert [(cost.calls, cost.dollars) for cost in costs] == [(0, None), (0, None)]
+        html = cost_html(costs, key="m2")
+        assert "No language model" in html and "Tokens" not in html and "First word" in html
 
 
 def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(memory: Memory) -> None:
@@ -103,20 +103,21 @@ def test_costs_are_summed_by_the_days_of_the_user_and_unknown_is_not_nothing(mem
         CostSum(date(2026, 3, 12), 1, 6.0, 4, 100, 20, 0.5, uncounted=3, unpriced=3),
     ]
     assert (total.replies, total.seconds, total.dollars) == (3, 8.0, 0.5)
-    told = days_html(days, total, today=date(2026, 3, 13))
-    assert "$0.5000" in told and "3 calls had no known price" in told and "Yesterday" in told
+    html = days_html(days, total, today=date(2026, 3, 13))
+    assert "$0.5000" in html and "3 calls had no known price" in html and "Yesterday" in html
     assert "Nothing yet" in days_html([], costs.CostSum(None, 0, 0, 0, 0, 0, 0), today=NOON.date())
 
 
 async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: Memory) -> None:
-    said, reply = memory.say("This is my teapot.", photos=[jpeg("red")])
+    message, reply = memory.say("This is my teapot.", photos=[jpeg("red")])
     memory.say("The teapot again.", photos=[jpeg("red")])
     memory.bank.replies.note_cost(reply.message_id, Cost("update", 1.0, None, 1, 100, 10, 0.25))
     with ChatServer(replies(say("A red teapot.", usage=(500, 12)), status(500))) as server:
         model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=True)
         await caption_photos(memory.bank, ChatCaptioner(model), lambda read, written: (read + written) / 1024)
         assert (
-            memory.bank.photos.captions(said.photos) == {said.photos[0]: "A red teapot."} and len(server.requests) == 1
+            memory.bank.photos.captions(message.photos) == {message.photos[0]: "A red teapot."}
+            and len(server.requests) == 1
         )
     [update] = memory.bank.replies.costs_of([reply.message_id])[reply.message_id]
     assert (update.calls, update.input_tokens, update.output_tokens, update.dollars) == (2, 600, 22, 0.75)
@@ -129,9 +130,9 @@ async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: M
 
 
 def test_what_a_turn_took_is_erased_with_its_message_and_with_everything(memory: Memory) -> None:
-    said, reply = memory.say("My PIN is 4471.")
+    message, reply = memory.say("My PIN is 4471.")
     memory.bank.replies.note_cost(reply.message_id, Cost("update", 1.0))
-    memory.bank.erase(Erasure("message", said.message_id))
+    memory.bank.erase(Erasure("message", message.message_id))
     assert memory.bank.replies.costs_of([2]) == {}
     memory.bank.replies.note_cost(2, Cost("update", 1.0))  # an update that was under way
     assert memory.bank.replies.costs_of([2]) == {}

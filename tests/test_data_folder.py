@@ -99,8 +99,8 @@ def test_where_nothing_can_be_written_it_is_a_sentence(tmp_path):
         "try: DataFolder(Path(sys.argv[1]))\n"
         "except DataFolderError as error: print(error)"
     )
-    said = subprocess.check_output([sys.executable, "-c", code, str(tmp_path)], text=True)
-    assert said == f"The data folder {tmp_path} cannot be used: File too large; set M2A_DATA_DIR to another folder.\n"
+    output = subprocess.check_output([sys.executable, "-c", code, str(tmp_path)], text=True)
+    assert output == f"The data folder {tmp_path} cannot be used: File too large; set M2A_DATA_DIR to another folder.\n"
 
 
 def test_the_token_is_readable_to_its_owner_alone_even_where_the_lock_file_was_not(tmp_path):

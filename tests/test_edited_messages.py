@@ -31,18 +31,18 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 def test_what_rests_on_the_message_alone_is_taken_back_and_what_it_replaced_holds_again(memory: Memory) -> None:
     berlin = memory.tell("Vera lives in Berlin.")
     memory.conversation = memory.bank.conversations()[0].conversation_id
-    said, reply = memory.say("No, Vera lives in Linz now. I like tea.")
-    moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz now."), "")
+    message, reply = memory.say("No, Vera lives in Linz now. I like tea.")
+    moved = Replacement(berlin.memory_id, draft_of(message, "Vera lives in Linz now."), "")
     memory.bank.write([moved], who="test", update_of=reply.message_id)
-    tea = memory.bank.add(draft_of(said, "I like tea."), who="test", why="")
-    again, later = memory.say("I like tea.")
-    memory.bank.add(draft_of(again, "I like tea."), who="test", why="")
-    assert [one.text for one in memory.bank.resting_on(said.message_id)] == ["Vera lives in Linz now."]
-    memory.bank.take_back_memories(said.message_id)
-    assert {one.text for one in memory.bank.entries()} == {"Vera lives in Berlin.", "I like tea."}
-    assert memory.bank.entry(tea.memory_id).evidence_ids == ((again.message_id, again.message_id),)
+    tea = memory.bank.add(draft_of(message, "I like tea."), who="test", why="")
+    repetition, later = memory.say("I like tea.")
+    memory.bank.add(draft_of(repetition, "I like tea."), who="test", why="")
+    assert [entry.text for entry in memory.bank.resting_on(message.message_id)] == ["Vera lives in Linz now."]
+    memory.bank.take_back_memories(message.message_id)
+    assert {entry.text for entry in memory.bank.entries()} == {"Vera lives in Berlin.", "I like tea."}
+    assert memory.bank.entry(tea.memory_id).evidence_ids == ((repetition.message_id, repetition.message_id),)
     assert memory.bank.replies.pending_updates() == [later.message_id]
-    memory.bank.take_back_memories(again.message_id)
+    memory.bank.take_back_memories(repetition.message_id)
     assert memory.bank.replies.pending_updates() == []  # an update that is late brings nothing back
     memory.bank.index()
     assert verify(memory.stores) == []
@@ -77,8 +77,8 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
     remember(policy, of_this_turn(AddMemory, text="Ana lives in Lisbon <b>."))
     await turn(assistant, "Ana lives in Lisbon <b>.", photo("red"))
     bank, panel, tab = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path), request(assistant)
-    [place] = [one.conversation_id for one in bank.conversations()]
-    [shown] = [one for one in panel.resending.on_edit(place, 80, click(message_id=1), tab) if isinstance(one, str)]
+    [place] = [conversation.conversation_id for conversation in bank.conversations()]
+    [shown] = [html for html in panel.resending.on_edit(place, 80, click(message_id=1), tab) if isinstance(html, str)]
     assert (
         "1 memory comes from it:" in shown and 'data-resend="1"' in shown and "Ana lives in Lisbon &lt;b&gt;." in shown
     )
@@ -92,11 +92,11 @@ async def test_an_edited_message_is_answered_anew_and_its_memories_go_along_or_s
     messages = bank.conversation(place)
     assert [m.text.strip() for m in messages] == ["Ana lives in Lisbon <b>.", "Fine.", "Ana lives in Porto.", "Fine."]
     assert (messages[2].replaces, messages[2].photos) == (1, messages[0].photos)
-    texts = {one.text for one in bank.entries()}
+    texts = {entry.text for entry in bank.entries()}
     assert texts == {"Ana lives in Porto.", *(["Ana lives in Lisbon <b>."] if keep else [])}
     assert policy.seen[-1].recent == ()  # what was set aside is in no prompt
-    found = bank.search(Query("Where does Ana live? Lisbon, Porto. Fine."), kinds=("message",), relevance_floor=False)
-    assert [hit.record.message_id for hit in found if isinstance(hit.record, Message)] == [3, 4]
+    hits = bank.search(Query("Where does Ana live? Lisbon, Porto. Fine."), kinds=("message",), relevance_floor=False)
+    assert [hit.record.message_id for hit in hits if isinstance(hit.record, Message)] == [3, 4]
     [update] = await all_of(panel.on_open(click(conversation=place), tab))
     assert update.history and "Earlier version <span>· 2 messages" in update.history
     assert 'data-edit-message="3"' in update.history and 'data-edit-message="1"' not in update.history
@@ -109,13 +109,15 @@ async def test_the_form_says_how_many_messages_an_edit_sets_aside(
     remember(policy, of_this_turn(AddMemory, text="Ana lives in Oslo."), of_this_turn(AddMemory, text="Ana is a cook."))
     await turn(assistant, "Ana lives in Oslo. She is a cook.")
     bank, panel, tab = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path), request(assistant)
-    [place] = [one.conversation_id for one in bank.conversations()]
+    [place] = [conversation.conversation_id for conversation in bank.conversations()]
     remember(policy, of_this_turn(AddMemory, text="Ivo lives in Rome."))
     await turn(assistant, "Ivo lives in Rome.", conversation_id=place)
 
     def form(message_id: int) -> str:
         [shown] = [
-            one for one in panel.resending.on_edit(place, 80, click(message_id=message_id), tab) if isinstance(one, str)
+            html
+            for html in panel.resending.on_edit(place, 80, click(message_id=message_id), tab)
+            if isinstance(html, str)
         ]
         return shown
 
@@ -125,7 +127,7 @@ async def test_the_form_says_how_many_messages_an_edit_sets_aside(
     assert "I stop using them." in first and "If one of them replaced" in first
     assert "aside" not in last and ">Send again<" in last and "Forget the memory, too" in last
     await all_of(panel.resending.on_resend(place, click(message_id=1, text="Ana is a cook.", keep=False), tab))
-    assert "Ivo lives in Rome." in {one.text for one in bank.entries()}
+    assert "Ivo lives in Rome." in {entry.text for entry in bank.entries()}
 
 
 async def test_an_answer_is_tried_again_and_nothing_is_taken_back(

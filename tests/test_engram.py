@@ -63,17 +63,17 @@ def server() -> Iterator[ChatServer]:
 
 async def test_a_message_is_routed_and_each_bit_has_one_extractor(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", "engram", parts)
+    place = await told(tmp_path / "data", "engram", parts)
     steps = steps_of(server)
     assert steps.steps.count("route") == 6
     assert (steps.steps.count("episode"), steps.steps.count("fact"), steps.steps.count("procedure")) == (2, 2, 1)
     assert said_in(steps.prompts("route")[0], "Message") == CANOE
     episode = steps.prompts("episode")[0]
     assert said_in(episode, "Message") == CANOE and "said on 8 May 2023, 13:56" in episode.outside
-    assert here.system.ingestion.calls == 11 and here.system.ingestion.failures == 0
+    assert place.system.ingestion.calls == 11 and place.system.ingestion.failures == 0
 
     steps.forget()
-    answer = await here.answer("Where did Olga move?")
+    answer = await place.answer("Where did Olga move?")
     assert steps.steps == ["answer"] and answer.text == "Lisbon" and answer.usage.calls == 1
     bank = said_in(steps.asked[0][1], "Found").splitlines()
     anna, ben = bank.index("Memories of Anna:"), bank.index("Memories of Ben:")
@@ -86,22 +86,22 @@ async def test_a_message_is_routed_and_each_bit_has_one_extractor(tmp_path: Path
         "8 May 2023, 13:56: My parrot Coco learned to whistle.",
         "2 June 2023, 09:05: Getting there. Go to Bristol. Ask for the course.",
     }
-    assert here.references[answer.sources[0]] == "D2:1"
-    assert (await here.found("Where did Olga move?"))[0] == "D2:1"
+    assert place.references[answer.sources[0]] == "D2:1"
+    assert (await place.found("Where did Olga move?"))[0] == "D2:1"
     parts.stores.close()
 
 
 async def test_what_was_taken_in_is_there_after_another_start(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", "engram", parts)
-    before, calls, encoded = await here.found("Coco the parrot"), len(server.requests), parts.stores.encoded
-    again = await opened_again(here)
-    assert await again.found("Coco the parrot") == before
+    place = await told(tmp_path / "data", "engram", parts)
+    before, calls, encoded = await place.found("Coco the parrot"), len(server.requests), parts.stores.encoded
+    reopened = await opened_again(place)
+    assert await reopened.found("Coco the parrot") == before
     assert len(server.requests) == calls and parts.stores.encoded == encoded + 1  # the question
-    more = again.memory.record(LATER)  # a session that comes later is added to what is there
-    await again.system.observe(more)
+    more = reopened.memory.record(LATER)  # a session that comes later is added to what is there
+    await reopened.system.observe(more)
     assert steps_of(server).steps.count("route") == 7
-    assert (await opened_again(again)).references.keys() == {*range(1, 8)}
+    assert (await opened_again(reopened)).references.keys() == {*range(1, 8)}
     parts.stores.close()
 
 
@@ -118,16 +118,16 @@ async def test_an_ablation_writes_and_reads_its_stores_alone(
     tmp_path: Path, server: ChatServer, name: str, extractors: set[str]
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", name, parts)
+    place = await told(tmp_path / "data", name, parts)
     assert set(steps_of(server).steps) - {"route"} == extractors
     assert ("route" in steps_of(server).steps) == (name != "engram-single-store")
     steps_of(server).forget()
-    await here.answer("Where did Olga move?")
-    found = said_in(steps_of(server).asked[0][1], "Found")
-    assert ("Event." in found) == (name == "engram-episodic-only")
-    assert ("Getting there." in found) == (name == "engram-procedural-only")
+    await place.answer("Where did Olga move?")
+    found_block = said_in(steps_of(server).asked[0][1], "Found")
+    assert ("Event." in found_block) == (name == "engram-episodic-only")
+    assert ("Getting there." in found_block) == (name == "engram-procedural-only")
     if name == "engram-single-store":
-        assert f"8 May 2023, 13:56: {CANOE}" in found.splitlines() and here.system.ingestion.calls == 0
+        assert f"8 May 2023, 13:56: {CANOE}" in found_block.splitlines() and place.system.ingestion.calls == 0
     parts.stores.close()
 
 
@@ -158,25 +158,25 @@ async def test_photos_are_remembered_by_captions_and_found_by_m2as_photo_path(
     steps_of(server).forms["route"] = lambda prompt: {"episodic": False, "semantic": True, "procedural": False}
     for name, first in (("engram", None), ("engram-photos", "D1:3")):
         parts = parts_of(model_of(server))(tmp_path / name)
-        here = await told(tmp_path / "data", name, parts, photos=True)
+        place = await told(tmp_path / "data", name, parts, photos=True)
         assert any("[photo: a red thing]" in said_in(p, "Message") for p in steps_of(server).prompts("fact"))
-        found = await here.found("", tmp_path / "data" / "photos" / "asked.png", k=3)
-        assert "D1:3" in found and (first is None or found[0] == first)
+        found_ids = await place.found("", tmp_path / "data" / "photos" / "asked.png", k=3)
+        assert "D1:3" in found_ids and (first is None or found_ids[0] == first)
         steps_of(server).forget()
-        question = here.question("Where is this kept?", tmp_path / "data" / "photos" / "asked.png")
-        await here.system.answer(question, Meter())
+        question = place.question("Where is this kept?", tmp_path / "data" / "photos" / "asked.png")
+        await place.system.answer(question, Meter())
         assert len(server.requests[-1].photos) == (2 if name == "engram-photos" else 1)
         parts.stores.close()
 
 
 async def test_rules_in_the_models_place(tmp_path: Path) -> None:
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
-    here = await told(tmp_path / "data", "engram-offline", parts)
-    notes = Notes(here.memory, "engram-offline")
+    place = await told(tmp_path / "data", "engram-offline", parts)
+    notes = Notes(place.memory, "engram-offline")
     assert [note.fields["when"] for note in notes.in_store("Anna/episodic")][:1] == ["7 May 2023"]
     assert len(notes.in_store("Anna/semantic")) == 3 and len(notes.in_store("Ben/semantic")) == 3
-    assert (await here.found("Who moved to Lisbon?"))[0] == "D2:1"
-    assert here.system.ingestion.calls == 0 and "by rules" in here.system.version
+    assert (await place.found("Who moved to Lisbon?"))[0] == "D2:1"
+    assert place.system.ingestion.calls == 0 and "by rules" in place.system.version
     with pytest.raises(registry.UnknownSystemError, match="use engram-offline"):
         registry.check(("engram",), retrieval_only=True, has_model=False)
     registry.check(("engram-offline", "engram-single-store"), retrieval_only=True, has_model=False)
@@ -195,12 +195,12 @@ async def test_an_answer_that_does_not_fit_is_given_back_and_one_failure_loses_o
     only_facts = {"episodic": False, "semantic": True, "procedural": False}
     with ChatServer(StepsModel({"route": lambda prompt: only_facts, "fact": fact})) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "engram", parts)
+        place = await told(tmp_path / "data", "engram", parts)
         complained = steps_of(server).prompts("fact")[1]
         assert "could not be used" in complained.outside and "fact: String should have at least" in complained.outside
-        assert here.system.ingestion.failures == 1
-        assert len(Notes(here.memory, "engram").in_store("Anna/semantic")) == 2
-        assert await here.found("Coco") != []
+        assert place.system.ingestion.failures == 1
+        assert len(Notes(place.memory, "engram").in_store("Anna/semantic")) == 2
+        assert await place.found("Coco") != []
         parts.stores.close()
 
 
@@ -249,7 +249,7 @@ async def test_a_whole_run_says_what_it_took(tmp_path: Path, server: ChatServer)
     benchmark = read_locomo(write_dialogues(tmp_path / "data"))
     names = ["engram", "engram-offline", "engram-single-store"]
     expected = estimate(benchmark, names, asks_model=True, judges=0, window=1000)
-    assert [one.calls for one in expected] == [6 * 2 + 4, 4, 4]
+    assert [usage.calls for usage in expected] == [6 * 2 + 4, 4, 4]
     result = await run(benchmark, names, tmp_path / "out", parts=parts_of(model_of(server)), settings={})
     assert result.failed == 0
     calls = {row.system: row.calls for row in read_ingestion(tmp_path / "out" / "ingestion.jsonl")}

@@ -20,10 +20,10 @@ FROM_CACHE = (
 @pytest.fixture(scope="module")
 def server_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that does what a message says; the tests of this file share it."""
-    one = Server(tmp_path_factory.mktemp("erased") / "data", command=("-m", "tests.page_server"))
-    one.start()
-    yield one
-    one.stop()
+    server = Server(tmp_path_factory.mktemp("erased") / "data", command=("-m", "tests.page_server"))
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def dialog_of(visitor: Visitor) -> Locator:
 
 
 def erase(visitor: Visitor, words: str) -> None:
-    """Read the preview, press the red button, read the receipt, which says nothing of it, and close it."""
+    """Reads the preview, presses the red button, checks that the receipt quotes nothing, and closes it."""
     expect(dialog_of(visitor)).to_contain_text(words)
     dialog_of(visitor).get_by_role("button", name=re.compile("^Erase .* for good$")).click()
     expect(dialog_of(visitor).get_by_role("heading")).to_have_text("It is erased")

@@ -77,16 +77,16 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
         ("everything", None, ("2 conversations, 2 messages, 2 memories, 1 photo", "Erase everything for good")),
     ):
         shown = await last_of(panel.on_preview(click(kind=kind, id=named), request(assistant)))
-        assert all(one in shown for one in words), (kind, shown)
+        assert all(word in shown for word in words), (kind, shown)
         assert f'data-erase-now="{kind}"' in shown and "There is no undo." in shown
     assert len(bank.entries()) == 2  # looking changes nothing
 
     done = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     assert "Erased: 1 conversation, 1 message, 1 memory, 1 photo, 1 caption, 1 name" in done and "Receipt 1" in done
     assert not [word for word in ("44 71", "PIN", "crimson", "Bank") if word in done]
-    assert [one.text for one in bank.entries()] == ["Ana lives in Lisbon."]
-    again = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
-    assert "Nothing was erased" in again and "There is no conversation" in again
+    assert [entry.text for entry in bank.entries()] == ["Ana lives in Lisbon."]
+    page = await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
+    assert "Nothing was erased" in page and "There is no conversation" in page
     listed = panel.on_receipts(request(assistant))
     assert "still on the disk" in listed and "44 71" not in listed and "data-purge" in listed and "data-purge" in done
 
@@ -108,7 +108,7 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assert 'data-erase="forgotten" data-of="1"' in notice
     chat = ChatPanel(assistant, Path("uploads"))
     told_in = bank.conversations()[0].conversation_id
-    [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "Forgot" in str(one)]
+    [history] = [output for output in chat.on_change(told_in, 80, request(assistant)) if "Forgot" in str(output)]
     assert 'data-erase="forgotten" data-of="1"' in history
 
     named = click(kind="forgotten", id=1)
@@ -116,10 +116,10 @@ async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it
     assert "It is erased" in await last_of(panel.on_erase(named, request(assistant)))
     nothing = await last_of(panel.on_preview(click(kind="forgotten", id=None), request(assistant)))
     assert "Nothing that was forgotten is left on the disk" in nothing
-    [history] = [one for one in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(one)]
+    [history] = [output for output in chat.on_change(told_in, 80, request(assistant)) if "m-message" in str(output)]
     place = bank.messages([1])[1].conversation_id
-    said = str(chat.on_change(place, 80, request(assistant)))
-    assert "[erased]" in said and "[forgotten]" not in said and "data-edit-message" not in said
+    page = str(chat.on_change(place, 80, request(assistant)))
+    assert "[erased]" in page and "[forgotten]" not in page and "data-edit-message" not in page
     assert 'data-erase="forgotten"' not in history and 'data-act="undo"' not in history
 
 
@@ -138,8 +138,8 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     assert chat[0] == "" and "44 71" not in str(chat) and "New conversation" in str(chat)
     shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
     assert "was erased is gone for good" in str(shown) and "44 71" not in str(shown)
-    again = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
-    assert again[2] == "" and "m-listed" in again[3]  # it is said once
+    page = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
+    assert page[2] == "" and "m-listed" in page[3]  # it is said once
     searching = MemoryPanel(assistant).on_erased(View(words="bank PIN").dumped(), request(assistant))
     assert "data-emptied" in searching[3] and "PIN" not in str(searching)
     told(bank, "Ana lives in Lisbon.")
@@ -181,28 +181,28 @@ async def test_with_the_memories_kept_it_is_not_said_that_all_goes_nor_that_a_na
 
 
 async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:
-    one = told(bank, PIN, picture=photo("red"))
+    entry = told(bank, PIN, picture=photo("red"))
     place = bank.conversations()[0].conversation_id
     stranger: Any = SimpleNamespace(
         username=owner_named(assistant.stores.database, "other"), session_hash="tab", query_params={}
     )
-    for kind, named in (("message", 1), ("memory", 1), ("photo", one.photo_ids[0]), ("conversation", place)):
+    for kind, named in (("message", 1), ("memory", 1), ("photo", entry.photo_ids[0]), ("conversation", place)):
         for handler in (panel.on_preview, panel.on_erase):
             shown = await last_of(handler(click(kind=kind, id=named), stranger))
             assert "Nothing was erased" in shown and "PIN" not in shown
     await last_of(panel.on_erase(click(kind="everything"), stranger))
-    assert bank.entries() == [one]
-    nobody: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
+    assert bank.entries() == [entry]
+    anonymous: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
     with pytest.raises(gr.Error, match="log in"):
-        await last_of(panel.on_erase(click(kind="everything"), nobody))
+        await last_of(panel.on_erase(click(kind="everything"), anonymous))
 
 
 async def test_text_of_others_stays_text_in_the_dialog(
     assistant: Assistant, bank: MemoryBank, panel: ErasePanel
 ) -> None:
     for words in HOSTILE:
-        one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.photos.set_caption(one.photo_ids[0], words)
+        entry = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
+        bank.photos.set_caption(entry.photo_ids[0], words)
         assistant.rename_conversation(assistant.local_owner, bank.conversations()[0].conversation_id, words)
     shown = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
     assert "Names that I will no longer know" in shown
@@ -231,7 +231,7 @@ def test_a_click_that_names_nothing_is_refused(named: dict[str, object]) -> None
 async def test_the_memories_of_what_is_erased_are_taken_along_or_kept_as_chosen(
     assistant: Assistant, bank: MemoryBank, panel: ErasePanel
 ) -> None:
-    one = told(bank, "Ana lives in Lisbon.")
+    entry = told(bank, "Ana lives in Lisbon.")
     place = bank.conversations()[0].conversation_id
     along = await last_of(panel.on_preview(click(kind="conversation", id=place, keep=False), request(assistant)))
     assert (
@@ -245,8 +245,8 @@ async def test_the_memories_of_what_is_erased_are_taken_along_or_kept_as_chosen(
         and "This erases 1 conversation, 1 message and 1 entry in the search index." in kept
     )
     await last_of(panel.on_erase(named, request(assistant)))
-    assert [entry.text for entry in bank.entries()] == [one.text]
-    opened = str(MemoryPanel(assistant).on_memory("", click(memory_id=one.memory_id), request(assistant)))
+    assert [entry.text for entry in bank.entries()] == [entry.text]
+    opened = str(MemoryPanel(assistant).on_memory("", click(memory_id=entry.memory_id), request(assistant)))
     assert "although I erased the words that it came from: Ana lives in Lisbon." in opened
-    no_choice = await last_of(panel.on_preview(click(kind="memory", id=one.memory_id), request(assistant)))
+    no_choice = await last_of(panel.on_preview(click(kind="memory", id=entry.memory_id), request(assistant)))
     assert "m-choice" not in no_choice

@@ -26,7 +26,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 
 def held(memory: Memory) -> str:
-    """Every value of every row of every table, but of the words of the full-text index."""
+    """Returns every value of every row of every table, except the words of the full-text index."""
     with memory.database.snapshot() as connection:
         return "\n".join(
             str(row) for table in metadata.tables.values() for row in connection.execute(select(table)).all()
@@ -40,7 +40,7 @@ def is_sound(memory: Memory) -> bool:
 
 
 def erase(memory: Memory, *named) -> object:
-    """As the preview says."""
+    """Erases, and checks the counts against those of the preview."""
     before = held(memory)
     preview = memory.bank.preview_erasure(Erasure(*named))
     assert held(memory) == before
@@ -54,7 +54,9 @@ def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
     tea = memory.tell("I like green tea.", "Your PIN 44k1 opens no tea.")
     gone = erase(memory, "message", pin.evidence_ids[0].first)
     assert [m.message_id for m in gone.messages] == [1, 2] and [e.memory_id for e in gone.memories] == [pin.memory_id]
-    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [(4, ("Your PIN 44k1 opens no tea.",))]
+    assert [(rewriting.message.message_id, rewriting.words) for rewriting in gone.rewritten] == [
+        (4, ("Your PIN 44k1 opens no tea.",))
+    ]
     assert "44k1" not in held(memory) and "PIN" not in held(memory)
     assert memory.bank.messages([4])[4].text == FORGOTTEN and memory.bank.entries() == [tea]
     assert memory.bank.find_messages("bank PIN 44k1") == [] and memory.found("44k1") != [1]
@@ -78,11 +80,11 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
     retold = memory.say("Which dog have I?", "Noted. Bruno is a dachshund. Anything else?")[1]
     shown = memory.bank.messages(range(1, 8))
     gone = erase(memory, "conversation", place)
-    assert [(one.message.message_id, one.words) for one in gone.rewritten] == [
+    assert [(rewriting.message.message_id, rewriting.words) for rewriting in gone.rewritten] == [
         (retold.message_id, ("Bruno is a dachshund.",))
     ]
-    for one in (priya.evidence_ids[0].first + 1, *(answer.message_id for answer in answers)):
-        assert memory.bank.messages([one])[one] == shown[one]
+    for message_id in (priya.evidence_ids[0].first + 1, *(answer.message_id for answer in answers)):
+        assert memory.bank.messages([message_id])[message_id] == shown[message_id]
     erase(memory, "memory", priya.memory_id)
     assert "The rent is 1,240 euros." in memory.shown() and memory.shown().count("23 November 2026") == 1
     assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
@@ -99,7 +101,7 @@ def test_what_the_assistant_says_of_photos_and_memories_tells_nothing_of_what_is
     memory.say("Which dog have I?", quoted)
     memory.say("And more?", listed)
     gone = memory.bank.preview_erasure(Erasure("conversation", place))
-    assert [(one.message.text, one.words) for one in gone.rewritten] == [
+    assert [(rewriting.message.text, rewriting.words) for rewriting in gone.rewritten] == [
         (quoted, ("You told me: \"That's Biscuit, our neighbour Paula's puppy. He chews shoes.\"",)),
         (listed, ("That's Biscuit, our neighbour Paula's puppy. He chews shoes.",)),
     ]
@@ -108,21 +110,21 @@ def test_what_the_assistant_says_of_photos_and_memories_tells_nothing_of_what_is
 def test_its_owner_reads_that_words_were_erased_and_that_others_were_forgotten(memory):
     tea = memory.tell("I like green tea.")
     pin = memory.tell(PIN, "Noted. I keep your PIN 44k1.")
-    said, _ = memory.say("The boiler is new. Vera lives in Linz. It is cold.")
-    vera = memory.bank.add(draft_of(said, "Vera lives in Linz."), who="test", why="")
+    message, _ = memory.say("The boiler is new. Vera lives in Linz. It is cold.")
+    vera = memory.bank.add(draft_of(message, "Vera lives in Linz."), who="test", why="")
     erase(memory, "memory", pin.memory_id)
     erase(memory, "memory", vera.memory_id)
     memory.bank.write([Forgetting((tea.memory_id,), "")], who="test")
-    cold = memory.bank.messages([said.message_id])[said.message_id].text.index("It is cold.")
-    memory.bank.write([Forgetting((), "", (MessageSpan(said.message_id, cold, cold + 11),))], who="test")
+    cold = memory.bank.messages([message.message_id])[message.message_id].text.index("It is cold.")
+    memory.bank.write([Forgetting((), "", (MessageSpan(message.message_id, cold, cold + 11),))], who="test")
     shown = {
-        one.message_id: one
+        message.message_id: message
         for place in memory.bank.conversations()
-        for one in memory.bank.conversation_to_owner(place.conversation_id)
+        for message in memory.bank.conversation_to_owner(place.conversation_id)
     }
     assert [shown[number].text for number in (1, 3, 4)] == [FORGOTTEN, "[erased]", "Noted. [erased]"]
-    assert shown[said.message_id].text == f"The boiler is new. [erased] {FORGOTTEN}"
-    assert [number for number, one in sorted(shown.items()) if one.is_gone] == [1, 3]
+    assert shown[message.message_id].text == f"The boiler is new. [erased] {FORGOTTEN}"
+    assert [number for number, message in sorted(shown.items()) if message.is_gone] == [1, 3]
 
 
 def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
@@ -139,8 +141,8 @@ def test_a_point_of_a_list_goes_as_a_whole_and_stays_a_point(memory):
 
 def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that_alone(memory):
     first = memory.tell("My dog Bobo loves the blue ball.")
-    again = memory.tell("My dog Bobo loves the blue ball.")
-    assert again.memory_id == first.memory_id and len(again.evidence_ids) == 2
+    repetition = memory.tell("My dog Bobo loves the blue ball.")
+    assert repetition.memory_id == first.memory_id and len(repetition.evidence_ids) == 2
     gone = erase(memory, "message", 1)
     assert gone.memories == () and [e.memory_id for e in gone.kept_memories] == [first.memory_id]
     [kept] = memory.bank.entries()
@@ -149,10 +151,10 @@ def test_a_memory_stays_where_the_user_says_the_same_elsewhere_and_rests_on_that
 
 
 def test_a_memory_goes_with_its_words_its_versions_and_its_photo_and_the_rest_of_the_message_stays(memory):
-    said, reply = memory.say("The boiler is in the cellar. My sister Vera lives in Berlin.", photos=[jpeg("red")])
-    berlin = memory.bank.add(draft_of(said, "My sister Vera lives in Berlin."), who="test", why="Berlin it is")
-    said, reply = memory.say("No, Vera lives in Linz now.", "So Vera moved to Linz.")
-    moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz now."), "Linz")
+    message, reply = memory.say("The boiler is in the cellar. My sister Vera lives in Berlin.", photos=[jpeg("red")])
+    berlin = memory.bank.add(draft_of(message, "My sister Vera lives in Berlin."), who="test", why="Berlin it is")
+    message, reply = memory.say("No, Vera lives in Linz now.", "So Vera moved to Linz.")
+    moved = Replacement(berlin.memory_id, draft_of(message, "Vera lives in Linz now."), "Linz")
     [change] = memory.bank.write([moved], who="test", update_of=reply.message_id)
     with pytest.raises(NothingToEraseError, match="is erased together with memory 2, which replaced it"):
         memory.bank.erase(Erasure("memory", berlin.memory_id))
@@ -171,15 +173,15 @@ def test_a_photo_goes_with_its_caption_its_name_and_what_it_alone_shows(memory):
     named = memory.tell("This is my dog Bobo.", photos=[jpeg("red")], concepts=bobo)
     [photo_id] = named.photo_ids
     memory.bank.photos.set_caption(photo_id, "a crimson square")
-    said, _ = memory.say("Look", "Nice.", photos=[jpeg("red"), jpeg("blue")])
-    shown = memory.bank.add(draft_of(said, "A crimson square.", rests_on="shown"), who="test", why="")
+    message, _ = memory.say("Look", "Nice.", photos=[jpeg("red"), jpeg("blue")])
+    shown = memory.bank.add(draft_of(message, "A crimson square.", rests_on="shown"), who="test", why="")
     gone = erase(memory, "photo", photo_id)
     assert gone.captions == ("a crimson square",) and gone.unshown_names == ("Bobo",) and gone.names == ()
     assert [e.memory_id for e in gone.memories] == [shown.memory_id]
     assert photo_id not in held(memory).replace(f"'photo', '{photo_id}'", "") and "crimson" not in held(memory)
     [kept] = memory.bank.entries()
     assert kept.text == named.text and kept.photo_ids == () and is_sound(memory)
-    assert len(memory.bank.messages([said.message_id])[said.message_id].photos) == 1
+    assert len(memory.bank.messages([message.message_id])[message.message_id].photos) == 1
 
 
 def test_a_name_goes_with_what_told_it_and_an_alias_that_is_still_said_takes_its_place(memory):
@@ -197,7 +199,7 @@ def test_a_conversation_goes_whole_and_the_others_stay(memory):
     first = memory.bank.conversations()[0].conversation_id
     tea = memory.tell("I like green tea.", photos=[jpeg("red")])
     gone = erase(memory, "conversation", first)
-    assert [one.conversation_id for one in gone.conversations] == [first] and gone.photo_ids == ()
+    assert [conversation.conversation_id for conversation in gone.conversations] == [first] and gone.photo_ids == ()
     assert memory.bank.entries() == [tea] and len(memory.bank.conversations()) == 1
     assert "44k1" not in held(memory) and is_sound(memory)
 
@@ -216,10 +218,10 @@ def test_everything_goes_and_the_numbers_go_on(memory, caplog):
 
 
 def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
-    said, _ = memory.say(
+    message, _ = memory.say(
         f"The boiler is in the cellar. {PIN} It is dark. Mind the step.", f'Noted: "{PIN}" Anything else?'
     )
-    pin = memory.bank.add(draft_of(said, PIN), who="test", why="")
+    pin = memory.bank.add(draft_of(message, PIN), who="test", why="")
     request, reply = memory.say("Please forget my PIN. And the boiler is new.", "Done.")
     forgetting = Forgetting((pin.memory_id,), "", (MessageSpan(request.message_id, 0, 21),))
     memory.bank.write([forgetting], who="test", update_of=reply.message_id)
@@ -240,13 +242,13 @@ def test_what_was_forgotten_is_listed_and_erased_and_reads_as_before(memory):
 
 
 def test_an_update_under_way_brings_nothing_back(memory):
-    said, reply = memory.say(PIN)
-    memory.bank.erase(Erasure("message", said.message_id))
+    message, reply = memory.say(PIN)
+    memory.bank.erase(Erasure("message", message.message_id))
     assert memory.bank.replies.pending_updates() == []
-    assert memory.bank.write([Addition(draft_of(said, PIN), "")], who="test", update_of=reply.message_id) == []
+    assert memory.bank.write([Addition(draft_of(message, PIN), "")], who="test", update_of=reply.message_id) == []
     with pytest.raises(LookupError, match="was erased before it was answered"):
         memory.bank.record_reply(
-            said.conversation_id, "44k1!", speaker="M2A", steps={}, answers=said.message_id, update_pending=True
+            message.conversation_id, "44k1!", speaker="M2A", steps={}, answers=message.message_id, update_pending=True
         )
     assert "44k1" not in held(memory)
 
@@ -265,7 +267,7 @@ def test_the_receipt_holds_numbers_alone(memory):
 
 
 @pytest.mark.parametrize(
-    ("kind", "number", "said"),
+    ("kind", "number", "expected"),
     [
         ("message", 99, "There is no message 99."),
         ("memory", 99, "There is no memory 99."),
@@ -275,10 +277,10 @@ def test_the_receipt_holds_numbers_alone(memory):
         ("message", "seven", "There is no message 'seven'."),
     ],
 )
-def test_what_is_not_there_is_named(memory, kind, number, said):
+def test_what_is_not_there_is_named(memory, kind, number, expected):
     memory.tell(PIN)
     before = held(memory)
-    with pytest.raises(NothingToEraseError, match=said):
+    with pytest.raises(NothingToEraseError, match=expected):
         memory.bank.erase(Erasure(kind, number))
     assert held(memory) == before
 
@@ -287,8 +289,8 @@ def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):
     from m2a.memory.owners import owner_named
 
     other = memory.of(owner_named(database, "berta"))
-    for one in (memory, other):
-        one.tell(PIN, photos=[jpeg("red")])
+    for remembered in (memory, other):
+        remembered.tell(PIN, photos=[jpeg("red")])
     before = [*other.bank.messages([1, 2]).values()]
     with pytest.raises(NothingToEraseError):
         memory.bank.erase(Erasure("conversation", other.bank.conversations()[0].conversation_id))
@@ -302,10 +304,10 @@ def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_t
         "My dog Bobo loves the red ball.", photos=[jpeg("red")], concepts=(ConceptMention(name="Bobo", kind="pet"),)
     )
     memory.conversation = memory.bank.conversations()[0].conversation_id
-    said, reply = memory.say("It was 44k1 that opened the safe. Vera lives in Berlin.")
-    berlin = memory.bank.add(draft_of(said, "Vera lives in Berlin."), who="test", why="")
-    said, reply = memory.say("No, Vera lives in Linz.")
-    moved = Replacement(berlin.memory_id, draft_of(said, "Vera lives in Linz."), "")
+    message, reply = memory.say("It was 44k1 that opened the safe. Vera lives in Berlin.")
+    berlin = memory.bank.add(draft_of(message, "Vera lives in Berlin."), who="test", why="")
+    message, reply = memory.say("No, Vera lives in Linz.")
+    moved = Replacement(berlin.memory_id, draft_of(message, "Vera lives in Linz."), "")
     [change] = memory.bank.write([moved], who="test", update_of=reply.message_id)
     linz = change.entry
     gone = erase(memory, "conversation", memory.conversation, True)
@@ -313,18 +315,18 @@ def test_memories_that_are_kept_rest_on_a_message_that_says_so_and_the_rest_of_t
     assert [e.memory_id for e in gone.memories] == [berlin.memory_id] and gone.photo_ids == () and gone.names == ()
     assert not [word for word in ("44k1", "safe", "Berlin", "berlin") if word in held(memory)]
     kept = {entry.memory_id: entry for entry in memory.bank.entries()}
-    assert {one.text for one in kept.values()} == {bobo.text, linz.text}
-    for one in kept.values():
-        [evidence] = memory.bank.messages_in_ranges(one.evidence_ids)
-        assert evidence.role == "user" and evidence.photos == one.photo_ids
-        assert evidence.text == f"I keep this, although I erased the words that it came from: {one.text}"
+    assert {entry.text for entry in kept.values()} == {bobo.text, linz.text}
+    for entry in kept.values():
+        [evidence] = memory.bank.messages_in_ranges(entry.evidence_ids)
+        assert evidence.role == "user" and evidence.photos == entry.photo_ids
+        assert evidence.text == f"I keep this, although I erased the words that it came from: {entry.text}"
     [place] = memory.bank.conversations()
     assert place.title == "Changes in Memory" and memory.bank.concepts()[0].photo_ids == bobo.photo_ids
     assert is_sound(memory)
     memory.conversation = None
     assert memory.bank.search(Query("red ball"))[0].record.memory_id == bobo.memory_id
     erase(memory, "memory", bobo.memory_id)
-    assert "Bobo" not in held(memory) and [one.text for one in memory.bank.entries()] == [linz.text]
+    assert "Bobo" not in held(memory) and [entry.text for entry in memory.bank.entries()] == [linz.text]
     assert is_sound(memory)
 
 
@@ -343,7 +345,7 @@ def test_memories_can_be_kept_of_what_was_said_alone():
 
 
 def titles(memory: Memory) -> list[str]:
-    return [one.title for one in memory.bank.conversations()]
+    return [conversation.title for conversation in memory.bank.conversations()]
 
 
 def test_a_title_is_of_what_is_left_and_one_that_the_user_chose_stays_unless_it_tells_what_is_erased(memory):

@@ -120,14 +120,14 @@ async def test_other_settings_are_refused_by_name(benchmark: Benchmark, tmp_path
 
 async def test_a_system_can_be_added_and_none_left_out(benchmark: Benchmark, tmp_path: Path) -> None:
     """What the folder holds already is kept; what stands in its settings by system may grow, and not change."""
-    one = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
-    two = {**one, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
-    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=one)
+    narrow = {**SETTINGS, "systems": ["bm25"], "learned_from": {}}
+    wide = {**narrow, "systems": ["bm25", "m2a"], "learned_from": {"m2a": ["conv-1"]}}
+    await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=narrow)
     before = [row for row in rows_of(tmp_path / "out") if row.system == "bm25"]
-    result = await evaluated(benchmark, tmp_path / "out", ["bm25", "m2a"], settings=two)
+    result = await evaluated(benchmark, tmp_path / "out", ["bm25", "m2a"], settings=wide)
     assert set(result.summary) == {"bm25", "m2a"}
     assert [row for row in rows_of(tmp_path / "out") if row.system == "bm25"] == before
-    for changed in (one, {**two, "learned_from": {}}, {**two, "systems": ["m2a", "rag"]}):
+    for changed in (narrow, {**wide, "learned_from": {}}, {**wide, "systems": ["m2a", "rag"]}):
         with pytest.raises(RunFolderError, match=r"another (systems|learned_from)"):
             await evaluated(benchmark, tmp_path / "out", ["bm25"], settings=changed)
 
@@ -171,7 +171,7 @@ async def test_a_data_set_and_a_damaged_run_are_told_as_such(benchmark: Benchmar
 
 
 def answers(request: dict[str, Any]) -> Reply:
-    """Knows one answer; fails at one question."""
+    """Knows one answer, and fails on one question."""
     text = json.dumps(request)
     if "Where is the pottery course" in text:
         return status(500, "out of order")
@@ -183,9 +183,9 @@ def answers(request: dict[str, Any]) -> Reply:
 async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchmark, tmp_path: Path) -> None:
     with ChatServer(answers) as server:
         model = model_of(server)
-        asked = select(benchmark, categories=["single-hop", "temporal"])
+        selection = select(benchmark, categories=["single-hop", "temporal"])
         options: dict[str, Any] = {"judges": [Judge(model_of(server, "openai:judge"))], "concurrency": 3}
-        result = await evaluated(asked, tmp_path / "out", ["bm25", "full-context"], model, **options)
+        result = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model, **options)
         rows = rows_of(tmp_path / "out")
         failed = [row for row in rows if row.error]
         assert result.failed == len(failed) == 4 and {row.category for row in failed} == {"temporal"}
@@ -199,33 +199,33 @@ async def test_a_failed_question_is_a_row_that_counts_as_wrong(benchmark: Benchm
         assert next(row for row in rows if row.system == "full-context").retrieved is None
 
         server.script = lambda request: say("Bristol")
-        done = len(server.requests)
-        again = await evaluated(asked, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
-        assert again.failed == 0
-        assert sum("Bristol" not in r.text for r in server.requests[done:]) <= 4 + 4 * 3
+        request_count = len(server.requests)
+        rerun = await evaluated(selection, tmp_path / "out", ["bm25", "full-context"], model_of(server), **options)
+        assert rerun.failed == 0
+        assert sum("Bristol" not in r.text for r in server.requests[request_count:]) <= 4 + 4 * 3
 
 
 async def test_a_judge_that_was_not_to_be_reached_is_asked_again_and_nobody_else(
     benchmark: Benchmark, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    asked = select(benchmark, limit=4)
+    selection = select(benchmark, limit=4)
     with (
         ChatServer(lambda request: say("a canoe")) as server,
         ChatServer(lambda request: status(401, "no key")) as court,
     ):
         judges = [Judge(model_of(court, "openai:judge"))]
-        result = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        result = await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
         assert (result.failed, result.unjudged) == (0, 4) and "refuses the key" in (result.reason or "")
         answered = len(server.requests)
         court.script = lambda request: (
             say("I cannot say.") if "lake" in json.dumps(request) else say('{"label": "right"}')
         )
-        again = await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
-        assert (again.unjudged, again.reason, len(server.requests)) == (0, None, answered)
-        assert again.summary["bm25"]["accuracy"] == 0.75 and again.summary["bm25"]["judge_failed"] == 0.25
+        rerun = await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
+        assert (rerun.unjudged, rerun.reason, len(server.requests)) == (0, None, answered)
+        assert rerun.summary["bm25"]["accuracy"] == 0.75 and rerun.summary["bm25"]["judge_failed"] == 0.25
         judged = len(court.requests)
-        await evaluated(asked, out, ["bm25"], model_of(server), judges=judges)
+        await evaluated(selection, out, ["bm25"], model_of(server), judges=judges)
         assert len(court.requests) == judged  # a verdict that could not be read is final
 
 
@@ -249,13 +249,13 @@ async def test_what_is_said_later_is_not_there_while_a_message_is_taken_in(
         if prompt.stage == "manage update" and not prompt.steps:
             return "fetch_raw_messages", {"ranges": [[1, 6]]}
         if prompt.stage == "manage update":
-            said = [words in prompt.material for words in ("I bought a canoe", "pottery course on Monday", "Lisbon")]
-            opened.append((prompt.message_id, said))
+            hits = [words in prompt.material for words in ("I bought a canoe", "pottery course on Monday", "Lisbon")]
+            opened.append((prompt.message_id, hits))
         return "finish", {}
 
     with ChatServer(ScriptedModel(read_ahead, lambda prompt: "Lisbon")) as server:
-        asked = select(benchmark, categories=["temporal"], limit=1)
-        await evaluated(asked, tmp_path / "out", ["m2a-paper"], model_of(server))
+        selection = select(benchmark, categories=["temporal"], limit=1)
+        await evaluated(selection, tmp_path / "out", ["m2a-paper"], model_of(server))
     assert opened == [(2, [True, False, False]), (4, [True, True, False]), (6, [True, True, True])]
 
 
@@ -279,7 +279,7 @@ def test_a_part_of_a_benchmark(benchmark: Benchmark) -> None:
         benchmark,
         dialogues=tuple(replace(benchmark.dialogues[0], questions=(q,)) for q in benchmark.dialogues[0].questions),
     )
-    assert [one.questions[0].category for one in select(alone, limit=3).dialogues] == [
+    assert [dialogue.questions[0].category for dialogue in select(alone, limit=3).dialogues] == [
         "single-hop",
         "multi-hop",
         "temporal",
@@ -302,10 +302,10 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
     (tmp_path / "data").mkdir()
     data = write_dialogues(tmp_path / "data")
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--retrieval-only"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25"])
-    assert done.exit_code == 0, done.output
-    assert "bm25: 6 messages, 4 questions; no language model" in done.output
-    assert "recall@10" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--system", "bm25"])
+    assert result.exit_code == 0, result.output
+    assert "bm25: 6 messages, 4 questions; no language model" in result.output
+    assert "recall@10" in result.output
     settings = json.loads((tmp_path / "out" / "run.json").read_text())
     assert settings["benchmark"] == "locomo" and settings["systems"] == ["bm25"] and settings["chat_model"] is None
     assert {"data_sha256", "code_sha256", "versions"} <= settings.keys()
@@ -318,10 +318,10 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
     unknown = CliRunner().invoke(evaluate_app, [*command[:-1], "--system", "bm25", "--judge", "nosuch"])
     assert unknown.exit_code == 2 and "The judge 'nosuch' of --judge cannot be used" in unknown.output
     assert settings["data_sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
-    nobody = CliRunner().invoke(
+    refusal = CliRunner().invoke(
         evaluate_app, [*command[:-2], str(tmp_path / "none"), "--retrieval-only", "--system", ","]
     )
-    assert nobody.exit_code == 2 and "No system is named" in nobody.output
+    assert refusal.exit_code == 2 and "No system is named" in refusal.output
     assert not (tmp_path / "none").exists()
 
 
@@ -339,9 +339,9 @@ def test_a_chat_model_that_is_not_there_stops_the_run_before_it_begins(
     (tmp_path / "data").mkdir()
     data = write_dialogues(tmp_path / "data")
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
-    assert done.exit_code == 2, done.output
-    assert "openai:small does not answer, so the run did not start: Cannot connect" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+    assert result.exit_code == 2, result.output
+    assert "openai:small does not answer, so the run did not start: Cannot connect" in result.output
     assert not (tmp_path / "out").exists()
 
 
@@ -354,14 +354,14 @@ def test_failed_questions_are_told_with_their_reason_and_asked_again(
     with ChatServer(answers) as server:
         monkeypatch.setenv("M2A_CHAT_BASE_URL", server.base_url)
         monkeypatch.setenv("M2A_CHAT_API_KEY", "key")
-        done = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
-        assert done.exit_code == 1 and "1 of 4 questions failed" in done.output, done.output
-        assert "the same command asks them again" in done.output and "out of order" in done.output
+        result = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+        assert result.exit_code == 1 and "1 of 4 questions failed" in result.output, result.output
+        assert "the same command asks them again" in result.output and "out of order" in result.output
         server.script = lambda request: say("Bristol")
-        asked = len(server.requests)
-        again = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
-        assert again.exit_code == 0 and "questions failed" not in again.output, again.output
-        assert len(server.requests) == asked + 2  # whether it is there, and the question that failed
+        request_count = len(server.requests)
+        rerun = CliRunner().invoke(evaluate_app, [*command, "--chat-model", "openai:small"])
+        assert rerun.exit_code == 0 and "questions failed" not in rerun.output, rerun.output
+        assert len(server.requests) == request_count + 2  # whether it is there, and the question that failed
 
 
 def test_ctrl_c_says_that_the_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -371,5 +371,5 @@ def test_ctrl_c_says_that_the_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr("m2a.evaluation.selection.select", interrupted)
     data = write_dialogues(tmp_path)
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
-    assert done.exit_code == 130 and "run the same command again to continue" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
+    assert result.exit_code == 130 and "run the same command again to continue" in result.output

@@ -36,15 +36,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Assistant
 
 
 def _first(client: TestClient, address: str) -> str:
-    found = re.search(r'<div id="m2a-first" inert>(.*)<gradio-app', client.get(address).text, re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(r'<div id="m2a-first" inert>(.*)<gradio-app', client.get(address).text, re.DOTALL)
+    assert match
+    return match[1]
 
 
 def test_the_page_is_sent_with_what_its_address_names(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     owner = assistant.local_owner
-    first = min(assistant.memory(owner).conversations(), key=lambda one: one.started_at).conversation_id
+    first = min(assistant.memory(owner).conversations(), key=lambda chat: chat.started_at).conversation_id
     talk = _first(client, f"/?conversation={first}").partition('id="m2a-talk"')[2]
     assert "You drink tea &lt;b&gt;with" in talk and "m-listed" not in talk
     newest = _first(client, "/").partition('id="m2a-talk"')[2]
@@ -61,16 +61,16 @@ def test_the_page_is_sent_with_what_its_address_names(served: tuple[Assistant, T
 def test_a_link_to_a_message_is_sent_with_what_stands_around_it(served: tuple[Assistant, TestClient]) -> None:
     assistant, client = served
     bank = assistant.memory(assistant.local_owner)
-    said = [bank.record(None, role="user", speaker="You", text="The harbour number 0")]
-    talk = said[0].conversation_id
-    said += [bank.record(talk, role="user", speaker="You", text=f"The harbour number {n}") for n in range(1, 200)]
+    messages = [bank.record(None, role="user", speaker="You", text="The harbour number 0")]
+    talk = messages[0].conversation_id
+    messages += [bank.record(talk, role="user", speaker="You", text=f"The harbour number {n}") for n in range(1, 200)]
     before, after = (100 - n for n in (12, -12))
-    first = _first(client, f"/?conversation={talk}&message={said[100].message_id}").partition('id="m2a-talk"')[2]
+    first = _first(client, f"/?conversation={talk}&message={messages[100].message_id}").partition('id="m2a-talk"')[2]
     numbers = {int(number) for number in re.findall(r"The harbour number (\d+)</div>", first)}
     assert numbers == set(range(before, after + 1)) and first.count("m-found-here") == 1
-    assert re.search(rf'm-found-here" id="m{said[100].message_id}"', first)
-    gone = _first(client, f"/?conversation={talk}&message=99999").partition('id="m2a-talk"')[2]
-    assert "number 199" in gone and "m-found-here" not in gone
+    assert re.search(rf'm-found-here" id="m{messages[100].message_id}"', first)
+    page = _first(client, f"/?conversation={talk}&message=99999").partition('id="m2a-talk"')[2]
+    assert "number 199" in page and "m-found-here" not in page
 
 
 @pytest.mark.parametrize("address", ["/", "/?memory=", "/?memory=1", "/?settings="])

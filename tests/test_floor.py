@@ -67,8 +67,8 @@ def test_a_search_may_do_without_the_floor(memory: Memory, owner: str) -> None:
 
 def test_one_message_that_is_near_or_the_words_of_the_question_are_enough(memory: Memory, owner: str) -> None:
     near, far = memory.say(owner, "Bobo loves the blue ball"), memory.say(owner, "The weather was fine all Sunday long")
-    found = memory.found(owner, "Which ball does Bobo love?", kinds=MESSAGES)
-    assert found == ([near, far] if memory.best else [near])
+    hits = memory.found(owner, "Which ball does Bobo love?", kinds=MESSAGES)
+    assert hits == ([near, far] if memory.best else [near])
     assert memory.found(owner, FAR, kinds=MESSAGES) == []
 
 

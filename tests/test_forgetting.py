@@ -34,8 +34,10 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 
 def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memory):
-    said, _ = memory.say(f"The boiler is in the cellar. {PIN} Bobo likes it there.", f'Noted: "{PIN}" Anything else?')
-    pin = memory.bank.add(draft_of(said, PIN), who="test", why="")
+    message, _ = memory.say(
+        f"The boiler is in the cellar. {PIN} Bobo likes it there.", f'Noted: "{PIN}" Anything else?'
+    )
+    pin = memory.bank.add(draft_of(message, PIN), who="test", why="")
     _, second = memory.say("Which code opens my account?", "It is 4471.", sources=[pin])
     memory.say("Is it still 4471?", "Yes.")
     request, reply = memory.say("Please forget my PIN. And the boiler is new.", "I forget that your bank PIN is 4471.")
@@ -44,7 +46,7 @@ def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memo
     [changed] = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
     assert (changed.change, changed.previous) == ("forgotten", pin)
 
-    texts = [message.text for message in memory.bank.conversation(said.conversation_id)]
+    texts = [message.text for message in memory.bank.conversation(message.conversation_id)]
     assert texts == [
         f"The boiler is in the cellar. {FORGOTTEN} Bobo likes it there.",
         f"{FORGOTTEN} Anything else?",
@@ -85,66 +87,66 @@ def test_a_forgetting_is_taken_back_whole_and_only_once(memory):
 
 
 def test_a_clause_goes_where_the_rest_of_the_sentence_is_remembered(memory):
-    said, _ = memory.say(
+    message, _ = memory.say(
         "I'm allergic to peanuts and my desk is on the third floor.", "Peanuts, I see; the third floor, too."
     )
-    allergy = memory.bank.add(draft_of(said, "I'm allergic to peanuts."), who="test", why="")
-    memory.bank.add(draft_of(said, "My desk is on the third floor."), who="test", why="")
+    allergy = memory.bank.add(draft_of(message, "I'm allergic to peanuts."), who="test", why="")
+    memory.bank.add(draft_of(message, "My desk is on the third floor."), who="test", why="")
     memory.bank.delete(allergy.memory_id, who="test", why="")
-    message = memory.bank.messages([said.message_id])[said.message_id]
-    assert message.text == f"{FORGOTTEN} and my desk is on the third floor."
+    shown_message = memory.bank.messages([message.message_id])[message.message_id]
+    assert shown_message.text == f"{FORGOTTEN} and my desk is on the third floor."
 
 
 def test_a_sentence_that_shares_only_the_name_stays_and_so_does_a_question_that_asks_for_it(memory):
-    said, _ = memory.say("My sister Ines works as a nurse in Lisbon. She is allergic to peanuts.")
-    job = memory.bank.add(draft_of(said, "My sister Ines works as a nurse in Lisbon."), who="test", why="")
-    allergy = memory.bank.add(draft_of(said, "Ines is allergic to peanuts."), who="test", why="")
+    message, _ = memory.say("My sister Ines works as a nurse in Lisbon. She is allergic to peanuts.")
+    job = memory.bank.add(draft_of(message, "My sister Ines works as a nurse in Lisbon."), who="test", why="")
+    allergy = memory.bank.add(draft_of(message, "Ines is allergic to peanuts."), who="test", why="")
     edited, reply = memory.say("My sister Ines works as a doctor in Lisbon.")
     doctor = Replacement(job.memory_id, draft_of(edited, edited.text), "")
     memory.bank.write([doctor], who="test", update_of=reply.message_id)
-    asked, answer = memory.say(
+    request, answer = memory.say(
         "Who is allergic to peanuts?", 'You told me: "She is allergic to peanuts."', sources=[allergy]
     )
     bullets = (
         'You told me:\n- "My sister Ines works as a doctor in Lisbon." (12 March)\n- "Ines is allergic to peanuts."'
     )
     _, all_of_her = memory.say("What do you know of Ines?", bullets, sources=[allergy])
-    told, _ = memory.say("Is Ines allergic to peanuts? What is Ines allergic to?")
+    question, _ = memory.say("Is Ines allergic to peanuts? What is Ines allergic to?")
     memory.bank.delete(allergy.memory_id, who="test", why="")
     shown = {number: message.text for number, message in memory.bank.messages(range(1, 20)).items()}
-    assert shown[said.message_id] == f"My sister Ines works as a nurse in Lisbon. {FORGOTTEN}"
+    assert shown[message.message_id] == f"My sister Ines works as a nurse in Lisbon. {FORGOTTEN}"
     assert shown[edited.message_id] == edited.text
-    assert shown[asked.message_id] == asked.text and shown[answer.message_id] == FORGOTTEN
+    assert shown[request.message_id] == request.text and shown[answer.message_id] == FORGOTTEN
     assert shown[all_of_her.message_id] == bullets.replace('"Ines is allergic to peanuts."', FORGOTTEN)
-    assert shown[told.message_id] == f"{FORGOTTEN} What is Ines allergic to?"
+    assert shown[question.message_id] == f"{FORGOTTEN} What is Ines allergic to?"
 
 
 def test_the_rest_of_a_memory_stays_with_its_words_its_photo_and_what_was_said_of_it(memory):
-    said, told = memory.say(
+    message, confirmation = memory.say(
         "The garage code is 4711 and Olga moved to Riga.", "The code is 4711. Olga moved to Riga, I see.", [jpeg("red")]
     )
-    whole = memory.bank.add(draft_of(said, "The garage code is 4711, and Olga moved to Riga."), who="test", why="")
-    rest = draft_of(said, "Olga moved to Riga.")
+    whole = memory.bank.add(draft_of(message, "The garage code is 4711, and Olga moved to Riga."), who="test", why="")
+    rest = draft_of(message, "Olga moved to Riga.")
     _, reply = memory.say("Forget the garage code.")
     forgetting = Forgetting((whole.memory_id,), "", rest=rest)
     forgotten, kept = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
     assert (forgotten.change, forgotten.previous, kept.change) == ("forgotten", whole, "added")
     assert memory.bank.entries() == [kept.entry] and kept.entry.evidence_ids == whole.evidence_ids
-    shown = memory.bank.messages([said.message_id, told.message_id])
-    assert shown[said.message_id].text == f"{FORGOTTEN} and Olga moved to Riga."
-    assert shown[told.message_id].text == f"{FORGOTTEN} Olga moved to Riga, I see."
-    assert shown[said.message_id].photos == kept.entry.photo_ids == said.photos
-    assert said.message_id in memory.found("Olga Riga") and "4711" not in memory.shown()
+    shown = memory.bank.messages([message.message_id, confirmation.message_id])
+    assert shown[message.message_id].text == f"{FORGOTTEN} and Olga moved to Riga."
+    assert shown[confirmation.message_id].text == f"{FORGOTTEN} Olga moved to Riga, I see."
+    assert shown[message.message_id].photos == kept.entry.photo_ids == message.photos
+    assert message.message_id in memory.found("Olga Riga") and "4711" not in memory.shown()
     assert memory.is_forgotten("The garage code is 4711.") and not memory.is_forgotten("Olga moved to Riga.")
     assert memory.bank.undo(reply.message_id, 0) and memory.bank.undo(reply.message_id, 1)
     assert [entry.text for entry in memory.bank.entries()] == [whole.text]
-    assert memory.bank.messages([said.message_id])[said.message_id].text == said.text
+    assert memory.bank.messages([message.message_id])[message.message_id].text == message.text
 
 
 def test_what_belongs_to_it_goes_along_and_what_only_looks_alike_stays(memory):
     old = memory.tell("My sister Anna lives in Berlin and works as a nurse.")
-    said, reply = memory.say("No, Anna lives in Linz.")
-    moved = Replacement(old.memory_id, draft_of(said, "Anna lives in Linz."), "")
+    message, reply = memory.say("No, Anna lives in Linz.")
+    moved = Replacement(old.memory_id, draft_of(message, "Anna lives in Linz."), "")
     memory.bank.write([moved], who="test", update_of=reply.message_id)
     [linz] = memory.bank.entries()
     tied = memory.tell("Anna works as a doctor now.", corrects=linz.memory_id)
@@ -160,19 +162,19 @@ def test_what_belongs_to_it_goes_along_and_what_only_looks_alike_stays(memory):
 
 
 def test_a_statement_in_another_language_goes_with_the_whole_of_what_was_said(memory):
-    said, _ = memory.say("Mein Bruder heißt Jörg. Er wohnt dort.", "Schön.")
-    brother = memory.bank.add(draft_of(said, "The user has a sibling."), who="test", why="")
+    message, _ = memory.say("Mein Bruder heißt Jörg. Er wohnt dort.", "Schön.")
+    brother = memory.bank.add(draft_of(message, "The user has a sibling."), who="test", why="")
     memory.bank.delete(brother.memory_id, who="test", why="")
-    assert memory.bank.messages([said.message_id])[said.message_id].text == FORGOTTEN
+    assert memory.bank.messages([message.message_id])[message.message_id].text == FORGOTTEN
 
 
 def test_words_that_only_a_message_held_are_forgotten_with_their_photo(memory):
-    said, _ = memory.say("This is my passport.", "I see a passport.", [jpeg("red")])
+    message, _ = memory.say("This is my passport.", "I see a passport.", [jpeg("red")])
     other, _ = memory.say("And my garden.", "Nice.", [jpeg("green")])
-    span = MessageSpan(said.message_id, 0, len(said.text))
+    span = MessageSpan(message.message_id, 0, len(message.text))
     [changed] = memory.bank.write([Forgetting((), "", (span,))], who="test")
     assert (changed.change, changed.entry, changed.previous) == ("forgotten", None, None)
-    shown = memory.bank.messages([said.message_id, 2, other.message_id])
+    shown = memory.bank.messages([message.message_id, 2, other.message_id])
     assert (shown[1].text, shown[1].photos, shown[2].text) == (FORGOTTEN, (), FORGOTTEN)
     assert shown[other.message_id] == other
     for wrong in (Forgetting((), ""), Forgetting((9,), ""), Forgetting((), "", (MessageSpan(99, 0, 3),))):
@@ -201,9 +203,9 @@ def test_a_forgotten_photo_is_unknown_unless_something_else_shows_it(memory):
     assert memory.indexer.differences(memory.bank.owner) == []
     assert memory.index.versions(memory.bank.owner, "photo") == {}
 
-    again = memory.tell("Bobo again.", photos=[jpeg("brown")], concepts=bobo)
+    entry = memory.tell("Bobo again.", photos=[jpeg("brown")], concepts=bobo)
     assert memory.bank.photos.get(photo_id).photo_id == photo_id
-    assert [hit.record for hit in memory.bank.search(Query(photo_ids=(photo_id,)))] == [again]
+    assert [hit.record for hit in memory.bank.search(Query(photo_ids=(photo_id,)))] == [entry]
     assert memory.bank.messages([1])[1].photos == ()
     memory.bank.undo(reply.message_id, 0)
     assert memory.bank.messages([1])[1].photos == (photo_id,)
@@ -223,9 +225,9 @@ def test_the_photo_of_a_message_goes_with_its_words_and_a_reason_that_repeats_th
 
 
 def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):
-    said, reply = memory.say(PIN)
-    wanted = Addition(draft_of(said, PIN), "the user said so")
-    refusals = [Refusal(PIN, "Not sure.", wanted), Refusal("Bobo can fly.", "No.", None)]
+    message, reply = memory.say(PIN)
+    addition = Addition(draft_of(message, PIN), "the user said so")
+    refusals = [Refusal(PIN, "Not sure.", addition), Refusal("Bobo can fly.", "No.", None)]
     memory.bank.write([], who="test", update_of=reply.message_id, refusals=refusals, unasked=2)
     assert memory.bank.review_queue.refusals(reply.message_id) == refusals
     assert memory.bank.replies.steps(reply.message_id)["unasked"] == 2
@@ -244,26 +246,26 @@ def test_what_was_refused_tells_nothing_that_was_forgotten_since(memory):
 
 
 def test_a_refused_forgetting_that_is_insisted_on_withholds_its_words_wherever_they_stand_by_then(memory):
-    said, reply = memory.say("My bike stands in the garage. My locker has the code 22-17-9. I like tea.")
-    bike, locker = (MessageSpan(said.message_id, 0, 29), MessageSpan(said.message_id, 30, 61))
+    message, reply = memory.say("My bike stands in the garage. My locker has the code 22-17-9. I like tea.")
+    bike, locker = (MessageSpan(message.message_id, 0, 29), MessageSpan(message.message_id, 30, 61))
     refused = Refusal("Forget the code.", "Not sure.", Forgetting((), "", (locker,)))
     memory.bank.write([Forgetting((), "", (bike,))], who="test", update_of=reply.message_id, refusals=[refused])
     memory.bank.review_queue.insist(reply.message_id, 0)
-    assert memory.bank.messages([said.message_id])[said.message_id].text == f"{FORGOTTEN} I like tea."
+    assert memory.bank.messages([message.message_id])[message.message_id].text == f"{FORGOTTEN} I like tea."
     memory.bank.undo(reply.message_id, 0)
     memory.bank.undo(reply.message_id, 1)
-    assert memory.bank.messages([said.message_id])[said.message_id] == said
+    assert memory.bank.messages([message.message_id])[message.message_id] == message
 
 
 def test_a_refused_forgetting_cannot_be_insisted_on_once_an_erasure_moved_its_words(memory):
-    said, reply = memory.say("My bike stands in the garage. My locker has the code 22-17-9. I like tea.")
-    bike, locker = (MessageSpan(said.message_id, 0, 29), MessageSpan(said.message_id, 30, 61))
+    message, reply = memory.say("My bike stands in the garage. My locker has the code 22-17-9. I like tea.")
+    bike, locker = (MessageSpan(message.message_id, 0, 29), MessageSpan(message.message_id, 30, 61))
     refused = Refusal("Forget the code.", "Not sure.", Forgetting((), "", (locker,)))
     memory.bank.write([Forgetting((), "", (bike,))], who="test", update_of=reply.message_id, refusals=[refused])
     memory.bank.erase(Erasure("forgotten"))
     with pytest.raises(LookupError):
         memory.bank.review_queue.insist(reply.message_id, 0)
-    assert memory.bank.messages([said.message_id])[said.message_id].text.endswith("22-17-9. I like tea.")
+    assert memory.bank.messages([message.message_id])[message.message_id].text.endswith("22-17-9. I like tea.")
 
 
 def test_words_are_cut_out_where_they_stand():
@@ -284,7 +286,7 @@ def test_a_title_is_of_what_is_left_and_one_that_the_user_chose_stays(memory):
     tea = memory.tell("I like green tea.")
 
     def titles() -> list[str]:
-        return [one.title for one in memory.bank.conversations()]
+        return [conversation.title for conversation in memory.bank.conversations()]
 
     _, reply = memory.say("Forget my telescope.")
     forgetting = Forgetting((attic.memory_id,), "", (MessageSpan(reply.message_id - 1, 0, 20),))

@@ -49,10 +49,10 @@ def memo(prompt: Prompt) -> Mapping[str, Any]:
 
 def integrate(prompt: Prompt) -> Mapping[str, Any]:
     lines = said_in(prompt, "Pages").splitlines()
-    found = [line.split(": ", 1)[1] for line in lines if "Olga" in line]
+    facts = [line.split(": ", 1)[1] for line in lines if "Olga" in line]
     before = [line for line in said_in(prompt, "Known so far").splitlines() if line != "nothing"]
     pages = [int(line.removeprefix("Page ")) for line in lines if line.startswith("Page ")]
-    return {"content": "\n".join(dict.fromkeys(before + found)), "sources": [*pages[:2], 99]}
+    return {"content": "\n".join(dict.fromkeys(before + facts)), "sources": [*pages[:2], 99]}
 
 
 def forms(**changed: Fill) -> dict[str, Fill]:
@@ -76,9 +76,9 @@ async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_un
     tmp_path: Path, server: ChatServer
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
+    place = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
     steps = steps_of(server)
-    assert steps.steps == ["memo"] * 3 and here.system.ingestion.calls == 3
+    assert steps.steps == ["memo"] * 3 and place.system.ingestion.calls == 3
     assert said_in(steps.prompts("memo")[0], "Memory so far") == "nothing"
     assert said_in(steps.prompts("memo")[2], "Memory so far").splitlines() == [
         "Page 1: About I bought a canoe.",
@@ -86,23 +86,23 @@ async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_un
     ]
     assert said_in(steps.prompts("memo")[2], "Session").splitlines()[0].endswith("Anna: Olga works as a nurse.")
     # The header is indexed with its page: pages 2 and 3 have one, and hold no such word of their own.
-    assert (await here.found("sailor"))[:4] in (["D2:1", "D2:2", "D3:1", "D3:2"], ["D3:1", "D3:2", "D2:1", "D2:2"])
+    assert (await place.found("sailor"))[:4] in (["D2:1", "D2:2", "D3:1", "D3:2"], ["D3:1", "D3:2", "D2:1", "D2:2"])
     steps.forget()
-    again = await opened_again(here)
-    assert await again.found("sailor") == await here.found("sailor") and steps.steps == []
-    await again.system.observe(again.memory.record(SESSIONS[3]))
+    reopened = await opened_again(place)
+    assert await reopened.found("sailor") == await place.found("sailor") and steps.steps == []
+    await reopened.system.observe(reopened.memory.record(SESSIONS[3]))
     assert len(said_in(steps.prompts("memo")[0], "Memory so far").splitlines()) == 3
     parts.stores.close()
 
 
 async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", "gam", parts, SESSIONS)
+    place = await told(tmp_path / "data", "gam", parts, SESSIONS)
     steps = steps_of(server)
     steps.forget()
-    answer = await here.answer("Where did Olga move?")
+    answer = await place.answer("Where did Olga move?")
     assert steps.steps == ["plan", "integration", "reflection", "answer"] and answer.usage.calls == 4
-    plan, integration, reflection, asked = (prompt for _, prompt in steps.asked)
+    plan, integration, reflection, answering = (prompt for _, prompt in steps.asked)
     assert said_in(plan, "Memory").splitlines()[1] == "Page 2: About Olga moved to Lisbon."
     assert "store of 7 pages" in plan.outside and "What is asked:\nWhere did Olga move?" in plan.outside
     assert said_in(integration, "Known so far") == "nothing"
@@ -110,8 +110,8 @@ async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: Chat
     assert pages[0] == "Page 2" and len(pages) == 5  # found by both tools; and no more than five
     assert "Olga moved to Lisbon." in said_in(reflection, "Known so far")
     assert "The question: Where did Olga move?" in reflection.outside
-    assert "Olga moved to Lisbon." in said_in(asked, "Found") and "Page 2" not in said_in(asked, "Found")
-    assert [here.references[source] for source in answer.sources][:2] == ["D2:1", "D2:2"]
+    assert "Olga moved to Lisbon." in said_in(answering, "Found") and "Page 2" not in said_in(answering, "Found")
+    assert [place.references[source] for source in answer.sources][:2] == ["D2:1", "D2:2"]
     assert 0 < answer.search_seconds < answer.seconds
     parts.stores.close()
 
@@ -126,19 +126,19 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
 
     with ChatServer(StepsModel(forms(plan=plan, reflection=reflect))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "gam", parts, SESSIONS)
+        place = await told(tmp_path / "data", "gam", parts, SESSIONS)
         steps_of(server).forget()
-        answer = await here.answer("Where did Olga move, and what does she do?")
+        answer = await place.answer("Where did Olga move, and what does she do?")
         rounds = ["plan", "integration", "reflection"] * 2 + ["plan", "integration", "answer"]
         assert steps_of(server).steps == rounds
         second = steps_of(server).prompts("plan")[1].outside.split("What is asked:\n")[1].splitlines()
         assert second[:6] == ["What is Olga's work?", "0", "1", "2", "3", ""]
-        again = steps_of(server).prompts("integration")[1]
-        assert "Olga moved to Lisbon." in said_in(again, "Known so far")
-        assert "Olga works as a nurse." in said_in(again, "Pages")
-        assert "The question: Where did Olga move, and" in again.outside
-        found = said_in(steps_of(server).prompts("answer")[0], "Found")
-        assert "Lisbon" in found and "nurse" in found
+        prompt = steps_of(server).prompts("integration")[1]
+        assert "Olga moved to Lisbon." in said_in(prompt, "Known so far")
+        assert "Olga works as a nurse." in said_in(prompt, "Pages")
+        assert "The question: Where did Olga move, and" in prompt.outside
+        found_block = said_in(steps_of(server).prompts("answer")[0], "Found")
+        assert "Lisbon" in found_block and "nurse" in found_block
         assert [turn["round"] for turn in answer.trace if isinstance(turn, dict) and "round" in turn] == [1, 2, 3]
         parts.stores.close()
 
@@ -158,8 +158,8 @@ async def test_a_tool_that_is_off_is_neither_offered_nor_used(tmp_path: Path, na
     every = {"info_needs": [], "keywords": ["Bristol"], "vector_queries": ["I read a novel"], "page_ids": [4]}
     with ChatServer(StepsModel(forms(plan=lambda prompt: every))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", name, parts, SESSIONS)
-        answer = await here.answer("Where?")
+        place = await told(tmp_path / "data", name, parts, SESSIONS)
+        answer = await place.answer("Where?")
         offered = steps_of(server).prompts("plan")[0].text.splitlines()[-1]
         assert {field for field in ("keywords", "vector_queries", "page_ids") if f'"{field}"' in offered} == fields
         [turn] = [turn for turn in answer.trace if isinstance(turn, dict) and "round" in turn]
@@ -170,7 +170,7 @@ async def test_a_tool_that_is_off_is_neither_offered_nor_used(tmp_path: Path, na
             assert turn["pages"] == [3]
         if fields == {"page_ids"}:
             assert turn["pages"] == [4]
-            assert await here.system.retrieve(here.question("Bristol"), 5) is None and not registry.retrieves(name)
+            assert await place.system.retrieve(place.question("Bristol"), 5) is None and not registry.retrieves(name)
         parts.stores.close()
 
 
@@ -198,26 +198,26 @@ async def test_the_answer_is_given_the_pages_or_what_stands_in_them_word_for_wor
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     for name in ("gam-with-pages", "gam-with-extracts"):
-        here = await told(tmp_path / "data", name, parts, SESSIONS)
+        place = await told(tmp_path / "data", name, parts, SESSIONS)
         steps_of(server).forget()
-        await here.answer("Where did Olga move?")
-        found = said_in(steps_of(server).prompts("answer")[0], "Found").splitlines()
+        await place.answer("Where did Olga move?")
+        found_lines = said_in(steps_of(server).prompts("answer")[0], "Found").splitlines()
         if name == "gam-with-pages":
-            assert "Page 2" in found and any("My parrot whistles." in line for line in found)
+            assert "Page 2" in found_lines and any("My parrot whistles." in line for line in found_lines)
         else:
             assert steps_of(server).steps == ["plan", "integration", "reflection", "extracts", "answer"]
             assert "Page 2" in said_in(steps_of(server).prompts("extracts")[0], "Pages")
-            assert found.count("Olga moved to Lisbon.") == 2 and "Olga moved to Porto." not in found
+            assert found_lines.count("Olga moved to Lisbon.") == 2 and "Olga moved to Porto." not in found_lines
     parts.stores.close()
 
 
 async def test_a_long_session_is_several_pages_as_a_document_is(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
     long = session(1, *[f"Fact {number}: " + "word " * 400 for number in range(12)])
-    here = await told(tmp_path / "data", "gam", parts, [long])
+    place = await told(tmp_path / "data", "gam", parts, [long])
     assert steps_of(server).steps == ["memo"] * 3
     assert "Page 2: " in said_in(steps_of(server).prompts("memo")[2], "Memory so far")
-    assert len(here.references) == 12
+    assert len(place.references) == 12
     parts.stores.close()
     pages = cut([(1, "x" * 10_000), (2, "short")], 2048)
     assert [{message_id for message_id, _ in page} for page in pages] == [{1}, {1, 2}]
@@ -228,12 +228,12 @@ async def test_a_long_session_is_several_pages_as_a_document_is(tmp_path: Path, 
 async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: ChatServer) -> None:
     for name in ("gam", "gam-photos"):
         parts = parts_of(model_of(server))(tmp_path / name)
-        here = await told(tmp_path / "data", name, parts, photos=True)
+        place = await told(tmp_path / "data", name, parts, photos=True)
         assert "[photo: a red thing]" in said_in(steps_of(server).prompts("memo")[0], "Session")
         photo = tmp_path / "data" / "photos" / "asked.png"
-        assert (await here.found("", photo))[:4] == ["D1:1", "D1:2", "D1:3", "D1:4"]
+        assert (await place.found("", photo))[:4] == ["D1:1", "D1:2", "D1:3", "D1:4"]
         steps_of(server).forget()
-        await here.system.answer(here.question("Where is this kept?", photo), Meter())
+        await place.system.answer(place.question("Where is this kept?", photo), Meter())
         assert "[photo: a red thing]" in steps_of(server).prompts("plan")[0].outside
         assert len(server.requests[-1].photos) == (2 if name == "gam-photos" else 1)
         parts.stores.close()
@@ -241,11 +241,11 @@ async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: 
 
 async def test_rules_in_the_memorizers_place(tmp_path: Path) -> None:
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
-    here = await told(tmp_path / "data", "gam-offline", parts, SESSIONS)
-    assert "D2:1" in (await here.found("Where did Olga move to: Lisbon?"))[:4]
-    pages = Notes(here.memory, "gam-offline").in_store(PAGES)
+    place = await told(tmp_path / "data", "gam-offline", parts, SESSIONS)
+    assert "D2:1" in (await place.found("Where did Olga move to: Lisbon?"))[:4]
+    pages = Notes(place.memory, "gam-offline").in_store(PAGES)
     assert pages[1].text.startswith("Before: Page 1: Thursday 1 June 2023, 09:00, Anna: I bought a canoe.")
-    assert here.system.ingestion.calls == 0 and "by rules" in here.system.version
+    assert place.system.ingestion.calls == 0 and "by rules" in place.system.version
     parts.stores.close()
 
 
@@ -257,13 +257,13 @@ async def test_a_page_without_a_memo_is_searched_all_the_same_and_a_model_that_i
     once = forms(memo=lambda prompt: next(answers, None) or memo(prompt))
     with ChatServer(StepsModel(once)) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
-        assert here.system.ingestion.failures == 1
-        assert (await here.found("canoe"))[0] == "D1:1"
+        place = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
+        assert place.system.ingestion.failures == 1
+        assert (await place.found("canoe"))[0] == "D1:1"
         assert said_in(steps_of(server).prompts("memo")[-1], "Memory so far").startswith("Page 2: ")
         steps_of(server).forms["integration"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):  # no empty plan, no empty integration: the question fails
-            await here.answer("Where did Olga move?")
+            await place.answer("Where did Olga move?")
         steps_of(server).forms["memo"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):
             await told(tmp_path / "data", "gam", parts, SESSIONS)
@@ -277,10 +277,10 @@ async def test_two_sessions_with_the_same_memo_are_two_pages(tmp_path: Path) -> 
     )
     with ChatServer(StepsModel(same)) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
-        answer = await here.answer("Where did Olga move?")
+        place = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
+        answer = await place.answer("Where did Olga move?")
         assert said_in(steps_of(server).prompts("plan")[0], "Memory").count("Small talk.") == 3
-        assert [here.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
+        assert [place.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
         parts.stores.close()
 
 

@@ -59,7 +59,7 @@ CLOCK = PersonalConcept(
 
 
 def bare(name: str, photos: int = 2) -> PersonalConcept:
-    """A concept of which nothing is known but its photos; one of them is not shown."""
+    """Returns a concept with photos and no attributes; one photo is never shown."""
     shown = tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(photos))
     return PersonalConcept(name, name, "", shown, unseen=(ConceptPhoto(Path(f"{name}/unseen.jpg")),))
 
@@ -86,26 +86,26 @@ GROUPS = {"known": (DOG, CLOCK, bare("Kolo")), "bare": BARE, "four": (DOG, CLOCK
 @pytest.mark.parametrize("concepts", GROUPS.values(), ids=GROUPS)
 def test_groups_are_valid_whatever_is_known_of_the_concepts(concepts, sessions):
     for seed in range(6):
-        asked = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed, sessions=sessions)
-        assert faults_of(generated([asked])[0], asked) == []
+        group_request = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed, sessions=sessions)
+        assert faults_of(generated([group_request])[0], group_request) == []
 
 
 def attributed(name: str, class_name: str, look: str, **attributes: str) -> PersonalConcept:
-    """A concept of which the places of its photos are not known."""
+    """Returns a concept whose photos have no known setting."""
     photos = tuple(ConceptPhoto(Path(f"{name}/{n}.jpg")) for n in range(3))
     stated = tuple(Attribute(key, value) for key, value in attributes.items())
     return PersonalConcept(name, name, class_name, photos, short_description=look, attributes=stated)
 
 
 def test_photos_without_places_are_told_by_looks_and_asked_about_in_the_ratio():
-    asked = request(
+    group_request = request(
         attributed("Rosa", "dog", "shaggy ginger hound", ears="long ears", collar_tag="a tin star", eye_colour="hazel"),
         attributed(
             "Tick", "clock", "violet alarm clock", bells="two copper bells", dial="a cream dial", foot="a cork foot"
         ),
         attributed("Kolo", "kettle", "dented enamel kettle", spout="a bent spout", lid="a glass lid", rim="a teal rim"),
     )
-    for group in (generated([replace(asked, seed=seed)])[0] for seed in range(4)):
+    for group in (generated([replace(group_request, seed=seed)])[0] for seed in range(4)):
         counts = Counter(question.category for question in group.questions)
         assert not group.retrieval_only and counts[8] in (1, 2)
         missing = sum(counts[8] * share for share in (2, 3, 1, 4)) - sum(counts[n] for n in (6, 7, 8, 9))
@@ -113,34 +113,34 @@ def test_photos_without_places_are_told_by_looks_and_asked_about_in_the_ratio():
 
 
 def test_what_the_rest_of_the_dialogue_tells_of_a_concept_is_not_asked():
-    asked = request(DOG, CLOCK, bare("Kolo"))
-    answers = {q.answer for seed in range(3) for q in generated([replace(asked, seed=seed)])[0].questions}
+    group_request = request(DOG, CLOCK, bare("Kolo"))
+    answers = {q.answer for seed in range(3) for q in generated([replace(group_request, seed=seed)])[0].questions}
     assert "liver pink" in answers
-    told = replace(asked, texts_elsewhere=("Rosa has a liver pink nose.",))
-    for group in (generated([replace(told, seed=seed)])[0] for seed in range(3)):
+    informed_request = replace(group_request, texts_elsewhere=("Rosa has a liver pink nose.",))
+    for group in (generated([replace(informed_request, seed=seed)])[0] for seed in range(3)):
         assert "liver pink" not in {question.answer for question in group.questions}
 
 
 def test_where_little_is_known_visual_retrieval_alone_is_asked():
-    known = replace(bare("Zubo", 3), attributes=(Attribute("coat", "shaggy"),))
-    asked = request(known, bare("Wexa"), bare("Kolo"))
-    group = generated([asked])[0]
+    sparse_concept = replace(bare("Zubo", 3), attributes=(Attribute("coat", "shaggy"),))
+    group_request = request(sparse_concept, bare("Wexa"), bare("Kolo"))
+    group = generated([group_request])[0]
     assert group.retrieval_only and {question.category for question in group.questions} == {10}
-    assert faults_of(group, asked) == []
+    assert faults_of(group, group_request) == []
 
 
 def test_a_thing_called_by_its_kind_is_neither_named_twice_nor_asked_by_its_class():
-    asked = request(replace(DOG, name="the dog"), replace(CLOCK, name="the clock"), bare("Kolo"))
-    for group in (generated([replace(asked, seed=seed)])[0] for seed in range(4)):
+    group_request = request(replace(DOG, name="the dog"), replace(CLOCK, name="the clock"), bare("Kolo"))
+    for group in (generated([replace(group_request, seed=seed)])[0] for seed in range(4)):
         assert not re.search(r"(my|your) \w+ <the", group.sessions[0][0].text)
         assert not any("species" in question.text or "kind of thing" in question.text for question in group.questions)
 
 
 async def test_equal_requests_give_equal_groups_and_other_seeds_others():
-    first, again, other = [
+    first, repeated, other = [
         await GrammarGenerator().generate(request(DOG, CLOCK, bare("Kolo"), seed=seed)) for seed in (1, 1, 2)
     ]
-    assert first == again
+    assert first == repeated
     assert first.sessions != other.sessions
 
 
@@ -166,33 +166,33 @@ def test_the_class_behind_an_open_domain_question_is_not_named():
 
 def test_places_in_answers_are_those_of_the_photos_in_the_evidence():
     settings = {photo.setting: photo.path for concept in (DOG, CLOCK) for photo in concept.photos}
-    asked = 0
+    place_answers = 0
     for seed in range(10):
         group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
         for question in group.questions:
             if question.answer in settings:
                 assert settings[question.answer] in shown_in(group, question.evidence)
-                asked += 1
-    assert asked > 20
+                place_answers += 1
+    assert place_answers > 20
 
 
 def test_the_evidence_says_of_whom_something_is_told():
-    told = 0
+    text_count = 0
     for seed in range(10):
         group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
         for question in group.questions:
             turns = [group.sessions[place.session - 1][place.turn - 1] for place in question.evidence]
             texts = [turn.text for turn in turns if not turn.photos]
             assert not texts or any(holds(text, name) for text in texts for name in ("Rosa", "Tick", "Kolo")), question
-            told += bool(texts)
-    assert told > 30
+            text_count += bool(texts)
+    assert text_count > 30
 
 
 def test_a_correction_decides_the_answer():
     corrected = 0
     for seed in range(20):
-        asked = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
-        group = generated([asked])[0]
+        group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
+        group = generated([group_request])[0]
         for question in group.questions:
             if question.category != 7 or question.derivation.since is not None:
                 continue
@@ -201,20 +201,20 @@ def test_a_correction_decides_the_answer():
             dating = [place for place, turn in turns.items() if expressions_in(turn.text) and not turn.photos]
             if len(dating) == 2:
                 assert event.place == max(dating, key=lambda place: place.session)
-                day = resolve(event.expression, asked.placement.times[event.place.session - 1].date())
+                day = resolve(event.expression, group_request.placement.times[event.place.session - 1].date())
                 assert question.answer.startswith(f"{day.day} ")
                 corrected += 1
     assert corrected > 10
 
 
 def test_photos_are_asked_about_with_options_from_the_concept_set():
-    asked = request(DOG, CLOCK, bare("Kolo"))
-    group = generated([asked])[0]
+    group_request = request(DOG, CLOCK, bare("Kolo"))
+    group = generated([group_request])[0]
     (options,) = [question for question in group.questions if "What is Tick lying in?" in question.text]
     assert options.answer == "A copper pan" and "A drawer" in options.text
     (place,) = options.evidence
     assert shown_in(group, [place]) == {Path("clock/1.jpg")} and options.photos == ()
-    day = asked.placement.times[place.session - 1]
+    day = group_request.placement.times[place.session - 1]
     assert options.text.startswith(f"About the photo of Tick that was shared on {day.day} {day:%B %Y}: ")
 
 
@@ -232,17 +232,21 @@ def test_what_is_asked_with_a_photo_is_told_and_not_shown():
     asked_of: Counter[str] = Counter()
     for seed in range(30):
         unseen = [tuple(ConceptPhoto(Path(f"{name}/{n}.jpg"), "in the snow") for n in (7, 8)) for name in "abc"]
-        concepts = [replace(one, unseen=own) for one, own in zip((DOG, CLOCK, bare("Kolo")), unseen, strict=True)]
-        asked = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed)
-        group = generated([asked])[0]
-        assert faults_of(group, asked) == []
-        for question in (one for one in group.questions if one.photos):
+        concepts = [
+            replace(concept, unseen=own) for concept, own in zip((DOG, CLOCK, bare("Kolo")), unseen, strict=True)
+        ]
+        group_request = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed)
+        group = generated([group_request])[0]
+        assert faults_of(group, group_request) == []
+        for question in (question for question in group.questions if question.photos):
             asked_of[" ".join(question.text.split()[:4])] += 1
-            (owner,) = [one for one in concepts if question.photos[0] in [photo.path for photo in one.unseen]]
+            (owner,) = [
+                concept for concept in concepts if question.photos[0] in [photo.path for photo in concept.unseen]
+            ]
             assert shown_in(group, question.evidence) >= {photo.path for photo in owner.photos}
             if question.text.startswith("Whom does"):
-                told = [group.sessions[at.session - 1][at.turn - 1].text for at in question.evidence]
-                assert question.answer in " ".join(told) and owner.name in " ".join(told)
+                texts = [group.sessions[at.session - 1][at.turn - 1].text for at in question.evidence]
+                assert question.answer in " ".join(texts) and owner.name in " ".join(texts)
     assert set(asked_of) == {
         *("What is the one", "On which day was", "Whom does Caroline have", "Whom does Melanie have"),
         *("By what nickname is", "What is the profession"),
@@ -272,30 +276,30 @@ def test_facts_of_classes_have_sources_and_do_not_name_the_class():
 
 
 def test_groups_of_bare_concepts_hardly_repeat_each_other():
-    asked = [
+    requests = [
         request(
             bare(f"Zubo{n}{m}", 3), bare(f"Wexa{n}{m}"), bare(f"Kolo{n}{m}"), dialogue_id=f"conv-{n}", number=m, seed=n
         )
         for n in (26, 41, 42, 44, 48, 49)
         for m in (1, 2)
     ]
-    groups = generated(asked)
-    assert [faults_of(group, one) for group, one in zip(groups, asked, strict=True)] == [[]] * 12
+    groups = generated(requests)
+    assert [faults_of(group, group_request) for group, group_request in zip(groups, requests, strict=True)] == [[]] * 12
     texts = [turn.text for group in groups for session in group.sessions for turn in session]
-    said = Counter(sentence for text in texts for sentence in long_sentences(text))
-    assert len(said) > 700
-    assert sum(count > 1 for count in said.values()) <= len(said) * 0.05
+    sentences = Counter(sentence for text in texts for sentence in long_sentences(text))
+    assert len(sentences) > 700
+    assert sum(count > 1 for count in sentences.values()) <= len(sentences) * 0.05
 
 
 def test_speakers_write_as_they_do_in_the_rest_of_the_conversation():
     """Of two hosts one is brief and hardly uses names, the other is not."""
     brief = Voice(lengths=(5, 6, 7), naming=0.02, openings=(("yeah", 0.3),))
     long = Voice(lengths=(35, 40, 45), naming=0.6, openings=(("thanks", 0.3), ("wow", 0.3)))
-    asked = [
+    requests = [
         replace(request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{n}", seed=n), voices=(brief, long))
         for n in range(6)
     ]
-    turns = [turn for group in generated(asked) for session in group.sessions for turn in session]
+    turns = [turn for group in generated(requests) for session in group.sessions for turn in session]
     texts = [[turn.text for turn in turns if turn.speaker == speaker] for speaker in SPEAKERS]
     lengths = [mean(len(text.split()) for text in own) for own in texts]
     naming = [mean(other in text for text in own) for own, other in zip(texts, SPEAKERS[::-1], strict=True)]
@@ -305,46 +309,46 @@ def test_speakers_write_as_they_do_in_the_rest_of_the_conversation():
 
 def test_what_goes_on_takes_its_time_and_fits_the_season():
     """A second step of somebody's life comes no sooner than it can, and there is no garden in winter."""
-    life = {one["id"]: one for one in json.loads((TEXTS / "life.json").read_text(encoding="utf-8"))}
+    life = {story["id"]: story for story in json.loads((TEXTS / "life.json").read_text(encoding="utf-8"))}
     steps = 0
     for seed in range(12):
-        asked = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
-        plan = plan_of(asked)
-        told = [one for session in plan.sessions for one in session if one.kind == "life"]
-        for before, after in ((one, two) for one in told for two in told if one.helper is two.helper):
-            stages = next(one["stages"] for one in life.values() if before.template in one["stages"])
+        group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
+        plan = plan_of(group_request)
+        passages = [passage for session in plan.sessions for passage in session if passage.kind == "life"]
+        for before, after in ((old, new) for old in passages for new in passages if old.helper is new.helper):
+            stages = next(story["stages"] for story in life.values() if before.template in story["stages"])
             if stages.index(after.template) == stages.index(before.template) + 1:
                 days = (plan.dates[after.session] - plan.dates[before.session]).days
                 assert days >= after.template["after"]
                 steps += 1
-        seasons = [one.get("months", [5]) for one in life.values() if any(stage in one["stages"] for stage in
-                   (passage.template for passage in told))]  # fmt: skip
+        seasons = [story.get("months", [5]) for story in life.values() if any(stage in story["stages"] for stage in
+                   (passage.template for passage in passages))]  # fmt: skip
         assert all(plan.dates[0].month in months for months in seasons)
     assert steps > 5
 
 
 def test_what_another_group_tells_of_its_things_is_not_told_again():
-    def told(plan):
-        passages = [one for session in plan.sessions for one in session if one.kind in ("arc", "origin")]
-        return {str(one.template.get("noun") or one.template["ask"]) for one in passages}
+    def nouns_of(plan):
+        passages = [passage for session in plan.sessions for passage in session if passage.kind in ("arc", "origin")]
+        return {str(passage.template.get("noun") or passage.template["ask"]) for passage in passages}
 
     for seed in range(6):
-        asked = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
-        first = plan_of(asked)
-        again = plan_of(asked, first.stories)
-        assert told(first) and told(again) and told(first).isdisjoint(told(again)), seed
+        group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
+        first = plan_of(group_request)
+        second = plan_of(group_request, first.stories)
+        assert nouns_of(first) and nouns_of(second) and nouns_of(first).isdisjoint(nouns_of(second)), seed
 
 
 @pytest.fixture(scope="module")
 def around_the_clock():
     """Groups whose sessions are held at all hours, and one that is held by night alone."""
-    asked = [
+    requests = [
         request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{n}", seed=n, start=START + timedelta(hours=n))
         for n in range(0, 24, 3)
     ]
     by_night = request(DOG, CLOCK, start=START.replace(hour=1), step=timedelta(days=3))
-    asked.append(by_night)
-    return list(zip(asked, generated(asked), strict=True))
+    requests.append(by_night)
+    return list(zip(requests, generated(requests), strict=True))
 
 
 def test_what_is_said_suits_the_hour(around_the_clock):
@@ -354,8 +358,8 @@ def test_what_is_said_suits_the_hour(around_the_clock):
     assert not suits_hour(["Great, actually! I slept well for once."], 17)
     assert suits_hour(["It's getting late here, so I'm off to bed."], 23)
     nights = 0
-    for asked, group in around_the_clock:
-        for moment, session in zip(asked.placement.times, group.sessions, strict=True):
+    for group_request, group in around_the_clock:
+        for moment, session in zip(group_request.placement.times, group.sessions, strict=True):
             assert [turn.text for turn in session if not suits_hour([turn.text], moment.hour)] == []
             if moment.hour < 5:
                 greeted = " ".join(turn.text for turn in session[:2])
@@ -395,14 +399,14 @@ def test_no_sentence_is_broken(around_the_clock):
 
 @needs(DREAMBOOTH / "concepts.json", LOCOMO)
 def test_groups_on_locomo_talk_much_as_locomo_does():
-    asked = requests_of(LOCOMO, DREAMBOOTH)
-    groups = generated(asked)
-    assert [faults_of(group, one) for group, one in zip(groups, asked, strict=True)] == [[]] * 12
-    found = figures(asked, groups, LOCOMO)
-    assert abs(found.ours.words[0] / found.locomo.words[0] - 1) < 0.3
-    assert abs(found.ours.naming - found.locomo.naming) < 0.1
-    assert abs(found.ours.questions - found.locomo.questions) < 0.1
-    assert found.little_overlap >= 0.5
+    requests = requests_of(LOCOMO, DREAMBOOTH)
+    groups = generated(requests)
+    assert [faults_of(group, group_request) for group, group_request in zip(groups, requests, strict=True)] == [[]] * 12
+    comparison = figures(requests, groups, LOCOMO)
+    assert abs(comparison.ours.words[0] / comparison.locomo.words[0] - 1) < 0.3
+    assert abs(comparison.ours.naming - comparison.locomo.naming) < 0.1
+    assert abs(comparison.ours.questions - comparison.locomo.questions) < 0.1
+    assert comparison.little_overlap >= 0.5
 
 
 def shown_in(group: GeneratedGroup, places) -> set[Path]:

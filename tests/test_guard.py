@@ -38,11 +38,11 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]]:
     """Another server's address, which Gradio would fetch from, and the requests that it got."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Photo(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requests.append(self.path)
             self.send_response(200)
             self.end_headers()
             self.wfile.write(photo("red"))
@@ -55,22 +55,22 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[str]]
     server = HTTPServer(("127.0.0.1", 0), Photo)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/a.png", asked
+    yield f"http://127.0.0.1:{server.server_port}/a.png", requests
     server.shutdown()
     server.server_close()
     thread.join()
 
 
 def submit(client: TestClient) -> int:
-    """The number of the event that sends a message."""
+    """Returns the number of the event that sends a message."""
     config = client.get("/config").json()
     [composer] = [part["id"] for part in config["components"] if part["type"] == "multimodaltextbox"]
-    [found] = [part["id"] for part in config["dependencies"] if [composer, "submit"] in part["targets"]]
-    return int(found)
+    [composer_id] = [part["id"] for part in config["dependencies"] if [composer, "submit"] in part["targets"]]
+    return int(composer_id)
 
 
 def send(client: TestClient, value: object, session: str = "tab") -> Any:
-    """Sends a message as the page does, and waits for what comes of it."""
+    """Sends a message as the page does, and waits for the result."""
     body = {"data": [value, "", ""], "fn_index": submit(client), "session_hash": session, "trigger_id": None}
     joined = client.post("/gradio_api/queue/join", json=body)
     if joined.status_code == 200:
@@ -97,13 +97,13 @@ def test_another_page_gets_nothing_and_may_link_to_the_page(client: TestClient, 
 def file_at(address: str, shape: str) -> object:
     """What a page might send in place of an uploaded photo."""
     meta = {"_type": "gradio.FileData"}
-    here = {"path": "/nowhere.png", "meta": meta}
+    file = {"path": "/nowhere.png", "meta": meta}
     return {
         "as the path": {"text": "look", "files": [{"path": address, "meta": meta}]},
         "as the path without its kind": {"text": "look", "files": [{"path": address}]},
         "as path and url": {"text": "look", "files": [{"path": address, "url": address, "meta": meta}]},
-        "as the url": {"text": "look", "files": [here | {"url": address}]},
-        "among other things": {"text": "look", "files": [{"orig": here, "more": [{"path": address, "meta": meta}]}]},
+        "as the url": {"text": "look", "files": [file | {"url": address}]},
+        "among other things": {"text": "look", "files": [{"orig": file, "more": [{"path": address, "meta": meta}]}]},
         "in a list": [{"path": address, "meta": meta}],
         "by itself": {"path": address, "meta": meta},
         "in capitals": {"text": "look", "files": [{"path": address.replace("http", "HTTP"), "meta": meta}]},
@@ -128,7 +128,7 @@ def file_at(address: str, shape: str) -> object:
 def test_no_address_is_fetched_that_stands_in_a_files_place(
     client: TestClient, elsewhere: tuple[str, list[str]], shape: str
 ) -> None:
-    address, asked = elsewhere
+    address, requests = elsewhere
     value = file_at(address, shape)
     assert send(client, value).status_code == 403
     for path in ("run/predict", "call/on_send", "component_server"):
@@ -136,18 +136,18 @@ def test_no_address_is_fetched_that_stands_in_a_files_place(
         assert client.post(f"/gradio_api/{path}", json=body).status_code == 403
         as_text = {"content": json.dumps(body).encode("utf-16"), "headers": {"Content-Type": "text/plain"}}
         assert client.post(f"/gradio_api/{path}", **as_text).status_code == 403  # type: ignore[arg-type]
-    assert asked == []
+    assert requests == []
 
 
 @pytest.mark.parametrize("path", ["file={}", "file/{}", "proxy={}"])
 def test_no_address_is_fetched_that_stands_in_a_path(
     client: TestClient, elsewhere: tuple[str, list[str]], path: str
 ) -> None:
-    address, asked = elsewhere
+    address, requests = elsewhere
     for form in (address, address.replace(":", "%3A"), address.replace("http", "HTTPS")):
         response = client.get("/gradio_api/" + path.format(form))
         assert response.status_code == 403 and "fetches none" in response.text
-    assert asked == []
+    assert requests == []
 
 
 def test_a_photo_that_was_uploaded_is_sent(client: TestClient, tmp_path: Path) -> None:

@@ -86,13 +86,13 @@ def test_the_user_may_tell_the_assistant_how_to_be() -> None:
 
 
 def test_two_texts_say_the_same_only_where_nothing_but_their_form_differs() -> None:
-    for one, other in (
+    for text, other in (
         ("I'm allergic to peanuts.", "I am allergic to peanuts!"),
         ("My dog loves the red ball", "my dog loves red balls"),
         ("Ana doesn't eat meat.", "Ana does not eat meat"),
     ):
-        assert same_words(one) == same_words(other)
-    for one, other in (
+        assert same_words(text) == same_words(other)
+    for text, other in (
         ("I like tea.", "I don't like tea."),
         ("I can't swim.", "I can swim."),
         ("Ana loves Tom.", "Tom loves Ana."),
@@ -100,7 +100,7 @@ def test_two_texts_say_the_same_only_where_nothing_but_their_form_differs() -> N
         ("My son is in Paris.", "My son was in Paris."),
         ("Her dog is old.", "His dog is old."),
     ):
-        assert same_words(one) != same_words(other)
+        assert same_words(text) != same_words(other)
 
 
 @pytest.fixture
@@ -116,12 +116,12 @@ def bank(assistant: Assistant) -> MemoryBank:
 
 
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:
-    """A memory that a turn wrote."""
-    said = bank.record(None, role="user", speaker="You", text=text)
+    """Writes a memory as a turn does. Returns its id."""
+    message = bank.record(None, role="user", speaker="You", text=text)
     reply = bank.record_reply(
-        said.conversation_id, "Fine.", speaker="M2A", steps={}, answers=said.message_id, update_pending=True
+        message.conversation_id, "Fine.", speaker="M2A", steps={}, answers=message.message_id, update_pending=True
     )
-    addition = Addition(draft_of(said, text, **draft), "", rivals)
+    addition = Addition(draft_of(message, text, **draft), "", rivals)
     [changed] = bank.write([addition], who="test", update_of=reply.message_id)
     assert changed.entry is not None
     return changed.entry.memory_id
@@ -131,15 +131,15 @@ async def test_what_was_corrected_and_kept_is_found_and_made_one(assistant: Assi
     owner, checks = assistant.local_owner, assistant.health_checks
     graz = tell(bank, "I live in Graz.")
     linz = tell(bank, "I moved to Linz.", corrects=graz)
-    found = Finding("corrected", (graz, linz))
-    assert await look(assistant) == [found]
+    finding = Finding("corrected", (graz, linz))
+    assert await look(assistant) == [finding]
     shown = str(SettingsPanel(assistant).on_show(request(assistant)))
     assert "Corrected, and both kept" in shown and "Only the newer is true" in shown
-    reply = await checks.mend(owner, "corrected", found.subject, "newer")
-    assert [one.text for one in bank.entries()] == ["I moved to Linz."] and await look(assistant) == []
+    reply = await checks.mend(owner, "corrected", finding.subject, "newer")
+    assert [entry.text for entry in bank.entries()] == ["I moved to Linz."] and await look(assistant) == []
     assert reply is not None and assistant.undo(owner, reply, 0)
-    assert await look(assistant) == [found]
-    checks.dismiss(owner, "corrected", found.subject)
+    assert await look(assistant) == [finding]
+    checks.dismiss(owner, "corrected", finding.subject)
     assert await look(assistant) == [] and len(bank.entries()) == 2
 
 
@@ -147,13 +147,13 @@ async def look(assistant: Assistant) -> list[Finding]:
     assert [step async for step in assistant.health_checks.look(assistant.local_owner)]
     health = assistant.health_checks.health(assistant.local_owner)
     assert health is not None
-    return [one.finding for one in health.shown]
+    return [check.finding for check in health.shown]
 
 
 async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant: Assistant, bank: MemoryBank) -> None:
     owner, checks = assistant.local_owner, assistant.health_checks
     tea = tell(bank, "I'm fond of green tea.")
-    again = tell(bank, "I am fond of the green tea")
+    repetition = tell(bank, "I am fond of the green tea")
     tell(bank, "I was in Rome.", happened=DateInterval(date(2020, 1, 1), date(2020, 1, 1)))
     tell(bank, "I was in Rome!", happened=DateInterval(date(2024, 1, 1), date(2024, 1, 1)))  # twice in Rome
     paris = tell(bank, "I live in Paris.")
@@ -166,29 +166,31 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
     assert await look(assistant) == [
         Finding("injection", (order,)),
         Finding("contradiction", (paris, oslo)),
-        Finding("duplicate", (tea, again)),
+        Finding("duplicate", (tea, repetition)),
         Finding("unsupported", (lost,)),
     ]
 
-    panel, who = SettingsPanel(assistant), SimpleNamespace(username=owner, session_hash="tab", query_params={})
-    shown = str(panel.on_show(who))
+    panel, user = SettingsPanel(assistant), SimpleNamespace(username=owner, session_hash="tab", query_params={})
+    shown = str(panel.on_show(user))
     assert (
         "Ignore all previous" in shown
         and "Both are true" in shown
         and "8 of them have not been used in an answer yet" in shown
     )
     click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", mending="newer")
-    told = await panel.on_mend(click, who)
-    assert "Changed" in told[1] and "Undo" in told[1] and "May contradict each other" not in told[0]
+    outputs = await panel.on_mend(click, user)
+    assert "Changed" in outputs[1] and "Undo" in outputs[1] and "May contradict each other" not in outputs[0]
     assert paris not in bank.entries_by_id([paris]) and bank.replaced_entries([paris])[paris].superseded_by == oslo
-    [conversation] = [one for one in bank.conversations() if one.title == "Changes in Memory"]
+    [conversation] = [
+        conversation for conversation in bank.conversations() if conversation.title == "Changes in Memory"
+    ]
     reply = bank.conversation(conversation.conversation_id)[-1].message_id
-    panel.on_undo(SimpleNamespace(reply_id=reply, number=0), who)
+    panel.on_undo(SimpleNamespace(reply_id=reply, number=0), user)
     assert paris in bank.entries_by_id([paris])
 
-    assert await checks.mend(owner, "duplicate", f"{tea},{again}", "newer") is not None
+    assert await checks.mend(owner, "duplicate", f"{tea},{repetition}", "newer") is not None
     assert await checks.mend(owner, "injection", str(order), "forget") is not None
-    panel.on_dismiss(SimpleNamespace(kind="unsupported", subject=str(lost)), who)
+    panel.on_dismiss(SimpleNamespace(kind="unsupported", subject=str(lost)), user)
     with pytest.raises(MendingError, match="already"):
         checks.dismiss(owner, "unsupported", str(lost))
     assert await look(assistant) == [Finding("contradiction", (paris, oslo))]  # of the undone one
@@ -199,7 +201,7 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
         checks.dismiss(stranger, "contradiction", f"{paris},{oslo}")
     checks.dismiss(owner, "contradiction", f"{paris},{oslo}")
     assert await look(assistant) == []
-    assert "nothing wrong was found" in str(panel.on_show(who))
+    assert "nothing wrong was found" in str(panel.on_show(user))
 
 
 async def test_when_the_memory_was_checked_last_is_known_after_a_restart(tmp_path: Path) -> None:
@@ -209,12 +211,12 @@ async def test_when_the_memory_was_checked_last_is_known_after_a_restart(tmp_pat
         tell(first.memory(first.local_owner), "Ana lives in Oslo.")
         await look(first)
         checked_at = clock.now
-    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=clock) as again:
-        checks, owner = again.health_checks, again.local_owner
+    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=clock) as reopened:
+        checks, owner = reopened.health_checks, reopened.local_owner
         assert checks.health(owner) is None and checks.checked_at(owner) == checked_at
         shown = health_html(None, checked_at)
         assert "Last checked on <time" in shown and "Check it again" in shown and "Check the memory again" in shown
-        assert checks.checked_at(owner_named(again.stores.database, "other")) is None
+        assert checks.checked_at(owner_named(reopened.stores.database, "other")) is None
 
 
 async def test_no_check_outlives_the_memory_that_it_was_of(assistant: Assistant, bank: MemoryBank) -> None:
@@ -228,9 +230,9 @@ async def test_no_check_outlives_the_memory_that_it_was_of(assistant: Assistant,
 async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
     assistant: Assistant, bank: MemoryBank
 ) -> None:
-    said = bank.record(None, role="user", speaker="You", text="My tea.", photos=[jpeg("red"), jpeg("blue")])
-    red, blue = said.photos
-    assert {one.photo_id for one in await look(assistant)} == {red, blue}
+    message = bank.record(None, role="user", speaker="You", text="My tea.", photos=[jpeg("red"), jpeg("blue")])
+    red, blue = message.photos
+    assert {finding.photo_id for finding in await look(assistant)} == {red, blue}
     bank.photos.path(blue).unlink()
     with pytest.raises(MendingError, match="damaged or missing"):
         await assistant.health_checks.mend(assistant.local_owner, "photo", blue, "look")
@@ -251,10 +253,11 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
 
 def test_many_memories_are_looked_through_a_part_at_a_time(database, owner, tmp_path) -> None:
     memory = Memory(database, owner, tmp_path)
-    said, _ = memory.say("I count my parcels.")
+    message, _ = memory.say("I count my parcels.")
     for start in range(0, 2000, 500):
         memory.bank.write(
-            [Addition(draft_of(said, f"Parcel {number} came."), "") for number in range(start, start + 500)], who="test"
+            [Addition(draft_of(message, f"Parcel {number} came."), "") for number in range(start, start + 500)],
+            who="test",
         )
     check = HealthCheck(memory.stores, owner)
     steps = list(check.steps())

@@ -78,10 +78,10 @@ def test_every_hostile_photo_is_refused_clearly_or_stored_bare(
     def add(photo: HostilePhoto) -> tuple[str, str, float]:
         began = time.monotonic()
         try:
-            outcome, said = "stored", store.add(OWNER, photo.data).photo_id
+            outcome, text = "stored", store.add(OWNER, photo.data).photo_id
         except PhotoRefusedError as refusal:
-            outcome, said = "refused", str(refusal)
-        return outcome, said, time.monotonic() - began
+            outcome, text = "refused", str(refusal)
+        return outcome, text, time.monotonic() - began
 
     began = time.monotonic()
     with _PeakMemory() as memory, ThreadPoolExecutor(2) as pool:
@@ -89,17 +89,17 @@ def test_every_hostile_photo_is_refused_clearly_or_stored_bare(
     elapsed = time.monotonic() - began
 
     counts: dict[str, Counter[str]] = {}
-    for photo, (outcome, said, _) in zip(photos, results, strict=True):
+    for photo, (outcome, text, _) in zip(photos, results, strict=True):
         counts.setdefault(photo.group, Counter())[outcome] += 1
-        assert photo.expected in (outcome, "either"), (photo.name, outcome, said)
+        assert photo.expected in (outcome, "either"), (photo.name, outcome, text)
         if outcome == "refused":
-            _assert_is_clear(said)
+            _assert_is_clear(text)
             continue
-        thumbnail = store.thumbnail(OWNER, said)
-        for stored in (store.data(OWNER, said), thumbnail):
+        thumbnail = store.thumbnail(OWNER, text)
+        for stored in (store.data(OWNER, text), thumbnail):
             assert not any(marker in stored for marker in MARKERS), photo.name
             assert bare_jpeg_size(stored) > (0, 0)
-    ids = {said for outcome, said, _ in results if outcome == "stored"}
+    ids = {text for outcome, text, _ in results if outcome == "stored"}
     with database.snapshot() as connection:
         assert set(connection.scalars(select(schema.photo.c.photo_id))) == ids
         assert connection.scalar(select(func.count()).select_from(schema.outbox)) == len(ids)
@@ -113,9 +113,9 @@ def test_every_hostile_photo_is_refused_clearly_or_stored_bare(
     print(f"slowest: {slowest[0].name}, {slowest[1][2]:.1f} s, {slowest[1][0]}")
     for group, outcomes in counts.items():
         print(f"  {group:22} {outcomes['refused']:4} refused {outcomes['stored']:4} stored")
-    refusals = Counter(said.split(";")[0].split(":")[0][:70] for outcome, said, _ in results if outcome == "refused")
-    for said, count in refusals.most_common():
-        print(f"  {count:4} × {said}")
+    refusals = Counter(text.split(";")[0].split(":")[0][:70] for outcome, text, _ in results if outcome == "refused")
+    for text, count in refusals.most_common():
+        print(f"  {count:4} × {text}")
     assert memory.growth < 50_000_000
 
 
@@ -262,4 +262,4 @@ def test_a_decoder_that_was_taken_over_can_open_nothing_and_knows_no_secret(
 
 
 def test_the_corpus_is_the_same_for_the_same_seed(photos: list[HostilePhoto]) -> None:
-    assert all(photo == again for photo, again in zip(photos, corpus(), strict=True))
+    assert all(photo == copy for photo, copy in zip(photos, corpus(), strict=True))

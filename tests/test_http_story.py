@@ -112,7 +112,7 @@ class Talk:
             self.bank = self.assistant.memory(self.assistant.local_owner)
             yield self
 
-    async def say(self, text: str, *photos: Path) -> "Said":
+    async def say(self, text: str, *photos: Path) -> "Turn":
         events: list[TurnEvent] = []
         before, first_word = len(self._server.requests), None
         async for event in self.assistant.turn(self.assistant.local_owner, text, photos, self.conversation):
@@ -121,8 +121,8 @@ class Talk:
             events.append(event)
         self.conversation = events[0].message.conversation_id
         assert not [event for event in events if isinstance(event, Failed)]
-        asked = self._server.requests[before:]
-        return Said(events, self._answered(asked), len(self._answered(self._server.requests[before:first_word])))
+        requests = self._server.requests[before:]
+        return Turn(events, self._answered(requests), len(self._answered(self._server.requests[before:first_word])))
 
     def _answered(self, requests: list[Request]) -> list[Request]:
         """The model calls of a turn, less what the server refused and what is asked once for each photo or model."""
@@ -133,8 +133,8 @@ class Talk:
         ]
 
 
-class Said:
-    """What came of a turn. `stages` are its model calls in order, of which `calls_before_words` came before its reply."""
+class Turn:
+    """The result of a turn. `stages` are its model calls in order; `calls_before_words` of them precede the reply."""
 
     def __init__(self, events: list[TurnEvent], calls: list[Request], calls_before_words: int) -> None:
         [finished] = [event for event in events if isinstance(event, ReplyFinished)]
@@ -170,71 +170,71 @@ async def test_the_story_over_http(
         settings = load_settings(data_dir=tmp_path, chat_model="openai:scripted", chat_base_url=server.base_url)
         talk = Talk(settings, server, mode)
         async with talk.opened():
-            said = await talk.say(ABOUT_BOBO, *dogs[:3])
-            [told] = said.changes
-            assert said.stages == KEEPING
-            assert (told.entry.text, len(told.entry.photo_ids)) == (ABOUT_BOBO, 3)
-            assert told.entry.caption == "a bright picture"
-            uploaded = [talk.bank.photos.data(photo_id) for photo_id in told.entry.photo_ids]
-            assert [request.photos for request in said.reply_prompts] == [uploaded]
-            said = await talk.say(ABOUT_TEAPOT, *teapots)
-            [teapot] = said.changes
-            assert said.stages == KEEPING
-            said = await talk.say("Thank you!")
-            assert said.stages == ["generate"]
-            assert said.changes == [] and said.reply.text == "Noted."
-            assert (said.usage[0].calls, said.usage[0].input_tokens) == (1, 11)
+            turn = await talk.say(ABOUT_BOBO, *dogs[:3])
+            [change] = turn.changes
+            assert turn.stages == KEEPING
+            assert (change.entry.text, len(change.entry.photo_ids)) == (ABOUT_BOBO, 3)
+            assert change.entry.caption == "a bright picture"
+            uploaded = [talk.bank.photos.data(photo_id) for photo_id in change.entry.photo_ids]
+            assert [request.photos for request in turn.reply_prompts] == [uploaded]
+            turn = await talk.say(ABOUT_TEAPOT, *teapots)
+            [teapot] = turn.changes
+            assert turn.stages == KEEPING
+            turn = await talk.say("Thank you!")
+            assert turn.stages == ["generate"]
+            assert turn.changes == [] and turn.reply.text == "Noted."
+            assert (turn.usage[0].calls, turn.usage[0].input_tokens) == (1, 11)
         first_day = len(server.requests)
 
         async with talk.opened():
-            said = await talk.say("What toys does Bobo like?")
-            assert said.stages == ANSWERING and said.calls_before_words == 1
-            assert "red ball" in said.reply.text and said.sources == [1]
-            [generated] = said.reply_prompts
+            turn = await talk.say("What toys does Bobo like?")
+            assert turn.stages == ANSWERING and turn.calls_before_words == 1
+            assert "red ball" in turn.reply.text and turn.sources == [1]
+            [generated] = turn.reply_prompts
             shown = labelled_photos(generated)
-            of_bobo = f", from memory 1 of {told.entry.recorded_at.date().isoformat()}"
+            of_bobo = f", from memory 1 of {change.entry.recorded_at.date().isoformat()}"
             assert shown[0] == (f"Photo 1{of_bobo}", uploaded[0])
             bobo = [photo for label, photo in shown if label.endswith(of_bobo)]
             assert len(bobo) > 1 and bobo == uploaded[: len(bobo)]
             assert [label.partition(",")[0] for label, _photo in shown] == [f"Photo {n + 1}" for n in range(len(shown))]
 
             settled = len(server.requests)
-            said = await talk.say("Show me my teapot")
-            assert said.stages == ANSWERING and said.calls_before_words == 1
-            assert "grandmother" in said.reply.text and said.sources == [2]
-            assert said.reply.photos == teapot.entry.photo_ids[:1]
+            turn = await talk.say("Show me my teapot")
+            assert turn.stages == ANSWERING and turn.calls_before_words == 1
+            assert "grandmother" in turn.reply.text and turn.sources == [2]
+            assert turn.reply.photos == teapot.entry.photo_ids[:1]
 
-            said = await talk.say("Who is this?", dogs[3])
-            assert said.stages == ANSWERING and said.calls_before_words == 1
-            assert "Bobo" in said.reply.text and said.sources[0] == 1
-            [generated] = said.reply_prompts
+            turn = await talk.say("Who is this?", dogs[3])
+            assert turn.stages == ANSWERING and turn.calls_before_words == 1
+            assert "Bobo" in turn.reply.text and turn.sources[0] == 1
+            [generated] = turn.reply_prompts
             recalled, *_, (label, photo) = labelled_photos(generated)
             assert label == "Photo 1 of the user's new message" and photo not in uploaded
             assert recalled == (f"Photo 2{of_bobo}", uploaded[0])
 
-            said = await talk.say(CORRECTION)
-            [changed] = said.changes
-            assert said.stages == KEEPING
+            turn = await talk.say(CORRECTION)
+            [changed] = turn.changes
+            assert turn.stages == KEEPING
             assert (changed.change, changed.previous.memory_id) == ("replaced", 1)
-            assert changed.entry.photo_ids == told.entry.photo_ids
-            said = await talk.say("What toys does Bobo like?")
-            assert said.stages == ANSWERING and said.calls_before_words == 1
-            assert "frisbee" in said.reply.text
+            assert changed.entry.photo_ids == change.entry.photo_ids
+            turn = await talk.say("What toys does Bobo like?")
+            assert turn.stages == ANSWERING and turn.calls_before_words == 1
+            assert "frisbee" in turn.reply.text
             calls = [r for r in server.requests[settled:] if stage_of(r) in ("manage update", "consent")]
             assert len(calls) > 4 and {mode_of(request.json) for request in calls} == {mode}
 
         async with talk.opened():
-            said = await talk.say(WITHOUT_ITS_NAME)
-            assert said.stages == ["generate", *ANSWERING] and said.calls_before_words == 2
-            assert said.usage[0].calls == 2
-            assert said.searched == [WITHOUT_ITS_NAME, "teapot"]
-            assert "grandmother" in said.reply.text and said.sources == [2]
-            assert said.reply.photos == teapot.entry.photo_ids[:1]
+            turn = await talk.say(WITHOUT_ITS_NAME)
+            assert turn.stages == ["generate", *ANSWERING] and turn.calls_before_words == 2
+            assert turn.usage[0].calls == 2
+            assert turn.searched == [WITHOUT_ITS_NAME, "teapot"]
+            assert "grandmother" in turn.reply.text and turn.sources == [2]
+            assert turn.reply.photos == teapot.entry.photo_ids[:1]
 
         async with talk.opened():
-            said = await talk.say("What is my blood type?")
-            assert said.stages == ["generate", *ANSWERING]
-            assert said.reply.text == NEVER_SAID and said.sources == []
+            turn = await talk.say("What is my blood type?")
+            assert turn.stages == ["generate", *ANSWERING]
+            assert turn.reply.text == NEVER_SAID and turn.sources == []
             texts = [entry.text for entry in talk.bank.entries(kinds=["fact"])]
             assert texts == [ABOUT_TEAPOT, CORRECTION]
             assert talk.bank.replies.pending_updates() == []

@@ -86,14 +86,14 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     tmp_path: Path, server: ChatServer
 ) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
-    assert steps_of(server).steps == ["division", "summary", "summary"] * 2 and here.system.ingestion.calls == 6
+    place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
+    assert steps_of(server).steps == ["division", "summary", "summary"] * 2 and place.system.ingestion.calls == 6
     assert said_in(steps_of(server).prompts("division")[0], "Session").splitlines()[1] == (
         "2. Thursday 1 June 2023, 09:00, Anna: I bought a canoe."
     )
     assert "I bought a canoe." in said_in(steps_of(server).prompts("summary")[1], "Unit")
-    notes = Notes(here.memory, "hymem", without_vectors=(UNITS,))
-    units = {note.fields["topic"]: [here.references[m] for m in note.message_ids] for note in notes.in_store(UNITS)}
+    notes = Notes(place.memory, "hymem", without_vectors=(UNITS,))
+    units = {note.fields["topic"]: [place.references[m] for m in note.message_ids] for note in notes.in_store(UNITS)}
     assert units == {
         "the canoe": ["D1:1", "D1:2"],
         "the parrot": ["D1:2", "D1:3", "D1:4"],  # the overlap, and the message that had been left out
@@ -105,24 +105,24 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     assert len(level_1) == 5
 
     calls = len(server.requests)
-    again = await opened_again(here)
-    assert await again.found("Lisbon") == await here.found("Lisbon") and len(server.requests) == calls
-    await again.system.observe(again.memory.record(session(3, "I bought a canoe again.")))
-    assert Notes(here.memory, "hymem").in_store(UNITS)[-1].fields["unit"] == "4"
+    reopened = await opened_again(place)
+    assert await reopened.found("Lisbon") == await place.found("Lisbon") and len(server.requests) == calls
+    await reopened.system.observe(reopened.memory.record(session(3, "I bought a canoe again.")))
+    assert Notes(place.memory, "hymem").in_store(UNITS)[-1].fields["unit"] == "4"
     parts.stores.close()
 
 
 async def test_where_the_summaries_are_enough_nothing_else_is_looked_at(tmp_path: Path, server: ChatServer) -> None:
     parts = parts_of(model_of(server))(tmp_path / "work")
-    here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
+    place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
     steps_of(server).forget()
-    answer = await here.answer("What did Anna buy?")
+    answer = await place.answer("What did Anna buy?")
     assert steps_of(server).steps == ["light_answer", "review"] and answer.text == "a canoe" and answer.usage.calls == 2
     light, review = (prompt for _, prompt in steps_of(server).asked)
     assert "1 June 2023: Anna bought a canoe." in said_in(light, "Summaries").splitlines()
     assert not [block for block in light.blocks if block.title == "Found before"]
     assert said_in(review, "Answer") == "a canoe" and "The question: What did Anna buy?" in review.outside
-    assert [here.references[source] for source in answer.sources][:2] == ["D1:1", "D1:2"]
+    assert [place.references[source] for source in answer.sources][:2] == ["D1:1", "D1:2"]
     parts.stores.close()
 
 
@@ -130,9 +130,9 @@ async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_pa
     many = [session(day, "Olga is my sister.", "She has moved to Lisbon.", f"Roof {day}.") for day in range(1, 13)]
     with ChatServer(StepsModel(forms(light_answer=unsure))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "hymem", parts, many)
+        place = await told(tmp_path / "data", "hymem", parts, many)
         steps_of(server).forget()
-        answer = await here.answer("Where has Olga moved?")
+        answer = await place.answer("Where has Olga moved?")
         steps = steps_of(server).steps
         assert steps == ["light_answer", "choice", "choice", "choice", "deep_answer", "review"]
         assert len(said_in(steps_of(server).prompts("light_answer")[0], "Summaries").splitlines()) == 10
@@ -151,19 +151,19 @@ async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_pa
 async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_found(tmp_path: Path) -> None:
     """Algorithm 1: the query of the next round is the reflection's, the question that is answered stays the first one."""
     reviews = iter([{"finished": False, "new_question": "Where has Olga moved?"}, {"finished": True}])
-    asked: list[str] = []
+    summaries: list[str] = []
 
     def light(prompt: Prompt) -> Mapping[str, Any]:
-        asked.append(said_in(prompt, "Summaries").splitlines()[0])
-        return {"complete": True, "answer": "Olga" if len(asked) == 1 else "Lisbon"}
+        summaries.append(said_in(prompt, "Summaries").splitlines()[0])
+        return {"complete": True, "answer": "Olga" if len(summaries) == 1 else "Lisbon"}
 
     with ChatServer(StepsModel(forms(light_answer=light, review=lambda prompt: next(reviews)))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
+        place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         steps_of(server).forget()
-        answer = await here.answer("Who is a sister of Anna's?")
+        answer = await place.answer("Who is a sister of Anna's?")
         assert steps_of(server).steps == ["light_answer", "review"] * 2
-        assert asked == ["2 June 2023: Olga is Anna's sister.", "2 June 2023: Olga has moved to Lisbon."]
+        assert summaries == ["2 June 2023: Olga is Anna's sister.", "2 June 2023: Olga has moved to Lisbon."]
         second = steps_of(server).prompts("light_answer")[1]
         assert said_in(second, "Found before") == "Who is a sister of Anna's? → Olga"
         assert "The question: Who is a sister of Anna's?" in second.outside
@@ -179,11 +179,11 @@ async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_i
     never = forms(light_answer=unsure, review=lambda prompt: {"finished": False, "new_question": "And the roof?"})
     with ChatServer(StepsModel(never)) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
+        place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         steps_of(server).forget()
-        answer = await here.answer("Where has Olga moved?")
-        one = ["light_answer", "choice", "deep_answer"]
-        assert steps_of(server).steps == [*one, "review", *one, "review", *one] and answer.text == "Lisbon"
+        answer = await place.answer("Where has Olga moved?")
+        steps = ["light_answer", "choice", "deep_answer"]
+        assert steps_of(server).steps == [*steps, "review", *steps, "review", *steps] and answer.text == "Lisbon"
         pool = said_in(steps_of(server).prompts("deep_answer")[2], "Found before").splitlines()
         assert pool == ["Where has Olga moved? → Lisbon", "And the roof? → Lisbon"]
         assert "The question: And the roof?" in steps_of(server).prompts("choice")[1].outside
@@ -206,10 +206,10 @@ async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_i
 async def test_a_module_that_is_off_is_not_asked(tmp_path: Path, name: str, steps: list[str]) -> None:
     with ChatServer(StepsModel(forms(light_answer=unsure))) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", name, parts, SESSIONS)
+        place = await told(tmp_path / "data", name, parts, SESSIONS)
         assert ("summary" in steps_of(server).steps) == ("raw" not in name)
         steps_of(server).forget()
-        answer = await here.answer("Where has Olga moved?")
+        answer = await place.answer("Where has Olga moved?")
         assert steps_of(server).steps == steps
         assert answer.text == ("Lisbon" if "deep_answer" in steps else "perhaps")
         if "raw" in name:
@@ -218,7 +218,7 @@ async def test_a_module_that_is_off_is_not_asked(tmp_path: Path, name: str, step
         if "light_answer" in steps:
             strict = "Be strict" in steps_of(server).asked[0][1].outside
             assert strict == ("deep_answer" in steps)  # where nothing else is looked at, it answers as well as it can
-        assert (await here.found("Olga in Lisbon"))[0] == "D2:1"
+        assert (await place.found("Olga in Lisbon"))[0] == "D2:1"
         parts.stores.close()
 
 
@@ -229,12 +229,12 @@ async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: 
     steps_of(server).forms["summary"] = lambda prompt: {"sentences": [said_in(prompt, "Unit").splitlines()[1]]}
     for name in ("hymem", "hymem-photos"):
         parts = parts_of(model_of(server))(tmp_path / name)
-        here = await told(tmp_path / "data", name, parts, photos=True)
+        place = await told(tmp_path / "data", name, parts, photos=True)
         assert "[photo: a red thing]" in said_in(steps_of(server).prompts("division")[0], "Session")
         photo = tmp_path / "data" / "photos" / "asked.png"
-        assert "D1:3" in (await here.found("", photo))[: 1 if name == "hymem-photos" else 4]
+        assert "D1:3" in (await place.found("", photo))[: 1 if name == "hymem-photos" else 4]
         steps_of(server).forget()
-        await here.system.answer(here.question("Where is this kept?", photo), Meter())
+        await place.system.answer(place.question("Where is this kept?", photo), Meter())
         light = steps_of(server).prompts("light_answer")[0]
         assert "The question: Where is this kept? [photo: a red thing]" in light.outside
         assert len(server.requests[-2].photos) == (2 if name == "hymem-photos" else 1)
@@ -243,19 +243,21 @@ async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: 
 
 async def test_rules_divide_and_summarise_in_the_models_place(tmp_path: Path) -> None:
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
-    here = await told(tmp_path / "data", "hymem-offline", parts, SESSIONS)
-    notes = Notes(here.memory, "hymem-offline", without_vectors=(UNITS,))
+    place = await told(tmp_path / "data", "hymem-offline", parts, SESSIONS)
+    notes = Notes(place.memory, "hymem-offline", without_vectors=(UNITS,))
     units = [set(note.message_ids) for note in notes.in_store(UNITS)]
-    assert set().union(*units) == set(here.references) and sum(map(len, units)) > len(here.references)  # an overlap
-    assert (await here.found("Lisbon"))[:2] and here.system.ingestion.calls == 0 and "by rules" in here.system.version
+    assert set().union(*units) == set(place.references) and sum(map(len, units)) > len(place.references)  # an overlap
+    assert (
+        (await place.found("Lisbon"))[:2] and place.system.ingestion.calls == 0 and "by rules" in place.system.version
+    )
     parts.stores.close()
 
 
 def test_every_message_is_in_a_unit_and_no_number_is_made_up() -> None:
-    said = [(10, "a"), (11, "b"), (12, "c"), (13, "d")]
-    units = complete([("x", [2]), ("y", [9, 3])], said)
+    lines = [(10, "a"), (11, "b"), (12, "c"), (13, "d")]
+    units = complete([("x", [2]), ("y", [9, 3])], lines)
     assert [unit.message_ids for unit in units] == [(10, 11), (12, 13)]
-    assert [unit.message_ids for unit in complete([("x", [7])], said)] == [(10, 11, 12, 13)]
+    assert [unit.message_ids for unit in complete([("x", [7])], lines)] == [(10, 11, 12, 13)]
 
 
 # What fails
@@ -269,16 +271,16 @@ async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted
             "sentences": ["Something."] if "roof" in prompt.text else []
         }
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await told(tmp_path / "data", "hymem", parts, SESSIONS)
-        notes = Notes(here.memory, "hymem", without_vectors=(UNITS,))
-        assert here.system.ingestion.failures == 3
+        place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
+        notes = Notes(place.memory, "hymem", without_vectors=(UNITS,))
+        assert place.system.ingestion.failures == 3
         assert [len(note.message_ids) for note in notes.in_store(UNITS)] == [4, 2, 1]
         assert "I bought a canoe." in notes.in_store(SUMMARIES)[0].text  # the unit stands for itself
-        assert "D1:1" in await here.found("I bought a canoe", k=25)
+        assert "D1:1" in await place.found("I bought a canoe", k=25)
         steps_of(server).forms["light_answer"] = unsure
         steps_of(server).forms["choice"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):
-            await here.answer("What did Anna buy?")
+            await place.answer("What did Anna buy?")
         parts.stores.close()
 
 

@@ -64,8 +64,8 @@ def test_photos_become_unit_rows_in_order(encoder):
     assert vectors.shape == (2, encoder.dimensions) and vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert np.allclose(encoder.encode(photos[::-1]), vectors[::-1])
-    again = photos[0].resize((640, 480)).rotate(4, fillcolor="white")
-    assert encoder.encode([again])[0] @ vectors[0] > encoder.encode([again])[0] @ vectors[1]
+    copy = photos[0].resize((640, 480)).rotate(4, fillcolor="white")
+    assert encoder.encode([copy])[0] @ vectors[0] > encoder.encode([copy])[0] @ vectors[1]
     assert encoder.encode([]).shape == (0, 1280) and encoder.encode_for_words([]).shape == (0, 26)
 
 
@@ -127,8 +127,8 @@ def test_words_are_those_of_the_text_encoder_and_names_are_cached(cache_dir):
 
 def test_convex_combination_by_hand():
     vectors = np.eye(3, dtype=np.float32)
-    found = convex_combination(np.array([0.1, 0.3, 0.4], dtype=np.float32), vectors, top=2)
-    assert np.allclose(found, [0, 0.6, 0.8])
+    combination = convex_combination(np.array([0.1, 0.3, 0.4], dtype=np.float32), vectors, top=2)
+    assert np.allclose(combination, [0, 0.6, 0.8])
 
 
 def test_encoder_id_names_all_that_makes_the_vectors(encoder):
@@ -158,10 +158,10 @@ def test_loading_needs_no_torch(tmp_path):
         "import models.siglip_encoder, models.open_clip_encoder, models.captioner, models.chat_captioner;"
         "print([m for m in ('torch', 'transformers', 'open_clip', 'gradio') if m in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert (result.stdout, result.stderr) == ("[]\n", "")
 
 
 @pytest.mark.parametrize("name", ["resnet", "siglip:", "open-clip", ""])

@@ -31,7 +31,7 @@ SERVER = os.environ.get("M2A_TEST_MILVUS_URI")
 
 @pytest.fixture(scope="module", params=["lite", *([SERVER] if SERVER else [])])
 def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
-    """One index for the module; tests are apart by their owners."""
+    """One index for the module; each test has its own owner."""
     uri = str(tmp_path_factory.mktemp("index") / "index.db") if request.param == "lite" else request.param
     opened = MemoryIndex(uri, ENCODERS)
     yield opened
@@ -47,7 +47,7 @@ def owner() -> str:
 
 @pytest.fixture
 def open_lite(tmp_path: Path) -> Iterator[Callable[..., MemoryIndex]]:
-    """Opens the index of this test's folder; closes whatever was opened."""
+    """Opens the index of this test's folder, and closes every opened index at the end."""
     opened: list[MemoryIndex] = []
 
     def open_it(encoders: IndexEncoders = ENCODERS, **options: bool) -> MemoryIndex:
@@ -55,8 +55,8 @@ def open_lite(tmp_path: Path) -> Iterator[Callable[..., MemoryIndex]]:
         return opened[-1]
 
     yield open_it
-    for one in opened:
-        one.close()
+    for index in opened:
+        index.close()
 
 
 def unit(*numbers: float, size: int = 8) -> np.ndarray:
@@ -87,13 +87,11 @@ def reference(corpus: dict[int, list[str]], query: list[str], limit: int) -> lis
 
 
 def assert_same_ranking(index: MemoryIndex, owner: str, corpus: dict[int, list[str]], query: list[str]) -> None:
-    found = index.search_bm25(owner, query, ["entry"], 16_000)
+    hits = index.search_bm25(owner, query, ["entry"], 16_000)
     expected = reference(corpus, query, len(corpus))
-    by_id = {hit.key.record_id: hit.score for hit in found}
+    by_id = {hit.key.record_id: hit.score for hit in hits}
     assert by_id == pytest.approx(dict(expected), abs=1e-3)
-    found_order = [
-        hit.key.record_id for hit in sorted(found, key=lambda hit: (-round(hit.score, 3), hit.key.record_id))
-    ]
+    found_order = [hit.key.record_id for hit in sorted(hits, key=lambda hit: (-round(hit.score, 3), hit.key.record_id))]
     expected_order = [record_id for record_id, score in sorted(expected, key=lambda x: (-round(x[1], 3), x[0]))]
     assert sum(a != b for a, b in zip(found_order, expected_order, strict=True)) <= len(expected_order) // 50
 
@@ -474,12 +472,12 @@ def test_the_file_is_free_again_once_its_process_was_killed(tmp_path, owner):
 def test_a_search_waits_for_a_purge(open_lite, owner):
     index = open_lite()
     index.put(owner, [row(i, "blue ball") for i in range(50)])
-    found: list[int] = []
+    hit_counts: list[int] = []
     done = threading.Event()
 
     def search():
         while not done.is_set():
-            found.append(len(index.search_bm25(owner, ["ball"], ALL, 99)))
+            hit_counts.append(len(index.search_bm25(owner, ["ball"], ALL, 99)))
 
     thread = threading.Thread(target=search)
     thread.start()
@@ -487,20 +485,20 @@ def test_a_search_waits_for_a_purge(open_lite, owner):
     index.purge()
     done.set()
     thread.join()
-    assert set(found) == {50}
+    assert set(hit_counts) == {50}
 
 
 def test_a_search_beside_a_drop_finds_all_or_nothing(index, owner):
     rows = [row(i, "blue ball") for i in range(50)]
-    found: list[object] = []
+    results: list[object] = []
     done = threading.Event()
 
     def search():
         while not done.is_set():
             try:
-                found.append(len(index.search_dense(owner, unit(1), ALL, 99)))
+                results.append(len(index.search_dense(owner, unit(1), ALL, 99)))
             except IndexUnavailableError as error:
-                found.append(str(error))
+                results.append(str(error))
 
     thread = threading.Thread(target=search)
     thread.start()
@@ -509,7 +507,7 @@ def test_a_search_beside_a_drop_finds_all_or_nothing(index, owner):
         index.drop(owner)
     done.set()
     thread.join()
-    assert set(found) <= {0, 50}
+    assert set(results) <= {0, 50}
 
 
 def test_importing_the_index_does_not_import_pymilvus():

@@ -24,8 +24,8 @@ def figures() -> Figures:
     ],
 )
 def test_what_must_never_happen(figures: Figures, name: str) -> None:
-    happened, of = figures.counts[name]
-    assert of and not happened, [fault for fault in figures.faults if fault.startswith(name)]
+    happened, total = figures.counts[name]
+    assert total and not happened, [fault for fault in figures.faults if fault.startswith(name)]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_what_must_never_happen(figures: Figures, name: str) -> None:
     ],
 )
 def test_what_should_mostly_happen(figures: Figures, name: str, share: float) -> None:
-    happened, of = figures.counts[name]
-    assert happened >= share * of, [fault for fault in figures.faults if fault.startswith(name)]
+    happened, total = figures.counts[name]
+    assert happened >= share * total, [fault for fault in figures.faults if fault.startswith(name)]
 
 
 @pytest.mark.parametrize(
     ("name", "share"), [("pairs: lost", 0.03), ("lookalikes: hit another memory", 0.05), ("nothing: kept", 0.1)]
 )
 def test_what_should_hardly_happen(figures: Figures, name: str, share: float) -> None:
-    happened, of = figures.counts[name]
-    assert happened <= share * of, [fault for fault in figures.faults if fault.startswith(name)]
+    happened, total = figures.counts[name]
+    assert happened <= share * total, [fault for fault in figures.faults if fault.startswith(name)]

@@ -32,23 +32,23 @@ async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_p
         await chat.say("The boiler is in the cellar.")
         first, bank = chat.conversation, assistant.memory(owner)
         secret, boiler = bank.entries()
-        asked = ("What is my dog called?", "Tell me of my dog, what do you know?", "Bobo?")
+        questions = ("What is my dog called?", "Tell me of my dog, what do you know?", "Bobo?")
 
         async def prompts() -> list[str]:
             changes = next((c for c in bank.conversations() if c.title == "Changes in Memory"), None)
-            seen = []
+            texts = []
             for conversation in (first, None, changes.conversation_id if changes else None):
-                for question in asked:
+                for question in questions:
                     chat.conversation = conversation
                     await chat.say(question)
-                    seen += [request.text for request in chat.server.requests]
-            return seen
+                    texts += [request.text for request in chat.server.requests]
+            return texts
 
         assert any(MARKER in prompt for prompt in await prompts())
         reply = keep(assistant, KeepingBack(secret.memory_id, ""))
         keep(assistant, Pinning(boiler.memory_id, True, ""))
-        seen = await prompts()
-        assert len(seen) >= 12 and not any(MARKER in prompt for prompt in seen)
+        texts = await prompts()
+        assert len(texts) >= 12 and not any(MARKER in prompt for prompt in texts)
         pinned = [block for block in Prompt.of(chat.server.requests[0].json).blocks if "Pinned" in block.title]
         assert len(pinned) == 1 and "cellar" in pinned[0].body
         opened = assistant.browser(owner).open(secret.memory_id)
@@ -74,7 +74,7 @@ async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(t
     async def answers() -> list[str]:
         talk.conversation = None
         return [
-            *[await talk.say(one) for one in questions],
+            *[await talk.say(question) for question in questions],
             await talk.say("Who is this?", [drawing("sienna", "ellipse", 2)]),
         ]
 
@@ -85,9 +85,9 @@ async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(t
             keep(assistant, KeepingBack(entry.memory_id, ""))
         else:
             keep(assistant, Dating(entry.memory_id, talk.now.date(), ""))
-    told = await answers()  # each takes a day
+    replies = await answers()  # each takes a day
     # A decline that says that something is not to be mentioned would tell a bystander that there is something.
-    assert not any(MARKER in answer or "mention" in answer for answer in told)
+    assert not any(MARKER in answer or "mention" in answer for answer in replies)
     assert "mention" not in await talk.say("Where did I put my passport?")
     assert "Astoria" not in await talk.say("Where do I stay?") and "Astoria" not in await talk.say("Which hotel is it?")
     assert len(assistant.memory(owner).kept_back(10, reason="expired")) == 1

@@ -45,14 +45,14 @@ def test_questions_are_known_by_their_words_and_wrong_evidence_alone_is_no_wrong
 
 
 @pytest.mark.parametrize(
-    ("listed", "told"),
+    ("listed", "expected"),
     [
         ([{"question": "What is the weather?"}], "names none of these questions"),
         ([{"answer": "Lisbon"}], "is not a list of known errors"),
     ],
 )
-def test_a_list_of_other_data_is_refused(tmp_path: Path, listed: list[dict[str, Any]], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_a_list_of_other_data_is_refused(tmp_path: Path, listed: list[dict[str, Any]], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
         marked_in(tmp_path, *listed)
     with pytest.raises(UsageError, match="cannot be read"):
         mark_known_errors(read_locomo(write_dialogues(tmp_path)), tmp_path / "nowhere.json")
@@ -66,7 +66,7 @@ def test_figures_are_told_with_and_without_them() -> None:
     summary = summarise(rows)
     assert summary["m2a"]["accepted_match"] == 0.5
     assert summary["m2a"]["without_known_errors"]["accepted_match"] == pytest.approx(2 / 3)
-    [table] = [one for one in tables_of(summary, {}) if "known errors" in one.title]
+    [table] = [table for table in tables_of(summary, {}) if "known errors" in table.title]
     assert [row[:2] for row in table.rows] == [("m2a", "4"), ("m2a, without known errors", "3")]
     assert "without_known_errors" not in summarise([row for row in rows if not row.known_error])["m2a"]
 
@@ -83,5 +83,5 @@ def test_a_run_does_not_go_on_with_another_list(tmp_path: Path) -> None:
     audit(tmp_path, {"question_id": "conv-1/1"})
     assert CliRunner().invoke(evaluate_app, command).exit_code == 0
     audit(tmp_path, {"question_id": "conv-1/2"})
-    again = CliRunner().invoke(evaluate_app, command)
-    assert again.exit_code == 2 and "another known_errors_sha256" in again.output
+    result = CliRunner().invoke(evaluate_app, command)
+    assert result.exit_code == 2 and "another known_errors_sha256" in result.output

@@ -29,9 +29,9 @@ def test_callers_that_meet_a_failed_attempt_share_the_next_one() -> None:
             return loading.get()
 
         with ThreadPoolExecutor(8) as callers:
-            asked = [callers.submit(ask) for _ in range(8)]
+            futures = [callers.submit(ask) for _ in range(8)]
             assert began.wait(30)
             finish.set()
-            assert {one.result(30) for one in asked} == {"attempt 1"}
+            assert {future.result(30) for future in futures} == {"attempt 1"}
         loading.close()
         assert attempts == [0, 1]

@@ -60,7 +60,7 @@ def panel(assistant: Assistant) -> MemoryPanel:
 
 
 class Shown:
-    """What a handler returned, by name."""
+    """The outputs of a handler, by name."""
 
     def __init__(self, outputs: list[Any]) -> None:
         self.view, self.notice, self.opened, self.listed = map(str, outputs)
@@ -84,14 +84,14 @@ async def test_the_list_is_paged_filtered_and_searched(
     values = {"words": "", "rests_on": "agreed", "since": "", "until": "", "photos": False}
     agreed = Shown(panel.on_filter(second.view, click(**values), request(assistant)))
     assert "parcel number 3 " in agreed.listed and agreed.listed.count("data-memory=") == 1
-    asked = bank.record(None, role="user", speaker="You", text="Which ball?")
+    question = bank.record(None, role="user", speaker="You", text="Which ball?")
     used = {"hit": {"kind": "entry", "id": bank.entries()[0].memory_id, "score": 1.0, "ranks": {}}, "message_ids": []}
     bank.record_reply(
-        asked.conversation_id,
+        question.conversation_id,
         "The red one.",
         speaker="M2A",
         steps={"searches": [], "sources": [used]},
-        answers=asked.message_id,
+        answers=question.message_id,
         update_pending=False,
     )
     unused = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "unused": True}), request(assistant)))
@@ -107,18 +107,18 @@ async def test_the_list_is_paged_filtered_and_searched(
         ("", "2020-01-01", False),
         ("2099-12-06", "2100-01-01", False),
     ):
-        then = Shown(
+        listing = Shown(
             panel.on_filter("", click(**{**values, "rests_on": "", "since": since, "until": until}), request(assistant))
         )
-        assert ("The fair is in town" in then.listed) is is_then
+        assert ("The fair is in town" in listing.listed) is is_then
     bank.delete(fair.memory_id, who="test", why="")
     [bobo] = assistant.browser(assistant.local_owner).subjects()
     about = Shown(panel.on_about("", click(about=bobo.concept_id), request(assistant)))
     assert "red ball" in about.listed and about.listed.count("data-memory=") == 1
-    found = Shown(
+    hits = Shown(
         panel.on_filter("", click(**{**values, "rests_on": "", "words": "what does Bobo like"}), request(assistant))
     )
-    assert found.listed.index("red ball") < found.listed.index("found by ") and "Best matches first" in found.listed
+    assert hits.listed.index("red ball") < hits.listed.index("found by ") and "Best matches first" in hits.listed
     nothing = Shown(panel.on_filter("", click(**{**values, "rests_on": "", "words": "<b>zq"}), request(assistant)))
     assert "&lt;b&gt;zq" in nothing.listed
 
@@ -194,18 +194,20 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     [now] = bank.entries()
     assert (now.text, now.rests_on, now.photo_ids) == ("Bobo is my sister's dog.", "stated", before.photo_ids)
     assert now.happened == DateInterval(date(2023, 5, 1), date(2023, 5, 1)) and now.concept_ids == before.concept_ids
-    [said] = bank.messages_in_ranges(now.evidence_ids)
-    assert (said.role, said.text) == ("user", now.text)  # what is quoted was said
+    [message] = bank.messages_in_ranges(now.evidence_ids)
+    assert (message.role, message.text) == ("user", now.text)  # what is quoted was said
     assert "Changed" in edited.notice and f'data-opened="{now.memory_id}"' in edited.opened
     assert "Earlier versions" in edited.opened and "Bobo is my dog." in edited.opened
-    [conversation] = [one for one in bank.conversations() if one.conversation_id == said.conversation_id]
+    [conversation] = [
+        conversation for conversation in bank.conversations() if conversation.conversation_id == message.conversation_id
+    ]
     assert conversation.title == "Changes in Memory" and f'data-at="{now.memory_id}"' in edited.listed
     assert assistant.last_continued(bank.owner) not in (None, conversation.conversation_id)
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
 
     reply_id = json.loads(edited.view)["told"]
     undone = Shown(panel.on_undo(edited.view, click(reply_id=reply_id, number=0), request(assistant)))
-    assert [one.text for one in bank.entries()] == ["Bobo is my dog."]
+    assert [entry.text for entry in bank.entries()] == ["Bobo is my dog."]
     assert "Undone" in undone.notice and f'data-opened="{before.memory_id}"' in undone.opened
 
     edited = Shown(panel.on_edit(undone.view, click(**values), request(assistant)))
@@ -222,7 +224,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert 'data-memory-act="about" data-kept="forgotten"' in gone.opened
     reply_id = json.loads(forgotten.view)["told"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
-    assert [one.text for one in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
+    assert [entry.text for entry in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
 
 
 async def test_a_change_in_the_chat_closes_no_memory_that_was_opened_meanwhile(
@@ -236,26 +238,26 @@ async def test_a_change_in_the_chat_closes_no_memory_that_was_opened_meanwhile(
 
 
 async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assistant, bank: MemoryBank) -> None:
-    one = told(bank, "Ana lives in Lisbon.")
+    entry = told(bank, "Ana lives in Lisbon.")
     conversations = bank.conversations()
     for memory_id, text, words in (
-        (one.memory_id, " ", "needs text"),
-        (one.memory_id, one.text, "already says this"),
+        (entry.memory_id, " ", "needs text"),
+        (entry.memory_id, entry.text, "already says this"),
         (99, "Ana lives in Porto.", "no longer exists"),
     ):
         with pytest.raises(RejectedWriteError, match=words):
             assistant.edit_memory(assistant.local_owner, memory_id, text, None)
-    assert bank.entries() == [one] and bank.conversations() == conversations
+    assert bank.entries() == [entry] and bank.conversations() == conversations
 
 
 async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: MemoryBank, panel: MemoryPanel) -> None:
-    one = told(bank, "Ana lives in Lisbon.", name="Ana")
-    seen = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
+    entry = told(bank, "Ana lives in Lisbon.", name="Ana")
+    seen = Shown(panel.on_memory("", click(memory_id=entry.memory_id), request(assistant))).view
     stranger: Any = SimpleNamespace(
         username=owner_named(assistant.stores.database, "other"), session_hash="tab", query_params={"memory": "1"}
     )
     named = click(
-        memory_id=one.memory_id, text="Ana", first="", last="", words="Ana", about=one.concept_ids[0], start=0
+        memory_id=entry.memory_id, text="Ana", first="", last="", words="Ana", about=entry.concept_ids[0], start=0
     )
     shown = [
         panel.on_load(stranger),
@@ -269,20 +271,20 @@ async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: 
     for act in (panel.on_edit, panel.on_forget, panel.on_restore):
         with pytest.raises(RejectedWriteError):
             act(seen, named, stranger)
-    assert bank.entries() == [one]
-    nobody: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
+    assert bank.entries() == [entry]
+    anonymous: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
     with pytest.raises(gr.Error, match="log in"):
-        panel.on_refresh(seen, nobody)
+        panel.on_refresh(seen, anonymous)
 
 
 async def test_text_of_others_stays_text_in_every_part(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
     for words in HOSTILE:
-        one = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.photos.set_caption(one.photo_ids[0], words)
-        values = {"memory_id": one.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
-        edited = Shown(panel.on_edit(View(memory_id=one.memory_id).dumped(), click(**values), request(assistant)))
+        entry = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
+        bank.photos.set_caption(entry.photo_ids[0], words)
+        values = {"memory_id": entry.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
+        edited = Shown(panel.on_edit(View(memory_id=entry.memory_id).dumped(), click(**values), request(assistant)))
         searched = Shown(panel.on_filter("", click(words=words), request(assistant)))
         for part in (edited.notice, edited.opened, edited.listed, searched.listed):
             assert words not in part.replace("{{constructor}} ${window.ran = 1} javascript:window.ran=1", "")
@@ -310,8 +312,8 @@ async def test_the_memory_opens_with_what_is_known_in_short(
     told(bank, "Ana lives in Lisbon.", name="Ana")
     _subjects, (bobo, ana, rest) = assistant.browser(assistant.local_owner).overview()
     assert bobo.subject and bobo.memories == 4 and ana.subject and ana.subject.name == "Ana" and rest.subject is None
-    assert [one.text for one in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
-    assert [one.text for one in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
+    assert [entry.text for entry in bobo.entries] == [f"Bobo chewed shoe {number}." for number in (3, 2, 1)]
+    assert [entry.text for entry in rest.entries] == [f"The parcel number {number} came." for number in (3, 2, 1)]
 
     first = Shown(panel.on_refresh("", request(assistant)))
     short = first.listed[first.listed.index("m-summary") : first.listed.index("Everything, newest first")]
@@ -331,21 +333,21 @@ async def test_the_memory_opens_with_what_is_known_in_short(
 async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
-    one = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
+    entry = told(bank, "Ana lives in Lisbon.", name="Ana", picture=photo("red"))
     told(bank, "The parcel came.")
     browser = assistant.browser(bank.owner)
     updated = browser.last_updated()
-    view = Shown(panel.on_memory("", click(memory_id=one.memory_id), request(assistant))).view
+    view = Shown(panel.on_memory("", click(memory_id=entry.memory_id), request(assistant))).view
 
     def keep(handed: str, act: str, **values: object) -> Shown:
-        return Shown(panel.on_keep(handed, click(act=act, memory_id=one.memory_id, **values), request(assistant)))
+        return Shown(panel.on_keep(handed, click(act=act, memory_id=entry.memory_id, **values), request(assistant)))
 
     pinned = keep(view, "pin")
     assert "Pinned" in pinned.notice and "Unpin" in pinned.opened and browser.last_updated() == updated
     listed = pinned.listed[pinned.listed.index("Pinned") :]
     assert listed.index("Lisbon") < listed.index("parcel")
     dated = keep(pinned.view, "until", days=7, until="")
-    [now] = bank.entries_by_id([one.memory_id]).values()
+    [now] = bank.entries_by_id([entry.memory_id]).values()
     assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
     undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
     assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
@@ -357,10 +359,10 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     assert "Lisbon" not in gone.listed and "Not mentioned" in gone.listed
     kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
     assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
-    found = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
-    assert "Kept, but not used in answers" in found.listed and "Lisbon" in found.listed
-    assert "no answer uses it" in found.listed and "Nothing that I remember" not in found.listed
-    opened = Shown(panel.on_memory(kept.view, click(memory_id=one.memory_id), request(assistant)))
+    hits = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
+    assert "Kept, but not used in answers" in hits.listed and "Lisbon" in hits.listed
+    assert "no answer uses it" in hits.listed and "Nothing that I remember" not in hits.listed
+    opened = Shown(panel.on_memory(kept.view, click(memory_id=entry.memory_id), request(assistant)))
     assert "no answer uses it" in opened.opened and "I say: Ana lives in Lisbon." in opened.opened
     assert (
         "Forget" not in opened.opened
@@ -369,8 +371,8 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
         and "No longer mentioned" in opened.opened
     )
     back = keep(opened.view, "return")
-    assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(one.memory_id)
-    assistant.edit_memory(bank.owner, one.memory_id, "Ana lives in Graz.", None)
+    assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(entry.memory_id)
+    assistant.edit_memory(bank.owner, entry.memory_id, "Ana lives in Graz.", None)
     by_hand = assistant.changes_by_hand(bank.owner)
     chat = str(ChatPanel(assistant, Path("uploads")).on_change(by_hand or "", 80, request(assistant)))
     assert "You pinned a memory." in chat and "You wrote: Ana lives in Graz." in chat
@@ -378,7 +380,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
     for act in ("pin", "until", "withhold", "return"):
         with pytest.raises(RejectedWriteError):
-            panel.on_keep("", click(act=act, memory_id=one.memory_id), stranger)
+            panel.on_keep("", click(act=act, memory_id=entry.memory_id), stranger)
 
 
 async def test_what_was_forgotten_is_listed_without_its_words_until_it_is_undone_or_erased(
@@ -391,8 +393,8 @@ async def test_what_was_forgotten_is_listed_without_its_words_until_it_is_undone
     kept_back = told(bank, "The parcel came.")
     assistant.keep_memory(bank.owner, KeepingBack(kept_back.memory_id, ""))
     memories = [told(bank, text) for text in ("Ana lives in Lisbon.", "Ivo plays the tuba.")]
-    for one in memories:
-        assistant.forget_memory(bank.owner, one.memory_id)
+    for entry in memories:
+        assistant.forget_memory(bank.owner, entry.memory_id)
     [words] = [told(bank, "The code is 4471.").evidence_message_ids()[0]]
     bank.write([Forgetting((), "", spans=(MessageSpan(words, 0, 12),))], who="test")
     listed = forgotten("")
@@ -432,36 +434,36 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     bank.write([Addition(EntryDraft(text, ball.evidence_ids), "") for text in crowd], who="M2A")
     values = {"words": "parcel", "rests_on": "", "since": "", "until": "", "photos": False, "kind": ""}
 
-    def found(**asked: object) -> Shown:
-        return Shown(panel.on_filter("", click(**{**values, **asked}), request(assistant)))
+    def search(**filters: object) -> Shown:
+        return Shown(panel.on_filter("", click(**{**values, **filters}), request(assistant)))
 
     # Behind all those that fit the words better.
-    assert "Bobo likes" in found(photos=True).listed and "ball is blue" not in found(kind="pet").listed
-    assert "Bobo likes" in found(kind="pet").listed and found(kind="pet", words="").listed.count("data-memory=") == 1
+    assert "Bobo likes" in search(photos=True).listed and "ball is blue" not in search(kind="pet").listed
+    assert "Bobo likes" in search(kind="pet").listed and search(kind="pet", words="").listed.count("data-memory=") == 1
     assert (
-        "Nothing that I remember matches" in found(kind="person").listed
-        and found(kind="fact", words="").listed.count("Pages") == 1
+        "Nothing that I remember matches" in search(kind="person").listed
+        and search(kind="fact", words="").listed.count("Pages") == 1
     )
-    assert "Nothing that I remember matches" in found(since="2100-01-01").listed
+    assert "Nothing that I remember matches" in search(since="2100-01-01").listed
 
     files = sorted(assistant.settings.data_dir.rglob("*"))
     picture = base64.b64encode(photo("red")).decode()
-    by_picture = found(picture=picture)
+    by_picture = search(picture=picture)
     assert by_picture.listed.index("Bobo likes") and json.loads(by_picture.view)["near"][0] == bobo.memory_id
     assert (
         len(bank.conversations()) == 2 and sorted(assistant.settings.data_dir.rglob("*")) == files
     )  # it is kept nowhere
-    again = Shown(panel.on_refresh(by_picture.view, request(assistant)))
-    assert "Bobo likes" in again.listed and "number 5" not in again.listed
+    refreshed = Shown(panel.on_refresh(by_picture.view, request(assistant)))
+    assert "Bobo likes" in refreshed.listed and "number 5" not in refreshed.listed
     opened = Shown(panel.on_memory(by_picture.view, click(memory_id=ball.memory_id), request(assistant)))
     assert f'data-photo="{ball.photo_ids[0]}"' in opened.opened
-    like = found(photo=ball.photo_ids[0])
+    like = search(photo=ball.photo_ids[0])
     assert json.loads(like.view)["near"][0] == ball.memory_id and json.loads(like.view)["memory_id"] is None
     for nonsense in ("too large", "%%%%"):
         with pytest.raises(gr.Error, match="cannot be read"):
-            found(picture=nonsense)
+            search(picture=nonsense)
     with pytest.raises(PhotoRefusedError):
-        found(picture=base64.b64encode(b"no picture").decode())
+        search(picture=base64.b64encode(b"no picture").decode())
     stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
     with pytest.raises(LookupError):
         panel.on_filter("", click(photo=ball.photo_ids[0]), stranger)
@@ -472,28 +474,28 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_in_a_search_an
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
     nurse = told(bank, "Tom works as a nurse at night.")
-    said = bank.record(None, role="user", speaker="You", text="Tom works as a paramedic, not as a nurse.")
-    evidence = (EvidenceRange(said.message_id, said.message_id),)
+    message = bank.record(None, role="user", speaker="You", text="Tom works as a paramedic, not as a nurse.")
+    evidence = (EvidenceRange(message.message_id, message.message_id),)
     bank.add(
         EntryDraft("Tom works as a paramedic.", evidence, corrects=nurse.memory_id), who="M2A", why="the user said so"
     )
     words = {"words": "Tom works as", "rests_on": "", "since": "", "until": "", "photos": False}
     whole = Shown(panel.on_refresh("", request(assistant))).listed
-    found = Shown(panel.on_filter("", click(**words), request(assistant))).listed
-    for listed in (whole, found):
+    listing = Shown(panel.on_filter("", click(**words), request(assistant))).listed
+    for listed in (whole, listing):
         assert listed.count("corrected since") == 1
         assert "corrected since" in listed.partition("at night")[2].partition("</li>")[0]
     hit = {"kind": "entry", "id": nurse.memory_id, "score": 1.0, "ranks": {}, "similarity": {}}
     steps = {"searches": [], "sources": [{"hit": hit, "message_ids": []}]}
     bank.record_reply(
-        said.conversation_id,
+        message.conversation_id,
         "A nurse.",
         speaker="M2A",
         steps=steps,
-        answers=said.message_id,
+        answers=message.message_id,
         update_pending=False,
     )
-    answer = ChatView(assistant).history(assistant.local_owner, said.conversation_id, 80)
+    answer = ChatView(assistant).history(assistant.local_owner, message.conversation_id, 80)
     assert "Another memory has corrected it since." in answer.partition("Why I said this")[2]
     opened = Shown(panel.on_memory("", click(memory_id=nurse.memory_id), request(assistant)))
     assert "that one goes with it" in opened.opened

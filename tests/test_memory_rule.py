@@ -82,7 +82,7 @@ NOT_HELD = (
 )
 
 
-@pytest.mark.parametrize(("category", "text"), [(one, text) for one, texts in HELD.items() for text in texts])
+@pytest.mark.parametrize(("category", "text"), [(category, text) for category, texts in HELD.items() for text in texts])
 def test_what_belongs_into_a_category_is_known_and_only_where_it_was_chosen(category: Category, text: str) -> None:
     assert category_of(text, ALL) == category
     assert category_of(text, ALL - {category}) is None
@@ -98,16 +98,19 @@ def draft(text: str, **values: object) -> EntryDraft:
 
 
 def test_a_rule_holds_what_would_be_remembered_and_lets_forgetting_through() -> None:
-    told = Addition(draft("Bobo swims."), "")
+    addition = Addition(draft("Bobo swims."), "")
     secret = Replacement(3, draft("My PIN is 4471."), "")
     named = Addition(draft("My account.", concepts=(ConceptMention("4242424242424242", "object"),)), "")
     forgetting = Forgetting((2,), "")
-    update = Update((told, secret, named, forgetting))
+    update = Update((addition, secret, named, forgetting))
     at_once = admitted(update, MemoryRule())
-    assert at_once.changes == (told, forgetting)
-    assert [(one.change, one.held) for one in at_once.refusals] == [(secret, "category"), (named, "category")]
+    assert at_once.changes == (addition, forgetting)
+    assert [(refusal.change, refusal.held) for refusal in at_once.refusals] == [
+        (secret, "category"),
+        (named, "category"),
+    ]
     reviewed = admitted(update, MemoryRule(after_review=True, never=frozenset()))
-    assert reviewed.changes == (forgetting,) and {one.held for one in reviewed.refusals} == {"review"}
+    assert reviewed.changes == (forgetting,) and {refusal.held for refusal in reviewed.refusals} == {"review"}
     assert admitted(update, MemoryRule(never=frozenset())) == update
 
 
@@ -152,7 +155,7 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     owner = assistant.local_owner
     assistant.memory(owner).set_rule(MemoryRule(after_review=True))
     reply, held = await tell(assistant, policy, "Bobo swims.", "Anna lives in Rome.", "I like tea.", "My PIN is 4471.")
-    assert [one.held for one in held] == ["review"] * 3 + ["category"] and texts(assistant) == []
+    assert [refusal.held for refusal in held] == ["review"] * 3 + ["category"] and texts(assistant) == []
     review = assistant.review(owner)
     assert (review.waiting, review.refused, review.position) == (3, 1, 1)
     assert review.memory.change.draft.text == "Bobo swims." and review.memory.said.text.startswith("Bobo swims. Anna")
@@ -165,10 +168,10 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     assert entry.text == "Anna lives in Ostia." and len(entry.evidence_ids) == 2
     assert [change.changed.entry for change in assistant.explanation(owner, edited).changes] == [entry]
     assistant.memory(owner).review_queue.reject(reply, 2)
-    assert [(one.held, one.said_in) for one in assistant.explanation(owner, reply).not_kept] == [
+    assert [(refusal.held, refusal.said_in) for refusal in assistant.explanation(owner, reply).not_kept] == [
         ("category", reply - 1)
     ]
-    assert [one.text for one in assistant.explanation(owner, reply).rejected] == ["I like tea."]
+    assert [refusal.text for refusal in assistant.explanation(owner, reply).rejected] == ["I like tea."]
     assistant.memory(owner).review_queue.reject(reply, 2, rejected=False)
     assert assistant.explanation(owner, reply).rejected == ()
     review = assistant.review(owner, (reply, 1))
@@ -190,7 +193,7 @@ async def test_what_is_kept_already_is_not_asked_for_again(assistant, policy):
     assert len(again) == 2 and assistant.review(owner).waiting == 3
     assistant.keep(owner, first, 0)
     assert (assistant.review(owner).waiting, assistant.review(owner).memory.change.draft.text) == (1, "I like tea.")
-    assert [one.text for one in assistant.explanation(owner, second).not_kept] == ["I like tea."]
+    assert [refusal.text for refusal in assistant.explanation(owner, second).not_kept] == ["I like tea."]
     assistant.keep(owner, first, 1)
     remember(policy, *(of_this_turn(AddMemory, text=text) for text in ("BOBO swims.", "My PIN is 4471.")))
     events = await turn(assistant, "BOBO swims. My PIN is 4471.")  # told once more: noted, without a question
@@ -206,10 +209,10 @@ async def test_what_is_kept_already_is_not_asked_for_again(assistant, policy):
 async def test_a_change_waits_and_is_kept_beside_what_is_gone_by_then(assistant, policy):
     owner = assistant.local_owner
     entry = assistant.memory(owner).add(
-        EntryDraft("Anna lives in Rome.", (said(assistant, "Anna lives in Rome."),)), who="test", why=""
+        EntryDraft("Anna lives in Rome.", (evidence_of(assistant, "Anna lives in Rome."),)), who="test", why=""
     )
     assistant.memory(owner).set_rule(MemoryRule(after_review=True))
-    change = Replacement(entry.memory_id, EntryDraft("Anna lives in Linz.", (said(assistant, "Linz now"),)), "")
+    change = Replacement(entry.memory_id, EntryDraft("Anna lives in Linz.", (evidence_of(assistant, "Linz now"),)), "")
     reply = held(assistant, change)
     assert assistant.review(owner).memory.previous == entry
     assistant.edit_memory(owner, entry.memory_id, "Anna lives in Graz.", None)
@@ -238,18 +241,18 @@ async def test_what_is_forgotten_or_erased_waits_no_more(assistant, policy):
     assert assistant.review(owner).memory is None
 
 
-def said(assistant: Assistant, text: str) -> EvidenceRange:
+def evidence_of(assistant: Assistant, text: str) -> EvidenceRange:
     message = assistant.memory(assistant.local_owner).record(None, role="user", speaker="You", text=text)
     return EvidenceRange(message.message_id, message.message_id)
 
 
 def held(assistant: Assistant, change: Replacement) -> int:
-    """A reply whose update would have made the change; its id."""
+    """Records a reply whose update proposed the change. Returns the id of the reply."""
     bank = assistant.memory(assistant.local_owner)
-    asked = bank.record(None, role="user", speaker="You", text="Linz now")
+    message = bank.record(None, role="user", speaker="You", text="Linz now")
     reply = bank.record_reply(
-        asked.conversation_id, "Fine.", speaker="M2A", steps={"searches": [], "sources": []},
-        answers=asked.message_id, update_pending=True,
+        message.conversation_id, "Fine.", speaker="M2A", steps={"searches": [], "sources": []},
+        answers=message.message_id, update_pending=True,
     )  # fmt: skip
     update = admitted(Update((change,)), bank.rule())
     assert bank.write(update.changes, who="test", update_of=reply.message_id, refusals=update.refusals) == []
@@ -262,15 +265,15 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
     saved = SettingsPanel(assistant).on_rule(SimpleNamespace(after_review="yes", never=["cards", "nonsense"]), request)
     assert "Saved" in saved and assistant.memory(assistant.local_owner).rule() == MemoryRule(True, frozenset(["cards"]))
     reply, _ = await tell(assistant, policy, "<img src=x onerror=alert(1)>", "I like tea.")
-    place, _told, shown = panel.on_refresh("nonsense", request)
+    place, _notice, shown = panel.on_refresh("nonsense", request)
     assert 'data-waiting="2"' in shown and "until you erase it" in shown
     assert place == f"{reply}:0" and "<img src=x" not in shown and "&lt;img src=x" in shown
     assert panel.on_skip(SimpleNamespace(reply_id=reply, number=0), request)[0] == f"{reply}:1"
-    stale, _told, drawn = panel.on_refresh(
+    stale, _notice, drawn = panel.on_refresh(
         f"{reply}:0", request
     )  # began before that: the page goes to what was asked for
     assert stale == f"{reply}:0" and "data-asked" not in drawn
-    place, _told, drawn = panel.on_show(SimpleNamespace(reply_id=reply, number=1), request)
+    place, _notice, drawn = panel.on_show(SimpleNamespace(reply_id=reply, number=1), request)
     assert place == f"{reply}:1" and "data-asked" in drawn
     for event in (
         SimpleNamespace(),
@@ -280,9 +283,9 @@ async def test_the_panel_takes_what_its_script_sends_and_shows_words_as_words(as
         for handler in (panel.on_keep, panel.on_reject):
             with pytest.raises((LookupError, RejectedWriteError)):
                 handler(event, request)
-    told = panel.on_reject(SimpleNamespace(reply_id=reply, number=0), request)[1]
-    assert "Rejected" in told and "&lt;img src=x" in told
-    assert "Your message stays in the conversation" in told and f'data-erase="message" data-of="{reply - 1}"' in told
+    html = panel.on_reject(SimpleNamespace(reply_id=reply, number=0), request)[1]
+    assert "Rejected" in html and "&lt;img src=x" in html
+    assert "Your message stays in the conversation" in html and f'data-erase="message" data-of="{reply - 1}"' in html
     assert panel.on_erased("", request)[1] == ""  # what it tells of may be what was erased
     panel.on_reopen(SimpleNamespace(reply_id=reply, number=0), request)
     gone, _ = await tell(assistant, policy, "Marco has twins.")
@@ -303,7 +306,7 @@ async def test_what_waits_is_back_when_the_forgetting_of_its_words_is_taken_back
     bank.set_rule(MemoryRule(after_review=True))
     reply, _held = await tell(assistant, policy, "My locker has the code 22-17-9.", "Bobo swims.")
     words = MessageSpan(reply - 1, 0, len("My locker has the code 22-17-9."))
-    later, _told = await tell(assistant, policy, "I like tea.")
+    later, _events = await tell(assistant, policy, "I like tea.")
     bank.write([Forgetting((), "the user asked to forget it", (words,))], who="test", trace_of=later)
     review = assistant.review(owner)
     assert (review.waiting, review.memory.change.draft.text) == (2, "Bobo swims.")

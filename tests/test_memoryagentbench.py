@@ -60,8 +60,8 @@ def test_questions_of_one_fact_know_their_fact_and_whether_it_has_a_conflict(tmp
 def test_json_lines_end_with_line_feeds_alone(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     rows = [row("factconsolidation_sh_6k", context=f"{FACTS}\n5. Ada Low’s motto is “Go\u2028on”.")] * 2
-    file.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows))
-    assert [one.dialogue_id[-2:] for one in read_memoryagentbench(file).dialogues] == ["#1", "#2"]
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    assert [dialogue.dialogue_id[-2:] for dialogue in read_memoryagentbench(file).dialogues] == ["#1", "#2"]
 
 
 def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_an_estimate_reckons_with_chunks_that_are_longer_than_messages(tmp_path:
     context = "".join(f"They sat by the fire for the {number}th time.\n" for number in range(4000))
     benchmark = read_memoryagentbench(written(tmp_path, row("eventqa_65536", context=context)))
     tokens = len(context) // 4
-    for one in estimate(benchmark, ["m2a", "engram", "hymem", "rag"], asks_model=True, judges=0, window=100_000):
-        assert (one.ingestion_tokens > 0.9 * tokens) is (one.system != "rag")
-        assert one.input_tokens - one.ingestion_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
+    for cost in estimate(benchmark, ["m2a", "engram", "hymem", "rag"], asks_model=True, judges=0, window=100_000):
+        assert (cost.ingestion_tokens > 0.9 * tokens) is (cost.system != "rag")
+        assert cost.input_tokens - cost.ingestion_tokens > 2 * 10 * 2000  # ten chunks for each of two questions
 
 
 def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind() -> None:
@@ -145,7 +145,7 @@ def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind(
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "expected"),
     [
         ({"metadata": {"source": "squad"}}, "metadata.source is 'squad'; it must begin with one of"),
         ({"context": " "}, "'context' is missing"),
@@ -153,8 +153,8 @@ def test_a_sentence_longer_than_a_chunk_is_one_and_leaves_no_empty_chunk_behind(
         ({"answers": [["Jane Roe"], []]}, "question 2 is not a text, or has no answer"),
     ],
 )
-def test_what_is_no_row_is_told_with_its_place(tmp_path: Path, broken: dict[str, Any], told: str) -> None:
-    with pytest.raises(BenchmarkError, match=rf"rows\.json: row 1.*{told}"):
+def test_what_is_no_row_is_told_with_its_place(tmp_path: Path, broken: dict[str, Any], expected: str) -> None:
+    with pytest.raises(BenchmarkError, match=rf"rows\.json: row 1.*{expected}"):
         read_memoryagentbench(written(tmp_path, row("factconsolidation_sh_6k", **broken)))
     with pytest.raises(BenchmarkError, match="holds no MemoryAgentBench file"):
         read_memoryagentbench(tmp_path / "nowhere")
@@ -215,9 +215,9 @@ def test_films_count_by_the_share_that_is_among_the_first_five(tmp_path: Path) -
     address = "<http://dbpedia.org/resource/{}>"
     ids = {address.format("Heat_(1995_film)"): 7, address.format("Ronin_(film)"): 9, address.format("Up"): 1}
     (tmp_path / "entity2id.json").write_text(json.dumps(ids))
-    [asked] = read_memoryagentbench(tmp_path).dialogues[0].questions
-    golds = [asked.answer or "", *asked.accepted]
-    assert (asked.measure, golds) == ("recall@5", ["Heat", "Ronin"]) and "numbered list" in asked.instructions
+    [question] = read_memoryagentbench(tmp_path).dialogues[0].questions
+    golds = [question.answer or "", *question.accepted]
+    assert (question.measure, golds) == ("recall@5", ["Heat", "Ronin"]) and "numbered list" in question.instructions
     reply = "1. Alien\n2. Heat (1995)\n3. Up\n4. Jaws\n5. Big\n6. Ronin"
     assert as_published("recall@5", reply, golds) == 0.5 and not is_strictly_right("recall@5", reply, golds)
     assert is_strictly_right("recall@5", "1) ronin\n2) The Heat", golds)
@@ -227,13 +227,13 @@ def test_films_count_by_the_share_that_is_among_the_first_five(tmp_path: Path) -
 
 
 def test_a_summary_is_scored_where_its_key_points_are_known(tmp_path: Path) -> None:
-    told = row("infbench_sum_eng", questions=["Summarise the book."], answers=["Ann sails home."])
-    [unknown] = read_memoryagentbench(written(tmp_path, told)).dialogues[0].questions
+    book = row("infbench_sum_eng", questions=["Summarise the book."], answers=["Ann sails home."])
+    [unknown] = read_memoryagentbench(written(tmp_path, book)).dialogues[0].questions
     assert (unknown.measure, unknown.keypoints) == ("", ())
-    told["metadata"] |= {"keypoints": ["Ann sails.", "She comes home."]}
-    [asked] = read_memoryagentbench(written(tmp_path, told)).dialogues[0].questions
-    assert (asked.measure, asked.keypoints) == ("summary", ("Ann sails.", "She comes home."))
-    assert "whole sentences" in asked.instructions
+    book["metadata"] |= {"keypoints": ["Ann sails.", "She comes home."]}
+    [question] = read_memoryagentbench(written(tmp_path, book)).dialogues[0].questions
+    assert (question.measure, question.keypoints) == ("summary", ("Ann sails.", "She comes home."))
+    assert "whole sentences" in question.instructions
     [expected] = estimate(
         read_memoryagentbench(tmp_path / "rows.json"), ["bm25"], asks_model=True, judges=2, window=1000
     )
@@ -241,35 +241,35 @@ def test_a_summary_is_scored_where_its_key_points_are_known(tmp_path: Path) -> N
 
 
 async def test_summaries_have_the_mean_of_the_judges_scores_and_no_accuracy() -> None:
-    asked = QuestionRecord(
+    record = QuestionRecord(
         "m2a", "d", "d/1", "infbench_sum_eng", "?", "Ann sails home.", measure="summary", keypoints=("Ann sails.",)
     )
     counts = ('{"fluent": 1}', '{"covered": 1}', '{"sentences": 3, "supported": 1}')
     with ChatServer(replies(*map(say, counts))) as server:
-        scored = await with_verdicts(replace(asked, reply="Ann sails."), "Ann sails.", [Judge(model_of(server))])
+        scored = await with_verdicts(replace(record, reply="Ann sails."), "Ann sails.", [Judge(model_of(server))])
     [judge] = scored.verdicts
-    failed = replace(asked, question_id="d/2", error="gone", verdicts={judge: "wrong"})
+    failed = replace(record, question_id="d/2", error="gone", verdicts={judge: "wrong"})
     summary = summarise([scored, failed])
     assert summary["m2a"]["summary_f1"] == pytest.approx((0.5 + 0) / 2) and "accuracy" not in summary["m2a"]
     assert "strict" not in summary["m2a"] and "as_published" not in summary["m2a"]
-    [table] = [one for one in tables_of(summary, {}) if one.title.startswith("By sub-dataset")]
+    [table] = [table for table in tables_of(summary, {}) if table.title.startswith("By sub-dataset")]
     assert "summary_f1" in table.columns and table.rows[0][:2] == ("m2a: infbench_sum_eng", "2")
 
 
 def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its_facts() -> None:
-    def asked(number: int, reply: str, sources: tuple[str, ...], **more: Any) -> QuestionRecord:
+    def case(number: int, reply: str, sources: tuple[str, ...], **more: Any) -> QuestionRecord:
         return QuestionRecord(
             "m2a", "d", f"d/{number}", "own_factconsolidation_mh_6k", "?", "Chad", evidence=("C:1", "C:2"), reply=reply,
             measure="contains", hops=2, stratum="2 hops", sources=sources, **more,
         )  # fmt: skip
 
-    rows = [asked(1, "Chad", ("C:2", "C:1")), asked(2, "Chad", ("C:1",)), asked(3, "Peru and Chad", ("C:1", "C:2"))]
+    rows = [case(1, "Chad", ("C:2", "C:1")), case(2, "Chad", ("C:1",)), case(3, "Peru and Chad", ("C:1", "C:2"))]
     summary = summarise(rows)
     for figures in (summary["m2a"], *summary["m2a"]["categories"].values()):
         assert (figures["as_published"], figures["strict"], figures["chain_valid"]) == pytest.approx((1, 2 / 3, 1 / 3))
     names = ["own_factconsolidation_mh_6k", "selective forgetting", "own_factconsolidation_mh_6k, 2 hops"]
     assert list(summary["m2a"]["categories"]) == names
-    [table] = [one for one in tables_of(summary, {}) if one.title.startswith("By sub-dataset")]
+    [table] = [table for table in tables_of(summary, {}) if table.title.startswith("By sub-dataset")]
     assert len(table.rows) == 3 and "do not compare them with published figures" in table.note
 
 
@@ -352,14 +352,14 @@ async def test_the_rules_answer_by_the_newest_fact_and_by_chains_over_them(tmp_p
     ]  # fmt: skip
     context = "Here is a list of facts:\n" + "\n".join(f"{number}. {fact}." for number, fact in enumerate(facts))
 
-    def asked(kind: str, question: str, answer: str, hops: list[int]) -> dict[str, Any]:
+    def case(kind: str, question: str, answer: str, hops: list[int]) -> dict[str, Any]:
         source = f"own_factconsolidation_{kind}_6k"
         metadata = {"source": source, "hops": [hops]}
         return {"context": context, "questions": [question], "answers": [[answer]], "metadata": metadata}
 
     rows = [
-        asked("sh", "Who is the author of Misery?", "Jane Roe", [3]),
-        asked("mh", "What is the capital of the country of citizenship of the author of Misery?", "Oslo", [3, 7, 8]),
+        case("sh", "Who is the author of Misery?", "Jane Roe", [3]),
+        case("mh", "What is the capital of the country of citizenship of the author of Misery?", "Oslo", [3, 7, 8]),
     ]
     benchmark = read_memoryagentbench(written(tmp_path, *rows))
     result = await run(benchmark, ["m2a"], tmp_path / "out", parts=parts_of(), settings={"systems": ["m2a"]})
@@ -367,7 +367,7 @@ async def test_the_rules_answer_by_the_newest_fact_and_by_chains_over_them(tmp_p
     for category, figures in result.summary["m2a"]["categories"].items():
         assert figures["as_published"] == figures["strict"] == 1, category
     assert result.summary["m2a"]["chain_valid"] == 1
-    [reply] = [one.reply for one in read_questions(tmp_path / "out" / "questions.jsonl") if one.hops == 3]
+    [reply] = [record.reply for record in read_questions(tmp_path / "out" / "questions.jsonl") if record.hops == 3]
     assert reply is not None and reply.splitlines() == [
         "Oslo",
         'On 1 January 2025 you told me: "The author of Misery is Jane Roe."',

@@ -33,17 +33,17 @@ def pairs(count: int = 200) -> list[tuple[str, str]]:
 
 def test_f1_agrees_with_torchmetrics() -> None:
     for reply, gold in pairs():
-        theirs = squad(
+        reference = squad(
             [{"prediction_text": " ".join(normalise(reply)), "id": "q"}],
             [{"answers": {"answer_start": [0], "text": [" ".join(normalise(gold))]}, "id": "q"}],
         )["f1"]
-        assert token_f1(reply, gold) == pytest.approx(float(theirs) / 100, abs=1e-6)
+        assert token_f1(reply, gold) == pytest.approx(float(reference) / 100, abs=1e-6)
 
 
 def test_bleu_agrees_with_torchmetrics() -> None:
     for reply, gold in pairs():
-        theirs = bleu_score([" ".join(normalise(reply))], [[" ".join(normalise(gold))]], n_gram=1)
-        assert bleu1(reply, gold) == pytest.approx(float(theirs), abs=1e-6)
+        reference = bleu_score([" ".join(normalise(reply))], [[" ".join(normalise(gold))]], n_gram=1)
+        assert bleu1(reply, gold) == pytest.approx(float(reference), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_recall_and_hit_agree_with_torchmetrics() -> None:
         scores = torch.tensor([float(len(ranking) - rank) for rank in range(len(ranking))])
         target = torch.tensor([reference in evidence for reference in ranking])
         for k in (5, 10, 25):
-            theirs = retrieval_recall(scores, target, top_k=k)
-            assert recall_at(ranking, evidence, k) == pytest.approx(float(theirs), abs=1e-6)
+            reference = retrieval_recall(scores, target, top_k=k)
+            assert recall_at(ranking, evidence, k) == pytest.approx(float(reference), abs=1e-6)
             assert hit_at(ranking, evidence, k) == bool(retrieval_hit_rate(scores, target, top_k=k))
 
 
@@ -265,17 +265,17 @@ def test_a_rubric_is_no_answer_to_compare_words_with() -> None:
 
 
 def test_sessions_are_scored_where_the_data_names_those_alone() -> None:
-    asked = row(1, evidence=(), evidence_sessions=("one", "two"), retrieved=(*["one:3"] * 5, "three:1", "two:9"))
-    figures = summarise([asked])["m2a"]
+    record = row(1, evidence=(), evidence_sessions=("one", "two"), retrieved=(*["one:3"] * 5, "three:1", "two:9"))
+    figures = summarise([record])["m2a"]
     assert (figures["session_recall@5"], figures["session_recall@10"]) == (0.5, 1.0)
     assert not [key for key in figures if key.startswith(("recall", "hit"))]
 
 
 def test_what_failed_and_was_made_again_is_paid_for_all_the_same() -> None:
     lost = FailedAttempt("m2a", "one", None, "no answer", calls=3, input_tokens=300, output_tokens=30, cost=0.75)
-    again = FailedAttempt("m2a", "one", "one/1", "no answer", calls=1, input_tokens=90, output_tokens=9, cost=0.25)
+    retry = FailedAttempt("m2a", "one", "one/1", "no answer", calls=1, input_tokens=90, output_tokens=9, cost=0.25)
     broken = IngestionRecord("m2a", "two", "1", False, 4, 1.0, 10, 1, calls=1, cost=0.5, error="no answer")
-    facts = facts_of([row(1, reply="red")], [broken], [lost, again])["m2a"]
+    facts = facts_of([row(1, reply="red")], [broken], [lost, retry])["m2a"]
     assert (facts["failed_attempts"], facts["failed_tokens"], facts["failed_cost"]) == (3, 440, 1.5)
 
 
@@ -335,6 +335,6 @@ def test_strict_judges_stand_beside_the_accuracy_and_not_in_it() -> None:
     assert alone["accuracy"] == 0 and "strict_accuracy" not in alone
     unknown = summarise([replace(both, gold=None)])["m2a"]
     assert unknown["abstention"] == 1
-    [table] = [one for one in tables_of(summarise([both]), {}) if one.title.startswith("Accuracy")]
+    [table] = [table for table in tables_of(summarise([both]), {}) if table.title.startswith("Accuracy")]
     assert table.columns[-2:] == ("mean of lenient judges", "mean of strict judges")
     assert [cell.split()[0] for cell in table.rows[0][-2:]] == ["100.0", "0.0"]

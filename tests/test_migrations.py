@@ -28,7 +28,7 @@ SEMANTIC = SemanticMemoryStore()
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a database of schema version 1."""
+    """Returns the address of a database with schema version 1."""
     folder = tmp_path / "old"
     if request.param == "sqlite":
         return old_sqlite_memory(folder)
@@ -49,7 +49,7 @@ def living(database: Database, owner: str) -> dict[int, MemoryEntry]:
 
 
 def shape(url: str) -> dict[str, object]:
-    """Everything that a schema consists of, in a form that two databases can be compared in."""
+    """Returns all parts of the schema, in a form in which two databases can be compared."""
     engine = create_engine(url)
     with engine.connect() as connection:
         inspector = inspect(connection)

@@ -94,9 +94,9 @@ async def test_one_call_makes_a_group(request_: GroupRequest, tmp_path: Path) ->
 
 async def test_the_prompt_holds_photos_names_and_dates(request_: GroupRequest, tmp_path: Path) -> None:
     _, server = await generate(GroupModel(), request_, tmp_path)
-    [sent] = server.requests
+    [sent_request] = server.requests
     paths = [photo.path for concept in request_.group.concepts for photo in concept.photos]
-    assert sent.photos == [path.read_bytes() for path in paths]
+    assert sent_request.photos == [path.read_bytes() for path in paths]
     for words in (
         "Photo P3 of Tick:",
         "<Mona Lu>, a bag",
@@ -106,12 +106,12 @@ async def test_the_prompt_holds_photos_names_and_dates(request_: GroupRequest, t
         "4 of category 6",
         "last <weekday>",
     ):
-        assert words in sent.text
-    [tool] = sent.json["tools"]
+        assert words in sent_request.text
+    [tool] = sent_request.json["tools"]
     turn = tool["function"]["parameters"]["properties"]["sessions"]["items"]["properties"]["turns"]["items"]
     assert turn["properties"]["speaker"]["enum"] == ["Ann", "Bo"]
     assert turn["properties"]["photos"]["items"]["enum"] == ["P1", "P2", "P3", "P4", "P5", "P6"]
-    assert str(tmp_path) not in json.dumps(sent.json)
+    assert str(tmp_path) not in json.dumps(sent_request.json)
 
 
 async def test_a_model_without_eyes_reads_about_the_photos(request_: GroupRequest, tmp_path: Path) -> None:
@@ -132,15 +132,16 @@ async def test_many_photos_go_on_a_sheet_for_each_concept(request_: GroupRequest
     """Three concepts of three photos: one picture each where a server may take no more than eight."""
     more = tuple(
         dataclasses.replace(
-            one, photos=(*one.photos, dataclasses.replace(one.photos[0], path=copied(one.photos[0].path)))
+            concept,
+            photos=(*concept.photos, dataclasses.replace(concept.photos[0], path=copied(concept.photos[0].path))),
         )
-        for one in request_.group.concepts
+        for concept in request_.group.concepts
     )
     request = dataclasses.replace(request_, group=ConceptGroup(1, more))
     _, server = await generate(GroupModel(), request, tmp_path)
-    [sent] = server.requests
-    assert len(sent.photos) == 3 and "Photos P4, P5, P6 of Tick, from left to right:" in sent.text
-    widths = {Image.open(io.BytesIO(photo)).size for photo in sent.photos}
+    [sent_request] = server.requests
+    assert len(sent_request.photos) == 3 and "Photos P4, P5, P6 of Tick, from left to right:" in sent_request.text
+    widths = {Image.open(io.BytesIO(photo)).size for photo in sent_request.photos}
     assert widths == {(3 * 512 + 2 * 16, 512)}
 
 
@@ -163,7 +164,7 @@ Spoil = Callable[[Answer], object]
 
 
 def spoilt(change: Callable[[Answer], object]) -> Spoil:
-    """The good answer after a change in place."""
+    """Returns a function that applies the change to a copy of the good answer."""
 
     def spoil(answer: Answer) -> object:
         changed = copy.deepcopy(answer)
@@ -174,13 +175,13 @@ def spoilt(change: Callable[[Answer], object]) -> Spoil:
 
 
 def turn(answer: Answer, session: int = 2, number: int = 3) -> dict[str, Any]:
-    found: dict[str, Any] = answer["sessions"][session - 1]["turns"][number - 1]
-    return found
+    entry: dict[str, Any] = answer["sessions"][session - 1]["turns"][number - 1]
+    return entry
 
 
 def question(answer: Answer, category: int) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in answer["questions"] if one["category"] == category)
-    return found
+    entry: dict[str, Any] = next(candidate for candidate in answer["questions"] if candidate["category"] == category)
+    return entry
 
 
 def cut_turns(answer: Answer, keep: int) -> None:
@@ -241,7 +242,7 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
     "thousands of turns": (spoilt(huge), "more than 1000 turns"),
     "a wrong speaker": (spoilt(lambda answer: turn(answer).update(speaker="Narrator")), "'Narrator'"),
     "one speaker alone": (
-        spoilt(lambda answer: [one.update(speaker="Ann") for one in answer["sessions"][2]["turns"]]),
+        spoilt(lambda answer: [turn.update(speaker="Ann") for turn in answer["sessions"][2]["turns"]]),
         "Bo says nothing",
     ),
     "an empty text": (spoilt(lambda answer: turn(answer).update(text="  ")), "the text is empty"),
@@ -261,10 +262,10 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
     "a photo never shown": (
         spoilt(
             lambda answer: [
-                one["photos"].remove("P2")
+                turn["photos"].remove("P2")
                 for session in answer["sessions"]
-                for one in session["turns"]
-                if "P2" in one["photos"]
+                for turn in session["turns"]
+                if "P2" in turn["photos"]
             ]
         ),
         "The photo P2 of Rosso",
@@ -340,8 +341,8 @@ async def test_a_bad_group_goes_back_with_the_reasons(kind: str, request_: Group
         good = good_answer(GroupPrompt.of(request))
         return reply(request, spoil(good) if answered == 1 else good)
 
-    told = await repaired(script, reason, request_, tmp_path)
-    assert any(reason in fault for fault in told)
+    faults = await repaired(script, reason, request_, tmp_path)
+    assert any(reason in fault for fault in faults)
 
 
 @pytest.mark.parametrize("kind", SAID)
@@ -355,8 +356,8 @@ async def test_what_is_no_group_goes_back_with_the_reason(kind: str, request_: G
         good = good_answer(GroupPrompt.of(request))
         return spoil(json.dumps(good)) if answered == 1 else reply(request, good)
 
-    told = await repaired(script, reason, request_, tmp_path)
-    assert any(reason in fault for fault in told)
+    faults = await repaired(script, reason, request_, tmp_path)
+    assert any(reason in fault for fault in faults)
 
 
 async def repaired(script: Script, reason: str, request: GroupRequest, folder: Path) -> list[str]:
@@ -368,8 +369,8 @@ async def repaired(script: Script, reason: str, request: GroupRequest, folder: P
         [turn["text"] for turn in session["turns"]] for session in good["sessions"]
     ]
     assert [(q.text, q.answer) for q in group.questions] == [(q["question"], q["answer"]) for q in good["questions"]]
-    [told] = group.notes["repairs"]  # type: ignore[misc]
-    return told
+    [faults] = group.notes["repairs"]  # type: ignore[misc]
+    return faults
 
 
 @pytest.mark.parametrize(
@@ -466,13 +467,13 @@ def test_a_content_filter_sets_its_group_aside_and_the_others_are_made(words: st
 
     with ChatServer(script) as server:
         assert synthesize(tmp_path, server) == 1
-    told = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert told["finished"] and [(one["sample_id"], one["group"]) for one in told["set_aside"]] == [
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["finished"] and [(group["sample_id"], group["group"]) for group in record["set_aside"]] == [
         ("c2", 1),
         ("c2", 2),
     ]
-    assert all(words.rstrip(".") in one["reason"] and "(400)" in one["reason"] for one in told["set_aside"])
-    assert [group["state"] for group in told["groups"]] == ["made", "made", "set aside", "set aside"]
+    assert all(words.rstrip(".") in group["reason"] and "(400)" in group["reason"] for group in record["set_aside"])
+    assert [group["state"] for group in record["groups"]] == ["made", "made", "set aside", "set aside"]
 
 
 async def test_only_what_is_wrong_is_written_anew(request_: GroupRequest, tmp_path: Path) -> None:
@@ -511,7 +512,7 @@ async def test_a_change_of_what_is_not_there_goes_back(request_: GroupRequest, t
         return call("mend_group", json.dumps(answers.pop(0))) if answers else reply(request, good)
 
     group, _ = await generate(script, request_, tmp_path)
-    assert [told for faults in group.notes["repairs"] for told in faults][-2:] == [  # type: ignore[attr-defined]
+    assert [fault for faults in group.notes["repairs"] for fault in faults][-2:] == [  # type: ignore[attr-defined]
         "There is no turn S9T9 to change.",
         "There is no number 40 among the questions, and it is not the next.",
     ]
@@ -624,7 +625,7 @@ async def test_another_place_or_photo_is_another_question(request_: GroupRequest
 
 
 def synthesize(folder: Path, server: ChatServer) -> int:
-    """The command's exit code."""
+    """Runs the command. Returns its exit code."""
     arguments = ["--locomo", folder / "locomo.json", "--concepts", folder / "concepts", "--out", folder / "out"]
     arguments += ["--groups", 2, "--chat-model", "openai:any", "--chat-base-url", server.base_url]
     return CliRunner().invoke(app, [str(argument) for argument in arguments]).exit_code
@@ -642,9 +643,9 @@ def test_the_run_goes_on_without_a_group_that_cannot_be_had(tmp_path: Path) -> N
         assert len(server.requests) == 2 + 2 * 4
         assert synthesize(tmp_path, server) == 1
         assert len(server.requests) == 2 + 2 * 4
-    told = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert [(one["sample_id"], one["group"]) for one in told["set_aside"]] == [("c2", 1), ("c2", 2)]
-    assert all("no tool call" in one["reason"] for one in told["set_aside"])
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert [(group["sample_id"], group["group"]) for group in record["set_aside"]] == [("c2", 1), ("c2", 2)]
+    assert all("no tool call" in group["reason"] for group in record["set_aside"])
     merged = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert [len(sample["groups"]) for sample in merged] == [2, 0]
 

@@ -49,8 +49,8 @@ async def test_words_that_stand_in_the_conversation_are_not_told_a_second_time(t
         await chat.say("My dog Bobo loves his ball.")
         await chat.say("What does Bobo love?")
         [reply] = chat.prompts("generate")
-        told = Prompt.of(reply.json).material
-        assert "Original messages" not in told and told.count("My dog Bobo loves his ball.") == 1, "the memory alone"
+        text = Prompt.of(reply.json).material
+        assert "Original messages" not in text and text.count("My dog Bobo loves his ball.") == 1, "the memory alone"
 
 
 async def test_a_reply_may_be_preceded_by_searches_in_order_and_keeps_what_was_said_before_them(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ async def test_a_reply_may_be_preceded_by_searches_in_order_and_keeps_what_was_s
         _first, second = chat.prompts("generate")
         called = [m["tool_calls"][0] for m in second.json["messages"] if m.get("tool_calls")]
         results = [m for m in second.json["messages"] if m["role"] == "tool"]
-        assert [made["function"]["name"] for made in called] == ["search_semantic_memories"] * 2
-        assert [made["id"] for made in called] == [result["tool_call_id"] for result in results]
+        assert [call["function"]["name"] for call in called] == ["search_semantic_memories"] * 2
+        assert [call["id"] for call in called] == [result["tool_call_id"] for result in results]
         assert "SearchSemanticMemories" not in json.dumps(second.json) and "ranges" in second.text
         [finished] = [e for e in events if isinstance(e, ReplyFinished)]
         assert finished.message.text == "Let me see.\n\nHis ball."
@@ -137,9 +137,9 @@ async def test_what_both_writing_tools_take_is_described_once(tmp_path: Path) ->
         described = {name for name, field in replaced.items() if "description" in field}
         assert "description" in added["photos"] and not described & set(added)
         assert "those of add_memory" in tools["replace_memory"]["description"]
-        told = json.dumps(list(tools.values()))
-        assert not [key for key in ("title", "default", "$ref", "$defs", "anyOf", "prefixItems") if f'"{key}"' in told]
-        assert '"missing"' in told and '"memory_ids"' not in told, "what a query ends with is no matter of an update"
+        text = json.dumps(list(tools.values()))
+        assert not [key for key in ("title", "default", "$ref", "$defs", "anyOf", "prefixItems") if f'"{key}"' in text]
+        assert '"missing"' in text and '"memory_ids"' not in text, "what a query ends with is no matter of an update"
 
 
 async def test_a_photo_stays_in_view_by_its_number_and_comes_back_with_a_fetched_message(tmp_path: Path) -> None:
@@ -223,10 +223,10 @@ async def test_a_single_write_that_leaves_a_sentence_untouched_does_not_end_the_
     anna, train = "My sister Anna moved to Porto.", "The train to work leaves at twenty to eight."
 
     def write(prompt: Prompt) -> Call:
-        """One call in an answer, and never a word that more follow."""
+        """Makes one call per answer, and never announces that more follow."""
         name, values = keep(prompt)
-        told = [text for text in (anna, train) if text in prompt.said]
-        return (name, {**values, "text": told[prompt.steps]}) if prompt.steps < len(told) else ("finish", {})
+        facts = [text for text in (anna, train) if text in prompt.said]
+        return (name, {**values, "text": facts[prompt.steps]}) if prompt.steps < len(facts) else ("finish", {})
 
     async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Noted.")) as chat:
         await chat.say(f"{anna} {train} Good morning!")
@@ -258,10 +258,10 @@ async def test_what_the_reply_found_by_a_search_of_its_own_stands_before_the_upd
     )
     async with talk(tmp_path, model) as chat:
         bank = chat.assistant.memory(chat.assistant.local_owner)
-        told = bank.record(None, role="user", speaker="You", text=fact)
+        message = bank.record(None, role="user", speaker="You", text=fact)
         for number in range(2 * SEARCH_HITS):
             bank.record(None, role="user", speaker="You", text=f"Das Paket mit der Nummer {number} ist angekommen.")
-        evidence = (EvidenceRange(told.message_id, told.message_id),)
+        evidence = (EvidenceRange(message.message_id, message.message_id),)
         entry = bank.add(EntryDraft(fact, evidence), who="test", why="the user said so")
         events = await chat.say("Das Paket mit dem Boot, was war damit?")
         by_message, by_reply = [e.hits for e in events if isinstance(e, MemorySearched)]
@@ -294,8 +294,8 @@ async def test_what_the_check_refuses_may_be_put_forward_once_more_in_the_users_
             "I got mom something with fig."
         ]
         assert not [event for event in events if isinstance(event, NotKept)]
-        again = chat.prompts("manage update")[-1]
-        assert "That it is a candle is a guess." in again.text
+        prompt = chat.prompts("manage update")[-1]
+        assert "That it is a candle is a guess." in prompt.text
         stages = [Prompt.of(request.json).stage for request in chat.server.requests]
         assert stages == ["generate", "manage update", "consent", "manage update", "consent"]
         events = await chat.say("I never said so.")
@@ -325,8 +325,8 @@ async def test_what_is_nearest_is_shown_as_such_where_nothing_is_near_and_no_rep
         events = await chat.say("Wait, my sister counted again and she says twenty seven")
         for stage in ("generate", "manage update"):
             [prompt] = [Prompt.of(request.json) for request in chat.prompts(stage)]
-            [found] = [block.body for block in prompt.blocks if block.title == "Found in memory"]
-            assert found.startswith(NOTHING_NEAR) and "I cooked on ships for thirty years." in found
+            [found_block] = [block.body for block in prompt.blocks if block.title == "Found in memory"]
+            assert found_block.startswith(NOTHING_NEAR) and "I cooked on ships for thirty years." in found_block
         assert not chat.prompts("generate")[0].photos, "what may be about something else is told, and not shown"
         update = Prompt.of(chat.prompts("manage update")[0].json)
         assert update.memories[1]["photos"] == [1], "what an update may name"
@@ -335,7 +335,7 @@ async def test_what_is_nearest_is_shown_as_such_where_nothing_is_near_and_no_rep
 
 
 async def test_a_message_finds_what_it_names_though_the_one_before_it_finds_more(tmp_path: Path) -> None:
-    told = [
+    texts = [
         "I applied for a job at the city archive this week, nobody knows yet.",
         "Frau Seidel from the ground floor is in rehab, and I walk her dog Balu on Saturdays.",
         "Balu belongs to Frau Seidel and pulls on his lead.",
@@ -357,15 +357,17 @@ async def test_a_message_finds_what_it_names_though_the_one_before_it_finds_more
 
     async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Understood.")) as chat:
         bank = chat.assistant.memory(chat.assistant.local_owner)
-        said = [bank.record(None, role="user", speaker="You", text=text) for text in told]
-        drafts = [EntryDraft(one.text, (EvidenceRange(one.message_id, one.message_id),)) for one in said]
+        messages = [bank.record(None, role="user", speaker="You", text=text) for text in texts]
+        drafts = [
+            EntryDraft(message.text, (EvidenceRange(message.message_id, message.message_id),)) for message in messages
+        ]
         bank.write([Addition(draft, "told") for draft in drafts], who="test")
         bank.index()
         await chat.say(before)
         events = await chat.say(forget)
         [reply] = chat.prompts("generate")
-        [found] = [block.body for block in Prompt.of(reply.json).blocks if block.title == "Found in memory"]
-        assert "archive" in found.partition(TOGETHER)[0] and "Balu" in found.partition(TOGETHER)[2]
+        [found_block] = [block.body for block in Prompt.of(reply.json).blocks if block.title == "Found in memory"]
+        assert "archive" in found_block.partition(TOGETHER)[0] and "Balu" in found_block.partition(TOGETHER)[2]
         assert [event.change for event in events if isinstance(event, MemoryChanged)] == ["forgotten"]
         assert len(chat.prompts("manage update")) == 1
         await chat.say("Fine, let's see what tomorrow brings.")
@@ -407,7 +409,7 @@ async def test_the_check_knows_in_a_later_conversation_who_the_user_is_and_whose
         concepts = [{"name": each, "kind": "person"} for each in ("Hanna", "Tomek")]
         if "teddy" in prompt.said:
             return name, arguments | {"text": "Hanna's brother Tomek sent Hanna a teddy bear.", "concepts": concepts}
-        return name, arguments | {"concepts": [one for one in concepts if one["name"] in prompt.said]}
+        return name, arguments | {"concepts": [concept for concept in concepts if concept["name"] in prompt.said]}
 
     async with talk(tmp_path, ScriptedModel(write, lambda prompt: "Nice.")) as chat:
         await chat.say("haha exactly. I'm Hanna btw, I live in Leipzig")
@@ -448,16 +450,16 @@ async def test_who_forgets_a_memory_is_shown_what_else_rests_on_the_same_message
     def write(prompt: Prompt) -> tuple[str, dict[str, Any]]:
         if "forget" not in prompt.said:
             return "finish", {}
-        wanted = beside if beside in prompt.text else "The knee is seen by Dr. Vesterholm."
-        [memory_id] = [id_ for id_, memory in prompt.memories.items() if memory["text"] == wanted]
+        text = beside if beside in prompt.text else "The knee is seen by Dr. Vesterholm."
+        [memory_id] = [id_ for id_, memory in prompt.memories.items() if memory["text"] == text]
         evidence = [[prompt.message_id, prompt.message_id]]
         return "delete_memory", {"memory_id": memory_id, "reason": "asked", "evidence_ids": evidence}
 
     async with talk(tmp_path, ScriptedModel(write, lambda prompt: "All right.")) as chat:
         await chat.say("Dr. Vesterholm sees my knee, and stairs are hard at present.")
         bank = chat.assistant.memory(chat.assistant.local_owner)
-        [said, *_] = bank.conversation(chat.conversation or "")
-        evidence = (EvidenceRange(said.message_id, said.message_id),)
+        [source, *_] = bank.conversation(chat.conversation or "")
+        evidence = (EvidenceRange(source.message_id, source.message_id),)
         for text in ("The knee is seen by Dr. Vesterholm.", beside):
             bank.add(EntryDraft(text, evidence), who="test", why="the user said so")
         for number in range(2 * SEARCH_HITS):  # they fit the request better than what stands beside
@@ -505,7 +507,9 @@ async def test_what_stays_of_a_message_is_found_in_the_users_own_words(
             return single(request)
         verdicts = accept_all(prompt)["verdicts"]
         lost = '"sentences"' in prompt.material
-        return Reply(tool_calls=((TOOL, {"verdicts": [{**one, "nothing_lost": not lost} for one in verdicts]}),))
+        return Reply(
+            tool_calls=((TOOL, {"verdicts": [{**verdict, "nothing_lost": not lost} for verdict in verdicts]}),)
+        )
 
     async with talk(tmp_path, script) as chat:
         await chat.say(TOLD)
@@ -559,7 +563,7 @@ async def test_a_photo_that_the_update_opens_itself_is_numbered_and_shown_to_the
         if prompt.stage != "consent":
             return single(request)
         verdicts = accept_all(prompt)["verdicts"]
-        return Reply(tool_calls=((TOOL, {"verdicts": [{**one, "rests_on": "shown"} for one in verdicts]}),))
+        return Reply(tool_calls=((TOOL, {"verdicts": [{**verdict, "rests_on": "shown"} for verdict in verdicts]}),))
 
     async with talk(tmp_path, script) as chat:
         bank = chat.assistant.memory(chat.assistant.local_owner)
@@ -663,7 +667,7 @@ async def test_everything_fits_into_a_small_window_and_what_is_cut_is_said(tmp_p
         await chat.say("What did Bobo do?")
         sizes = [tokens_of(json.dumps(request.json, ensure_ascii=False)) for request in chat.server.requests]
         assert max(sizes) <= window - 2048, "the rest is for the answer"
-        _asked, reply = chat.prompts("generate")
+        _question, reply = chat.prompts("generate")
         assert "more left out: there is no room.)" in reply.text
         assert "Story 0." in reply.text, "what was fetched is cut from its end"
         assert "left out: there is no room" in reply.text and "What did Bobo do?" in reply.text

@@ -65,10 +65,10 @@ def test_each_change_has_its_words_and_its_undo(changed: MemoryChanged, words: s
 
 def test_what_comes_back_together_is_told_once_and_all_else_has_its_own_undo() -> None:
     def notice(*forgotten: tuple[MemoryEntry | None, int]) -> str:
-        told = [MemoryChanged("forgotten", None, one) for one, _ in forgotten]
-        numbered = zip(told, forgotten, strict=True)
+        changes = [MemoryChanged("forgotten", None, entry) for entry, _ in forgotten]
+        numbered = zip(changes, forgotten, strict=True)
         return memory_html(
-            [RecordedChange(n, one, forgetting_id=act) for n, (one, (_, act)) in enumerate(numbered)], reply_id=12
+            [RecordedChange(n, change, forgetting_id=act) for n, (change, (_, act)) in enumerate(numbered)], reply_id=12
         )
 
     twin = entry(3, OLD.text)
@@ -115,8 +115,10 @@ def test_what_was_not_done_says_why_and_what_nobody_asked_for_is_counted() -> No
 @pytest.mark.parametrize("change", get_args(MemoryChanged.__annotations__["change"]))
 def test_only_a_message_is_quoted(change: Any) -> None:
     """The words of a memory are M2A's own, whoever said what they rest on."""
-    told = [RecordedChange(n, MemoryChanged(change, NEW, OLD, (OLD,)), undone=bool(n)) for n in range(2)]
-    notice = memory_html(told, [NotKept(OLD.text, "", 0, "review")], rejected=[NotKept(OLD.text, "", 1)], reply_id=12)
+    changes = [RecordedChange(n, MemoryChanged(change, NEW, OLD, (OLD,)), undone=bool(n)) for n in range(2)]
+    notice = memory_html(
+        changes, [NotKept(OLD.text, "", 0, "review")], rejected=[NotKept(OLD.text, "", 1)], reply_id=12
+    )
     assert "PIN" in notice and "“My" not in notice
 
 
@@ -143,8 +145,8 @@ def test_a_secret_that_is_not_kept_says_that_its_message_stays_and_offers_erasin
 
 def test_a_failure_names_the_field_of_the_form_and_no_variable() -> None:
     refused = "The server at x refuses the key (401); set M2A_CHAT_API_KEY to one that may use this model."
-    told = failure_html(Failed("reply", refused))
-    assert "set the key in Settings to one" in told and "M2A_" not in told
+    html = failure_html(Failed("reply", refused))
+    assert "set the key in Settings to one" in html and "M2A_" not in html
 
 
 def test_an_update_that_did_not_come_about_is_said() -> None:
@@ -153,7 +155,7 @@ def test_an_update_that_did_not_come_about_is_said() -> None:
 
 
 def test_what_is_the_same_of_several_changes_is_said_once() -> None:
-    forgotten = [RecordedChange(n, MemoryChanged("forgotten", None, one)) for n, one in enumerate((OLD, NEW))]
+    forgotten = [RecordedChange(n, MemoryChanged("forgotten", None, entry)) for n, entry in enumerate((OLD, NEW))]
     notice = memory_html(forgotten, reply_id=12)
     assert notice.count("I no longer find, show or use it") == 1 and notice.count(">Undo<") == 2
 

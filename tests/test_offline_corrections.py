@@ -33,24 +33,26 @@ def message(number: int, text: str) -> Message:
     return Message(number, "owner", "conversation", "user", "You", text, (), NOON)
 
 
-def told(texts: list[str], sense: Sense) -> list[Hit]:
-    """The memories of these messages, as a search would find them."""
+def hits_of(texts: list[str], sense: Sense) -> list[Hit]:
+    """Returns the memories of these messages as hits of a search."""
     entries = [
-        MemoryEntry(number, "owner", 1, "fact", one.text, "", (), (EvidenceRange(number, number),), (), NOON, None)
+        MemoryEntry(
+            number, "owner", 1, "fact", observation.text, "", (), (EvidenceRange(number, number),), (), NOON, None
+        )
         for number, text in enumerate(texts, start=1)
-        for one in read(message(number, text), (), (), sense).observations
+        for observation in read(message(number, text), (), (), sense).observations
     ]
     return [Hit(entry, 1.0, {}) for entry in entries]
 
 
 def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
-    """What the message corrects, after these."""
-    messages = [message(number, said) for number, said in enumerate(before, start=1)]
-    newest = [said.message_id for said in reversed(messages)]
-    for one in read(message(len(before) + 1, text), messages, (), sense).observations:
-        found = find_corrected(one, one.said, told(before, sense), newest, (), sense)
-        if found is not None:
-            return found.entry.text
+    """Returns the text that the message corrects among these earlier ones, or None."""
+    messages = [message(number, message_) for number, message_ in enumerate(before, start=1)]
+    newest = [message_.message_id for message_ in reversed(messages)]
+    for observation in read(message(len(before) + 1, text), messages, (), sense).observations:
+        hit = find_corrected(observation, observation.said, hits_of(before, sense), newest, (), sense)
+        if hit is not None:
+            return hit.entry.text
     return None
 
 
@@ -107,25 +109,28 @@ def test_somebody_who_only_did_it_need_not_be_named_anew(sense: Sense) -> None:
 def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Sense) -> None:
     before = ["Vera's allotment lease runs out on 3 May.", "My gym card is due on 3 May."]
     text = "I had it wrong. Vera's allotment lease runs out on 27 May, not on 3 May."
-    messages = [message(number, said) for number, said in enumerate(before, start=1)]
+    messages = [message(number, line) for number, line in enumerate(before, start=1)]
     observations = read(message(3, text), messages, (), sense).observations
-    found = [find_corrected(one, one.said, told(before, sense), [2, 1], (), sense) for one in observations]
-    assert [one.entry.text[:12] for one in without_strays(found) if one] == ["Vera's allot"]
+    hits = [
+        find_corrected(observation, observation.said, hits_of(before, sense), [2, 1], (), sense)
+        for observation in observations
+    ]
+    assert [hit.entry.text[:12] for hit in without_strays(hits) if hit] == ["Vera's allot"]
 
 
 def test_what_shares_only_whom_a_correction_is_of_is_not_offered(sense: Sense) -> None:
-    known = told(["My husband Tomasz works nights from Thursday to Saturday.", "Tomasz doesn't eat pork."], sense)
+    hits = hits_of(["My husband Tomasz works nights from Thursday to Saturday.", "Tomasz doesn't eat pork."], sense)
     (observation,) = read(message(3, "Tomasz works days now."), (), (), sense).observations
-    assert set(rivals_of(observation, observation.said, known, [], (), sense)) <= {1}
+    assert set(rivals_of(observation, observation.said, hits, [], (), sense)) <= {1}
 
 
 def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:
     before = ["The red kayak hangs in the barn.", "The green kayak hangs in the barn."]
-    said = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")
-    (observation,) = read(said, (), (), sense).observations
-    known = told(before, sense)
-    assert find_corrected(observation, observation.said, known, [], (), sense) is None
-    assert set(rivals_of(observation, observation.said, known, [], (), sense)) == {1, 2}
+    correction = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")
+    (observation,) = read(correction, (), (), sense).observations
+    hits = hits_of(before, sense)
+    assert find_corrected(observation, observation.said, hits, [], (), sense) is None
+    assert set(rivals_of(observation, observation.said, hits, [], (), sense)) == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -260,17 +265,17 @@ MEMORIES = [
     ],
 )
 def test_what_is_to_be_forgotten_is_heard_and_found(sense: Sense, text: str, gone: int) -> None:
-    wishes = [one.text for one in utterances(text, sense) if one.act == "forget"]
+    wishes = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
     assert wishes
-    found = [entry.text for wish in wishes for entry in find_forgotten(wish, told(MEMORIES, sense), [4], sense)]
-    assert found == [MEMORIES[gone]]
+    matches = [entry.text for wish in wishes for entry in find_forgotten(wish, hits_of(MEMORIES, sense), [4], sense)]
+    assert matches == [MEMORIES[gone]]
 
 
 def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: Sense) -> None:
     text = "On second thoughts, I don't want my allergies kept here. Delete it."
-    wishes = [one.text for one in utterances(text, sense) if one.act == "forget"]
+    wishes = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
     assert wishes
-    assert not [entry for wish in wishes for entry in find_forgotten(wish, told(MEMORIES, sense), [4], sense)]
+    assert not [entry for wish in wishes for entry in find_forgotten(wish, hits_of(MEMORIES, sense), [4], sense)]
 
 
 @pytest.mark.parametrize(
@@ -293,15 +298,15 @@ def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: S
     ],
 )
 def test_what_asks_to_forget_nothing(sense: Sense, text: str) -> None:
-    assert not [one for one in utterances(text, sense) if one.act == "forget"]
+    assert not [utterance for utterance in utterances(text, sense) if utterance.act == "forget"]
 
 
 @needs(LOCOMO)
 def test_hardly_anything_in_a_dialogue_of_months_is_a_request_to_forget(sense: Sense) -> None:
     dialogue = json.loads(LOCOMO.read_text(encoding="utf-8"))[0]["conversation"]
-    said = [turn["text"] for session in dialogue.values() if isinstance(session, list) for turn in session]
-    heard = [text for text in said if any(one.act == "forget" for one in utterances(text, sense))]
-    assert len(said) > 400 and len(heard) <= 2, heard
+    texts = [turn["text"] for session in dialogue.values() if isinstance(session, list) for turn in session]
+    heard = [text for text in texts if any(utterance.act == "forget" for utterance in utterances(text, sense))]
+    assert len(texts) > 400 and len(heard) <= 2, heard
 
 
 @pytest.mark.parametrize(
@@ -469,7 +474,7 @@ def test_a_correction_hits_nobody_elses_memory(
 
 
 def test_a_memory_is_forgotten_with_what_corrects_it(sense: Sense) -> None:
-    hits = told(["I weigh 82 kilos.", "I weigh 81 kilos now", "I don't like coriander."], sense)
+    hits = hits_of(["I weigh 82 kilos.", "I weigh 81 kilos now", "I don't like coriander."], sense)
     correction = hits[1].record
     assert isinstance(correction, MemoryEntry)
     hits[1] = Hit(replace(correction, corrects=1), 1.0, {})

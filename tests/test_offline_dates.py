@@ -13,7 +13,7 @@ WEDNESDAY = date(2026, 5, 6)
 
 
 @pytest.mark.parametrize(
-    ("said", "past", "kept"),
+    ("text", "past", "kept"),
     [
         ("we met last Tuesday", True, "we met last Tuesday (5 May 2026)"),
         ("we met on Wednesday", True, "we met on Wednesday (6 May 2026)"),
@@ -47,8 +47,8 @@ WEDNESDAY = date(2026, 5, 6)
         ("my lessons are Tuesdays at six", False, "my lessons are Tuesdays at six"),
     ],
 )
-def test_relative_dates_become_absolute(said: str, past: bool, kept: str) -> None:
-    assert annotate(said, find_dates(said, WEDNESDAY, past=past)) == kept
+def test_relative_dates_become_absolute(text: str, past: bool, kept: str) -> None:
+    assert annotate(text, find_dates(text, WEDNESDAY, past=past)) == kept
 
 
 def test_a_day_that_no_calendar_has_is_no_date() -> None:
@@ -56,7 +56,7 @@ def test_a_day_that_no_calendar_has_is_no_date() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "year"),
+    ("text", "year"),
     [
         ("I'm getting a crown done on 26 July", 2026),
         ("no, I meant 26 July for my parents' anniversary", 2026),
@@ -64,23 +64,23 @@ def test_a_day_that_no_calendar_has_is_no_date() -> None:
         ("we met on 26 July", 2025),
     ],
 )
-def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(said: str, year: int) -> None:
-    assert [found.interval.first for found in dates_of(said, WEDNESDAY)] == [date(year, 7, 26)]
+def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(text: str, year: int) -> None:
+    assert [event.interval.first for event in dates_of(text, WEDNESDAY)] == [date(year, 7, 26)]
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "The rent is due on the 3rd of each month.",
         "Book club is on the first Monday of the month.",
         "I go running every Tuesday and Thursday.",
     ],
 )
-async def test_a_day_that_recurs_has_no_date(tmp_path: Path, said: str) -> None:
+async def test_a_day_that_recurs_has_no_date(tmp_path: Path, text: str) -> None:
     talk = Talk(tmp_path)
     async with talk.assistant:
-        await talk.say(said)
-        assert talk.known() == [said]
+        await talk.say(text)
+        assert talk.known() == [text]
 
 
 async def test_what_recurs_is_moved_to_another_day_of_every_week(tmp_path: Path) -> None:

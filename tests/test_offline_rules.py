@@ -45,15 +45,15 @@ async def test_dog_and_teapot(talk: Talk) -> None:
     toys = await talk.say("what toys does Bobo like?")
     assert "blue ball" in toys and "frisbee" in toys and "3 March 2026" in toys
     assert (await talk.say("What's Bobo's favourite food?")).startswith(DECLINED)
-    assert "my dog Bobo" in (who := await talk.say("Who is Bobo?")) and not who.startswith(DECLINED)
+    assert "my dog Bobo" in (reply := await talk.say("Who is Bobo?")) and not reply.startswith(DECLINED)
     assert "Greta" in await talk.say("Show me my teapot")
     assert talk.last is not None and len(talk.last.message.photos) == 2
     assert (await talk.say("who is this?", dogs[3:])).startswith("That's Bobo.")
     assert talk.last.sources[0].hit.record.text == "This is my dog Bobo."  # type: ignore[union-attr]
     await talk.say("Actually his ball is red")
     assert "Bobo loves the blue ball." in talk.known()
-    told = await talk.say("What colour is Bobo's ball?")
-    assert told.index('"Actually his ball is red"') < told.index('"He loves the blue ball."')
+    answer = await talk.say("What colour is Bobo's ball?")
+    assert answer.index('"Actually his ball is red"') < answer.index('"He loves the blue ball."')
 
 
 async def test_unknown_photo_and_photo_without_words(talk: Talk) -> None:
@@ -73,8 +73,8 @@ async def test_a_name_given_in_the_next_sentence_stays_with_what_it_names(talk: 
 
 async def test_words_under_a_photo_are_about_it(talk: Talk) -> None:
     await talk.say("This is my teapot. My grandmother gave it to me.", [drawing("blue", "stripes", 0)])
-    [known] = talk.assistant.memory(talk.assistant.local_owner).entries()
-    assert "my teapot" in known.text and "grandmother" in known.text and known.photo_ids
+    [entry] = talk.assistant.memory(talk.assistant.local_owner).entries()
+    assert "my teapot" in entry.text and "grandmother" in entry.text and entry.photo_ids
 
 
 async def test_an_appointment_without_a_verb_is_kept(talk: Talk) -> None:
@@ -120,7 +120,7 @@ async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> No
 
 
 @pytest.mark.parametrize(
-    ("told", "forget", "asked", "stays", "gone"),
+    ("text", "forget", "question", "stays", "gone"),
     [
         (
             "My aunt Rosi lives in Linz and her phone number is 0664 1234567.",
@@ -139,18 +139,18 @@ async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> No
     ],
 )
 async def test_what_is_forgotten_of_somebody_leaves_the_rest(
-    talk: Talk, told: str, forget: str, asked: str, stays: str, gone: str
+    talk: Talk, text: str, forget: str, question: str, stays: str, gone: str
 ) -> None:
-    await talk.say(told)
+    await talk.say(text)
     await talk.say(forget)
-    answer = await talk.say(asked)
+    answer = await talk.say(question)
     assert stays in answer and gone not in answer
-    again = await talk.say(told.split(" and ")[0].replace("My", "my") + "?")
-    assert told not in again and forget not in again, "nor is the request quoted"
+    reply = await talk.say(text.split(" and ")[0].replace("My", "my") + "?")
+    assert text not in reply and forget not in reply, "nor is the request quoted"
 
 
 @pytest.mark.parametrize(
-    ("told", "forget"),
+    ("text", "forget"),
     [
         ("Hamish, who does my hedges, is on 07700 900318.", "You can throw Hamish's telephone number away."),
         ("I met a woman called Denise at the fair, she does nails.", "Pretend I never mentioned Denise."),
@@ -165,8 +165,8 @@ async def test_what_is_forgotten_of_somebody_leaves_the_rest(
         ("I pay Donna 430 a month.", "Take out the figure I pay Donna, that's between me and her."),
     ],
 )
-async def test_nothing_stays_that_tells_of_what_is_forgotten(talk: Talk, told: str, forget: str) -> None:
-    await talk.say(told)
+async def test_nothing_stays_that_tells_of_what_is_forgotten(talk: Talk, text: str, forget: str) -> None:
+    await talk.say(text)
     await talk.say(forget)
     assert talk.known() == []
 
@@ -180,7 +180,7 @@ async def test_what_was_tied_to_the_forgotten_and_tells_something_else_stays(tal
 
 
 @pytest.mark.parametrize(
-    ("told", "forget", "asked", "word"),
+    ("texts", "forget", "question", "word"),
     [
         (
             ("Mein Gewicht liegt gerade bei 74 Kilo.", "Meine Cousine Silke hat zwei Ponys."),
@@ -201,16 +201,16 @@ async def test_what_was_tied_to_the_forgotten_and_tells_something_else_stays(tal
     ],
 )  # fmt: skip
 async def test_what_is_told_in_a_language_that_is_not_read_is_forgotten_in_it(
-    talk: Talk, told: tuple[str, ...], forget: str, asked: str, word: str
+    talk: Talk, texts: tuple[str, ...], forget: str, question: str, word: str
 ) -> None:
-    for message in told:
+    for message in texts:
         await talk.say(message)
-    assert word in await talk.say(asked)
+    assert word in await talk.say(question)
     talk.changes.clear()
     assert "neither remember nor forget" not in await talk.say(forget)
-    assert [one.change for one in talk.changes] == ["forgotten"]
+    assert [change.change for change in talk.changes] == ["forgotten"]
     talk.conversation = None
-    assert word not in await talk.say(asked)
+    assert word not in await talk.say(question)
 
 
 @pytest.mark.parametrize("request_to_forget", ["Vergiss das bitte.", "Oublie ça.", "Borra eso, por favor."])
@@ -232,7 +232,7 @@ async def test_a_request_to_forget_is_no_answer(talk: Talk) -> None:
     await talk.say("Greta wohnt jetzt in Hamburg.")
     assert talk.ties() == [("Greta wohnt jetzt in Hamburg.", "Meine Tante Greta wohnt in Bremen.")]
     await talk.say("Vergiss bitte, wo Greta wohnt.")
-    assert {one.change for one in talk.changes[2:]} == {"asked"} and talk.known() == []  # which of the two is meant
+    assert {change.change for change in talk.changes[2:]} == {"asked"} and talk.known() == []  # which is meant
     assert "Vergiss" not in await talk.say("Wo wohnt Greta?")
 
 
@@ -241,30 +241,32 @@ async def test_what_is_told_of_somebody_is_not_their_job(talk: Talk) -> None:
     assert (await talk.say("What is Orla's job?")).startswith("I don't have that in memory.")
 
 
-def asked(talk: Talk) -> list[str]:
-    """Of what the user is asked whether to forget it."""
-    return [one.previous.text for one in talk.changes if one.change == "asked" and one.previous]
+def doubts(talk: Talk) -> list[str]:
+    """Returns the texts that the user is asked whether to forget."""
+    return [change.previous.text for change in talk.changes if change.change == "asked" and change.previous]
 
 
 async def test_what_a_request_in_another_language_may_mean_is_offered(talk: Talk) -> None:
     await talk.say("Mi hija Pilar ha abierto una panadería.")
     await talk.say("Pilar debe tres meses de alquiler.")
     await talk.say("Borra lo de las deudas de Pilar, que eso es cosa suya.")
-    assert asked(talk) == ["Pilar debe tres meses de alquiler.", "Mi hija Pilar ha abierto una panadería."]
+    assert doubts(talk) == ["Pilar debe tres meses de alquiler.", "Mi hija Pilar ha abierto una panadería."]
 
 
 async def test_what_may_be_meant_by_a_request_to_forget_is_kept_back_until_the_user_chooses(talk: Talk) -> None:
-    told = ["Tom sings bass in the choir.", "Tom keeps a red canoe in the shed.", "My dentist is Dr Weber."]
-    for said in told:
-        await talk.say(said)
+    texts = ["Tom sings bass in the choir.", "Tom keeps a red canoe in the shed.", "My dentist is Dr Weber."]
+    for text in texts:
+        await talk.say(text)
     await talk.say("Forget Tom's salary.")
-    assert {*told[:2]} <= {*asked(talk)}
+    assert {*texts[:2]} <= {*doubts(talk)}
     for question in ("What does Tom sing?", "Where does Tom keep his canoe?"):
         answer = await talk.say(question)
         assert "bass" not in answer and "shed" not in answer
     await talk.say("Forget the canoe that Tom keeps in the shed.")
-    assert [one.previous.text for one in talk.changes if one.change == "forgotten" and one.previous] == told[1:2]
-    assert {*talk.known()} == {told[0], told[2]}
+    assert [
+        change.previous.text for change in talk.changes if change.change == "forgotten" and change.previous
+    ] == texts[1:2]
+    assert {*talk.known()} == {texts[0], texts[2]}
     assert "bass" in await talk.say("What does Tom sing?")
 
 
@@ -272,7 +274,10 @@ async def test_what_a_request_to_forget_does_not_name_is_not_forgotten(talk: Tal
     await talk.say("My brother-in-law Marek lives in Gdynia and repairs boats.")
     await talk.say("Marek lives in Sopot now.")
     await talk.say("Forget what I said about Marek's job.")
-    assert {*asked(talk)} == {"My brother-in-law Marek lives in Gdynia and repairs boats.", "Marek lives in Sopot now."}
+    assert {*doubts(talk)} == {
+        "My brother-in-law Marek lives in Gdynia and repairs boats.",
+        "Marek lives in Sopot now.",
+    }
     assert not [change for change in talk.changes if change.change == "forgotten"]
 
 
@@ -281,14 +286,14 @@ async def test_the_words_of_a_question_are_not_what_a_request_to_forget_means(ta
     await talk.say("I paid Ola back.")
     await talk.say("Do I owe anyone money?")
     await talk.say("Forget the thing about money.")
-    assert "I owe Ola 60 pounds." in asked(talk)
+    assert "I owe Ola 60 pounds." in doubts(talk)
 
 
 async def test_none_of_what_is_asked_about_may_be_forgotten(talk: Talk) -> None:
-    for said in ("Tom sings bass in the choir.", "Tom keeps a red canoe in the shed."):
-        await talk.say(said)
+    for text in ("Tom sings bass in the choir.", "Tom keeps a red canoe in the shed."):
+        await talk.say(text)
     await talk.say("Forget Tom's salary.")
-    assert talk.known() == [] and len(asked(talk)) == 2
+    assert talk.known() == [] and len(doubts(talk)) == 2
     await talk.say("Forget none of them.")
     assert len(talk.known()) == 2
     await talk.say("Forget Tom's salary.")
@@ -309,38 +314,38 @@ async def test_what_a_request_to_forget_in_another_language_does_not_surely_mean
 ) -> None:
     await talk.say("Meine Cousine Silke hat zwei Ponys.")
     assert "what I did not find" in await talk.say(request_to_forget)
-    assert asked(talk) == ["Meine Cousine Silke hat zwei Ponys."]
+    assert doubts(talk) == ["Meine Cousine Silke hat zwei Ponys."]
     talk.conversation = None
     assert "Ponys" not in await talk.say("Was hat meine Cousine Silke?")
 
 
 @pytest.mark.parametrize(
-    "told",
+    "text",
     [
         "Ich habe meinen Schirm im Zug vergessen.",
         "Mi abuela olvida dónde deja las gafas.",
         "J'oublie toujours mes clés.",
     ],
 )
-async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk: Talk, told: str) -> None:
-    assert "what I did not find" not in await talk.say(told)
-    assert talk.known() == [told]
+async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk: Talk, text: str) -> None:
+    assert "what I did not find" not in await talk.say(text)
+    assert talk.known() == [text]
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "mine"),
+    ("text", "question", "own_text"),
     [
         ("Pieter's blood type is A negative.", "What is my blood type?", "My blood type is O positive."),
         ("My sister's shoe size is 38.", "What's my shoe size?", "My shoe size is 41."),
         ("My mother's phone number is 0471 22 33 44.", "What's my phone number?", "My phone number is 0499 10 20 30."),
     ],
 )
-async def test_what_is_told_of_another_is_not_mine(talk: Talk, told: str, asked: str, mine: str) -> None:
-    await talk.say(told)
-    assert (await talk.say(asked)).startswith(DECLINED)
-    await talk.say(mine)
-    assert mine in (answer := await talk.say(asked)) and told not in answer
-    assert told in await talk.say(asked.replace("my", f"{told.partition(chr(39))[0].replace('My', 'my')}'s"))
+async def test_what_is_told_of_another_is_not_mine(talk: Talk, text: str, question: str, own_text: str) -> None:
+    await talk.say(text)
+    assert (await talk.say(question)).startswith(DECLINED)
+    await talk.say(own_text)
+    assert own_text in (answer := await talk.say(question)) and text not in answer
+    assert text in await talk.say(question.replace("my", f"{text.partition(chr(39))[0].replace('My', 'my')}'s"))
 
 
 async def test_ages_are_no_numbers_of_children(talk: Talk) -> None:
@@ -364,7 +369,7 @@ async def test_a_wish_to_hear_everything_is_no_statement(talk: Talk) -> None:
 async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
     await talk.say("My name is Tom.")
     await talk.say("My bike is in the cellar")
-    assert "My name is Tom." in (who := await talk.say("who am I?")) and not who.startswith(DECLINED)
+    assert "My name is Tom." in (answer := await talk.say("who am I?")) and not answer.startswith(DECLINED)
     everything = await talk.say("what do you know about me?")
     assert "Tom" in everything and "cellar" in everything and not everything.startswith(DECLINED)
     for plain in ("What can you do?", "help"):
@@ -373,7 +378,7 @@ async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "corrected"),
+    ("text", "corrected"),
     [
         ("Dropping the car at Hartley's before the 8.02 train.", "No sorry, I meant Brennan's."),
         ("We got married in 2017, and I forgot our anniversary.", "Hang on, sorry, it was 2016 we got married."),
@@ -385,15 +390,15 @@ async def test_who_one_is_and_all_that_is_known(talk: Talk) -> None:
     ],
 )
 async def test_a_correction_of_one_part_is_tied_to_the_memory_and_told_before_it(
-    talk: Talk, told: str, corrected: str
+    talk: Talk, text: str, corrected: str
 ) -> None:
-    await talk.say(told)
+    await talk.say(text)
     before = talk.known()
     await talk.say(corrected)
     assert [old for _new, old in talk.ties()] == before
     assert talk.known()[: len(before)] == before
-    answer = await talk.say(f"what do you know about {told.split()[1]}?")
-    assert told.rstrip(".") in answer and answer.index(corrected.rstrip(".")) < answer.index(told.rstrip("."))
+    answer = await talk.say(f"what do you know about {text.split()[1]}?")
+    assert text.rstrip(".") in answer and answer.index(corrected.rstrip(".")) < answer.index(text.rstrip("."))
 
 
 async def test_what_is_told_all_anew_takes_the_place_of_the_old(talk: Talk) -> None:
@@ -421,9 +426,9 @@ async def test_what_is_told_all_anew_takes_the_place_of_the_old(talk: Talk) -> N
     ],
 )
 async def test_what_does_not_surely_correct_leaves_both(talk: Talk, first: str, second: str) -> None:
-    for told in ((first, second), (second, first)):
+    for texts in ((first, second), (second, first)):
         talk.conversation = None
-        for text in told:
+        for text in texts:
             await talk.say(text)
     assert {text.rstrip(".") for text in talk.known()} >= {first.rstrip(".")}
     assert not talk.ties()
@@ -523,7 +528,7 @@ async def test_what_is_not_english_and_tells_nothing_is_not_kept(talk: Talk, tex
 
 
 @pytest.mark.parametrize(
-    ("told", "correction", "meant"),
+    ("texts", "correction", "meant"),
     [
         (
             ("Meine Tante Ilse wohnt in Kassel.", "Meine Tante Irma wohnt in Fulda."),
@@ -546,12 +551,14 @@ async def test_what_is_not_english_and_tells_nothing_is_not_kept(talk: Talk, tex
     ],
 )  # fmt: skip
 async def test_a_correction_that_is_not_english_is_tied_to_what_it_shares_its_words_with(
-    talk: Talk, told: tuple[str, ...], correction: str, meant: int
+    talk: Talk, texts: tuple[str, ...], correction: str, meant: int
 ) -> None:
-    for text in told:
+    for text in texts:
         await talk.say(text)
     await talk.say(correction)
-    assert [(one.change, one.previous.text) for one in talk.changes if one.previous] == [("corrected", told[meant])]
+    assert [(change.change, change.previous.text) for change in talk.changes if change.previous] == [
+        ("corrected", texts[meant])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -563,10 +570,10 @@ async def test_a_correction_that_is_not_english_is_tied_to_what_it_shares_its_wo
     ],
 )
 async def test_what_is_not_english_and_surely_corrects_nothing_stands_beside_it(talk: Talk, text: str) -> None:
-    told = ["Meine Tante Ilse wohnt in Kassel.", "Meine Tante Irma wohnt in Fulda und malt gern Aquarelle."]
-    for one in [*told, text]:
-        await talk.say(one)
-    assert talk.known() == [*told, text] and all(one.change == "added" for one in talk.changes)
+    texts = ["Meine Tante Ilse wohnt in Kassel.", "Meine Tante Irma wohnt in Fulda und malt gern Aquarelle."]
+    for line in [*texts, text]:
+        await talk.say(line)
+    assert talk.known() == [*texts, text] and all(change.change == "added" for change in talk.changes)
 
 
 async def test_a_long_message_is_read_within_a_budget(talk: Talk) -> None:
@@ -587,7 +594,7 @@ async def test_what_nothing_holds_cannot_be_forgotten_and_is_said(talk: Talk) ->
     talk.not_kept.clear()
     await talk.say("Forget the loan from my uncle")
     assert talk.known() == ["My bike is in the cellar."]
-    assert [(one.text, one.number) for one in talk.not_kept] == [("Forget “the loan from my uncle”", None)]
+    assert [(refusal.text, refusal.number) for refusal in talk.not_kept] == [("Forget “the loan from my uncle”", None)]
 
 
 async def test_what_takes_the_place_of_something_forgotten_is_named(talk: Talk) -> None:
@@ -641,14 +648,14 @@ async def test_what_somebody_likes_is_whatever_was_told_of_it(talk: Talk) -> Non
     await talk.say("We have a dog called Rex, he's 4")
     await talk.say("Rex loves his blue ball")
     await talk.say("My favourite colour is green")
-    assert "blue ball" in (said := await talk.say("what does Rex like?")) and not said.startswith(DECLINED)
-    assert "green" not in said
+    assert "blue ball" in (reply := await talk.say("what does Rex like?")) and not reply.startswith(DECLINED)
+    assert "green" not in reply
 
 
 async def test_what_toys_somebody_likes(talk: Talk) -> None:
     await talk.say("This is my dog Bobo. He loves the blue ball and hates thunder.")
     await talk.say("I have two cats, Minka and Tom.")
-    assert "blue ball" in (said := await talk.say("what toys does Bobo like?")) and not said.startswith(DECLINED)
+    assert "blue ball" in (reply := await talk.say("what toys does Bobo like?")) and not reply.startswith(DECLINED)
     assert (await talk.say("what food does Bobo like?")).startswith(DECLINED)
 
 
@@ -662,7 +669,7 @@ async def test_what_is_told_in_one_breath_is_found_by_a_plain_question(talk: Tal
         ("who is my dentist?", "Hale"),
         ("when's my dentist appointment?", "Friday"),
     ):
-        assert answer in (said := await talk.say(question)) and not said.startswith(DECLINED)
+        assert answer in (reply := await talk.say(question)) and not reply.startswith(DECLINED)
     assert (await talk.say("what's my wife's phone number?")).startswith(DECLINED)
 
 
@@ -687,11 +694,11 @@ async def test_without_a_language_model_it_says_so(talk: Talk) -> None:
 
 
 async def test_a_value_told_again_after_another_is_the_newest(talk: Talk) -> None:
-    for said in ("My desk is blue.", "Actually my desk is green.", "No, my desk is blue."):
-        await talk.say(said)
+    for text in ("My desk is blue.", "Actually my desk is green.", "No, my desk is blue."):
+        await talk.say(text)
     answer = await talk.say("What colour is my desk?")
     assert "blue" in answer.split("Before that")[0]
-    assert not {(one, other) for one, other in talk.ties() if (other, one) in talk.ties()}
+    assert not {(newer, older) for newer, older in talk.ties() if (older, newer) in talk.ties()}
 
 
 async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> None:
@@ -704,7 +711,7 @@ async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> 
 
 
 @pytest.mark.parametrize(
-    ("told", "forget"),
+    ("text", "forget"),
     [
         ("My brother-in-law Knut lent me 400 euros.", "Would you mind getting rid of what Knut lent me?"),
         ("Ola's favourite band is Kraftklub.", "also remove Ola's favourite band, I was only guessing"),
@@ -715,8 +722,8 @@ async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> 
         ),
     ],
 )
-async def test_a_roundabout_request_to_forget_is_heard(talk: Talk, told: str, forget: str) -> None:
-    await talk.say(told)
+async def test_a_roundabout_request_to_forget_is_heard(talk: Talk, text: str, forget: str) -> None:
+    await talk.say(text)
     await talk.say("The boiler man comes on Fridays.")
     await talk.say(forget)
     assert talk.known() == ["The boiler man comes on Fridays."]
@@ -758,15 +765,15 @@ async def test_what_is_kept_as_told_offers_to_forget_nothing(tmp_path: Path) -> 
 async def test_who_bids_to_remember_wants_nothing_forgotten(talk: Talk, bid: str) -> None:
     await talk.say("Next month I am flying to Naples with Yasmine for her birthday.")
     await talk.say("My brother Pieter is a baker in Ghent.")
-    known = talk.known()
+    memories = talk.known()
     await talk.say(bid)
-    assert talk.known()[:2] == known and len(talk.known()) == 3
+    assert talk.known()[:2] == memories and len(talk.known()) == 3
     assert not talk.not_kept
 
 
 async def test_what_was_just_said_of_somebody_is_not_all_that_is_known_of_them(talk: Talk) -> None:
-    for said in ("My brother Sam is a vegetarian.", "Sam's daughter Ivy plays football.", "Sam is getting divorced."):
-        await talk.say(said)
+    for text in ("My brother Sam is a vegetarian.", "Sam's daughter Ivy plays football.", "Sam is getting divorced."):
+        await talk.say(text)
     await talk.say("On second thoughts, please don't keep that about Sam.")
     assert talk.known() == ["My brother Sam is a vegetarian.", "Sam's daughter Ivy plays football."]
 
@@ -778,12 +785,12 @@ async def test_a_reason_behind_a_request_to_forget_is_no_statement(talk: Talk) -
 
 
 async def test_another_sentence_that_opens_alike_is_no_second_value(talk: Talk) -> None:
-    for said in (
+    for text in (
         "I'm allergic to penicillin.",
         "I'm also allergic to wasps.",
         "I'm reading Middlemarch at the moment.",
     ):
-        await talk.say(said)
+        await talk.say(text)
     answer = await talk.say("What am I allergic to?")
     assert "penicillin" in answer and "wasps" in answer and "Middlemarch" not in answer
 
@@ -848,11 +855,15 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
     await talk.say("My sister borrowed my tent.")
     await talk.say("My sister's neighbour keeps bees.")
     await talk.say("My friend Marco plays the cello. My friend is late again.")
-    subjects = {one.name: one.memories for one in talk.assistant.browser(talk.assistant.local_owner).subjects()}
+    subjects = {
+        subject.name: subject.memories for subject in talk.assistant.browser(talk.assistant.local_owner).subjects()
+    }
     assert subjects == {"Ana": 3, "Marco": 1}
     await talk.say("My sister Eva is a nurse.")
     await talk.say("My sister rides a bicycle.")
-    subjects = {one.name: one.memories for one in talk.assistant.browser(talk.assistant.local_owner).subjects()}
+    subjects = {
+        subject.name: subject.memories for subject in talk.assistant.browser(talk.assistant.local_owner).subjects()
+    }
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
 
 
@@ -871,19 +882,19 @@ async def test_a_title_is_nobodys_name(talk: Talk) -> None:
 
 async def test_who_moved_in_a_month_has_moved(talk: Talk) -> None:
     """The clock stands in March 2026."""
-    for told in (
+    for text in (
         "My brother Leo moved to Ghent in May.",
         "I switched to oat milk in June.",
         "Ana moved to Marseille in August.",
     ):
-        await talk.say(told)
+        await talk.say(text)
     assert all("2025" in text for text in talk.known())
     await talk.say("They moved the exam from Tuesday to 4 December.")
     assert talk.known()[-1].endswith("to 4 December 2026.")
 
 
 @pytest.mark.parametrize(
-    ("before", "since", "asked", "place"),
+    ("before", "since", "question", "place"),
     [
         ("We lived in Porto as students.", "We moved to Bilbao in 2019.", "Where do we live?", "Bilbao"),
         ("I lived in Leeds when I was small.", "I moved to Bath last year.", "Where do I live?", "Bath"),
@@ -892,11 +903,11 @@ async def test_who_moved_in_a_month_has_moved(talk: Talk) -> None:
     ],
 )
 async def test_where_one_lives_is_where_one_moved_to(
-    talk: Talk, before: str, since: str, asked: str, place: str
+    talk: Talk, before: str, since: str, question: str, place: str
 ) -> None:
     await talk.say(since)
     await talk.say(before)  # what was told last is not what holds
-    assert place in (reply := await talk.say(asked)) and before not in reply
+    assert place in (reply := await talk.say(question)) and before not in reply
 
 
 async def test_where_one_lived_is_told_where_no_more_is_known(talk: Talk) -> None:
@@ -905,21 +916,21 @@ async def test_where_one_lived_is_told_where_no_more_is_known(talk: Talk) -> Non
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "asked"),
+    ("before", "now", "question"),
     [
         ("I am vegetarian.", "I'm vegan now.", "Am I vegetarian?"),
         ("I'm vegan.", "I'm pescatarian now.", "Am I vegan?"),
         ("My wife is vegan.", "My wife is vegetarian these days.", "What is my wife's diet?"),
     ],
 )
-async def test_a_newer_diet_takes_the_place_of_the_older(talk: Talk, before: str, now: str, asked: str) -> None:
+async def test_a_newer_diet_takes_the_place_of_the_older(talk: Talk, before: str, now: str, question: str) -> None:
     await talk.say(before)
     await talk.say(now)
-    assert now in (reply := await talk.say(asked)) and before not in reply
+    assert now in (reply := await talk.say(question)) and before not in reply
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "name"),
+    ("text", "question", "name"),
     [
         ("This is Luna the cat.", "what is my cat called?", "Luna"),
         ("This is Luna the cat.", "do I have any pets? what are their names?", "Luna"),
@@ -929,14 +940,14 @@ async def test_a_newer_diet_takes_the_place_of_the_older(talk: Talk, before: str
         ("Priya's daughter is named Mia.", "What's Priya's daughter's name?", "Mia"),
     ],
 )
-async def test_a_name_is_told_by_whose_it_is(talk: Talk, told: str, asked: str, name: str) -> None:
-    await talk.say(told)
-    reply = await talk.say(asked)
+async def test_a_name_is_told_by_whose_it_is(talk: Talk, text: str, question: str, name: str) -> None:
+    await talk.say(text)
+    reply = await talk.say(question)
     assert name in reply and "I don't have that" not in reply
 
 
 @pytest.mark.parametrize(
-    ("told", "forget", "gone"),
+    ("texts", "forget", "gone"),
     [
         (
             ("Lotte's birthday is on 14 June.", "Bea's birthday is on 3 May.", "Megan's birthday is on 1 March."),
@@ -961,33 +972,33 @@ async def test_a_name_is_told_by_whose_it_is(talk: Talk, told: str, asked: str, 
     ],
 )
 async def test_nothing_of_others_goes_with_what_is_forgotten(
-    talk: Talk, told: tuple[str, ...], forget: str, gone: str
+    talk: Talk, texts: tuple[str, ...], forget: str, gone: str
 ) -> None:
-    for text in told:
+    for text in texts:
         await talk.say(text)
-    known = set(talk.known())
+    memories = set(talk.known())
     await talk.say(forget)
-    left = known - set(talk.known())
+    left = memories - set(talk.known())
     assert len(left) == 1 and next(iter(left)).startswith(gone.rstrip(".")), "it alone"
 
 
 async def test_the_words_of_what_stays_are_not_forgotten_with_what_is_of_the_same_people(talk: Talk) -> None:
-    for said in (
+    for text in (
         "Nina says that the Harrisons are getting divorced, he has met somebody in Leeds.",
         "The Harrisons' beagle is called Waffle.",
         "The Harrisons are booked in for the 6th.",
     ):
-        await talk.say(said)
+        await talk.say(text)
     await talk.say("That gossip about the Harrisons, forget it. Not my business.")
-    assert any("Nina" in text for text in asked(talk)) and "divorced" not in str(talk.known())
+    assert any("Nina" in text for text in doubts(talk)) and "divorced" not in str(talk.known())
     await talk.say("Forget that they are getting divorced.")
     assert "Waffle" in await talk.say("What is the Harrisons' beagle called?")
     assert "6th" in await talk.say("When are the Harrisons booked in?")
 
 
 async def test_what_is_ones_own_is_not_somebody_elses(talk: Talk) -> None:
-    for said in ("My savings bank PIN is 8163.", "Ellie's school lunch PIN is 5520."):
-        await talk.say(said)
+    for text in ("My savings bank PIN is 8163.", "Ellie's school lunch PIN is 5520."):
+        await talk.say(text)
     await talk.say("Please get rid of my card PIN, that was silly of me.")
     assert talk.known() == ["Ellie's school lunch PIN is 5520."]
 
@@ -1020,11 +1031,11 @@ async def test_a_pronoun_of_a_question_is_whom_the_question_names(talk: Talk) ->
 async def test_what_is_or_has_been_keeps_its_short_form_with_the_name(talk: Talk) -> None:
     await talk.say("This is my dog Rufus. He's terrified of thunder. He's got a blue bed. He's four.")
     await talk.say("Anna is my sister. She's married to Paul. She's left for Rome.")
-    known = talk.known()
+    memories = talk.known()
     for kept in ("Rufus's terrified of thunder.", "Rufus has got a blue bed.", "Rufus is four."):
-        assert kept in known
+        assert kept in memories
     for kept in ("Anna's married to Paul.", "Anna's left for Rome."):
-        assert kept in known
+        assert kept in memories
 
 
 async def test_the_pets_of_other_households_are_not_counted_among_ours(talk: Talk) -> None:
@@ -1054,10 +1065,10 @@ async def test_of_a_day_on_which_much_was_told_the_last_is_told_as_such(talk: Ta
     owner, noon = talk.assistant.local_owner, talk.now
     conversation = None
     for number in range(14):
-        said = talk.assistant.memory(owner).record(
+        message = talk.assistant.memory(owner).record(
             conversation, role="user", speaker="You", text=f"My locker number {number} is by the door."
         )
-        conversation = said.conversation_id
+        conversation = message.conversation_id
     talk.now = noon
     day = await talk.say("What did I tell you yesterday?")
     assert (
@@ -1086,7 +1097,7 @@ async def test_a_day_is_told_rather_than_the_month_in_which_it_lies(talk: Talk) 
 
 
 @pytest.mark.parametrize(
-    ("told", "name", "kind", "alias"),
+    ("text", "name", "kind", "alias"),
     [
         ("It's Biscuit, the dog of Jos.", "Biscuit", "pet", "dog"),
         ("Jos's dog Biscuit.", "Biscuit", "pet", "dog"),
@@ -1097,11 +1108,11 @@ async def test_a_day_is_told_rather_than_the_month_in_which_it_lies(talk: Talk) 
     ],
 )
 async def test_what_a_photo_shows_is_named_and_not_whose_it_is(
-    talk: Talk, told: str, name: str, kind: str, alias: str
+    talk: Talk, text: str, name: str, kind: str, alias: str
 ) -> None:
-    await talk.say(told, [drawing("brown", "ellipse", 0)])
+    await talk.say(text, [drawing("brown", "ellipse", 0)])
     concepts = talk.assistant.memory(talk.assistant.local_owner).concepts()
-    assert [(one.name, one.kind, one.aliases) for one in concepts] == [(name, kind, (alias,))]
+    assert [(concept.name, concept.kind, concept.aliases) for concept in concepts] == [(name, kind, (alias,))]
     assert (await talk.say("Who is this?", [drawing("brown", "ellipse", 4)])).startswith(f"That's {name}.")
 
 

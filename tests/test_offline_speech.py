@@ -130,9 +130,9 @@ def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
 
 def test_a_known_name_in_small_letters_asks_without_a_mark(sense: Sense) -> None:
     tom = Concept(1, "owner", "Tom", (), "person", ())
-    asked, told = (hear(message(text), (), (tom,), sense) for text in ("is tom married", "is late again"))
-    assert [question.text for question in asked.questions] == ["is Tom married"]
-    assert not asked.reading and not told.questions
+    tom_reading, late_reading = (hear(message(text), (), (tom,), sense) for text in ("is tom married", "is late again"))
+    assert [question.text for question in tom_reading.questions] == ["is Tom married"]
+    assert not tom_reading.reading and not late_reading.questions
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_names_are_given(text: str, given: list[tuple[str, str, tuple[str, ...]]
 
 def test_each_fact_stands_on_its_own(sense: Sense) -> None:
     reading = read(message("My friend Dario is great fun. He's a carpenter and lives in Graz"), [], [], sense)
-    assert [one.text for one in reading.observations] == [
+    assert [observation.text for observation in reading.observations] == [
         "My friend Dario is great fun.",
         "Dario is a carpenter and lives in Graz.",
     ]
@@ -175,14 +175,14 @@ def test_each_fact_stands_on_its_own(sense: Sense) -> None:
 
 def test_a_pronoun_takes_its_name_from_the_turns_before(sense: Sense) -> None:
     reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [], sense)
-    assert [one.text for one in reading.observations] == ["Bobo loves the blue ball."]
+    assert [observation.text for observation in reading.observations] == ["Bobo loves the blue ball."]
 
 
 def test_a_date_is_kept_in_the_words_and_as_an_interval(sense: Sense) -> None:
-    (one,) = read(message("Ana's exam is in two weeks"), [], [], sense).observations
-    assert one.text == "Ana's exam is in two weeks (20 May 2026)."
-    assert one.kind == "event"
-    assert one.happened is not None and one.happened.first.isoformat() == "2026-05-20"
+    (observation,) = read(message("Ana's exam is in two weeks"), [], [], sense).observations
+    assert observation.text == "Ana's exam is in two weeks (20 May 2026)."
+    assert observation.kind == "event"
+    assert observation.happened is not None and observation.happened.first.isoformat() == "2026-05-20"
 
 
 @pytest.mark.parametrize(
@@ -263,15 +263,15 @@ def test_the_values_that_a_text_holds(text: str, values: list[tuple[str, str]]) 
 
 
 @pytest.mark.parametrize(
-    ("what", "told"),
+    ("what", "statement"),
     [
         ("my mum's wifi password", "Mum moved to Hamburg in the end."),
         ("Tom's salary", "Tom has a red canoe."),
         ("my sister's diagnosis", "My sister plays the harp."),
     ],
 )
-def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, told: str, sense: Sense) -> None:
-    others = (told, "I like jazz.", "The boiler was serviced in May.")
+def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, statement: str, sense: Sense) -> None:
+    others = (statement, "I like jazz.", "The boiler was serviced in May.")
     entries = [
         MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None)
         for number, text in enumerate(others, start=1)
@@ -280,15 +280,15 @@ def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, told: st
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("statement", "kept"),
     [
         ("My brother Ivo came for lunch. My sister Ana rang. He's a plumber.", "Ivo is a plumber."),
         ("My aunt Rosa met Karl at the lake. His boat sank.", "His boat sank."),
         ("My husband Tom waved to his boss. She waved back at once.", "She waved back at once."),
     ],
 )
-def test_a_pronoun_means_nobody_who_it_cannot_be(told: str, kept: str, sense: Sense) -> None:
-    assert kept in read(message(told), (), (), sense).observations[-1].text
+def test_a_pronoun_means_nobody_who_it_cannot_be(statement: str, kept: str, sense: Sense) -> None:
+    assert kept in read(message(statement), (), (), sense).observations[-1].text
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,13 @@ def test_the_rules_do_well_on_stories_that_nothing_was_learned_from() -> None:
 def test_no_text_of_the_test_split_is_in_the_train_split() -> None:
     def texts(split: Any) -> set[str]:
         sets = read_sets(split=split).values()
-        return {turn.text for one in sets for story in one.stories for turn in story.turns if turn.keep or turn.accept}
+        return {
+            turn.text
+            for story_set in sets
+            for story in story_set.stories
+            for turn in story.turns
+            if turn.keep or turn.accept
+        }
 
     assert texts("test") and texts("train") and not texts("test") & texts("train")
 
@@ -52,7 +58,9 @@ def test_every_line_of_the_stories_holds_what_its_kind_is_scored_by() -> None:
         row = json.loads(line)
         assert needed.get(row["kind"], set()) <= set(row), row
         ids.append((row["set"], row["id"]))
-    assert len(ids) == len(set(ids)) == sum(len(story.turns) for one in sets.values() for story in one.stories)
+    assert (
+        len(ids) == len(set(ids)) == sum(len(story.turns) for story_set in sets.values() for story in story_set.stories)
+    )
 
 
 def test_a_set_is_of_one_split(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def entry(number: int) -> RecordKey:
     return RecordKey("entry", number)
 
 
-def said(number: int) -> RecordKey:
+def key(number: int) -> RecordKey:
     return RecordKey("message", number)
 
 
@@ -56,23 +56,23 @@ def in_order(*keys: RecordKey) -> list[tuple[RecordKey, float]]:
 
 def test_an_entry_and_its_evidence_take_one_place_at_the_better_rank() -> None:
     evidence = {7: [EvidenceRange(1, 2)], 8: [EvidenceRange(2, 2)]}
-    ranked = in_order(said(3), said(1), entry(7), said(2), entry(8))
+    ranked = in_order(key(3), key(1), entry(7), key(2), entry(8))
     assert [*places(ranked, evidence)] == [
-        Place(said(3), 1),
+        Place(key(3), 1),
         Place(entry(7), 1 / 2, (1,)),  # 2 stands below it: its words matched less than the entry's
         Place(entry(8), 1 / 5),
     ]
-    assert [place.key for place in places(in_order(entry(7), said(1)), evidence)] == [entry(7)]
+    assert [place.key for place in places(in_order(entry(7), key(1)), evidence)] == [entry(7)]
 
 
 def test_a_message_goes_with_the_best_of_the_entries_that_rest_on_it() -> None:
     evidence = {7: [EvidenceRange(1, 1)], 8: [EvidenceRange(1, 1)]}
-    assert [*places(in_order(said(1), entry(8), entry(7)), evidence)] == [
+    assert [*places(in_order(key(1), entry(8), entry(7)), evidence)] == [
         Place(entry(8), 1, (1,)),
         Place(entry(7), 1 / 3),
     ]
     # An entry that was not found stands for nothing.
-    assert [*places(in_order(said(1)), evidence)] == [Place(said(1), 1)]
+    assert [*places(in_order(key(1)), evidence)] == [Place(key(1), 1)]
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_what_tells_something_does_not_only_ask(text: str) -> None:
 
 
 def test_the_assistant_that_repeats_is_an_echo_of_what_was_said_before_it() -> None:
-    told = message("My sister Anna moved to Oslo in May.", number=1)
+    fact = message("My sister Anna moved to Oslo in May.", number=1)
     echo = message("On 5 May you told me: My sister Anna moved to Oslo in May.", "assistant", 4)
-    assert is_echo(message("Your sister Anna moved to Oslo in May.", "assistant", 4), [told])
-    assert is_echo(echo, [told])
-    assert is_echo(replace(echo, text="Your sister Anna moved to Oslo. Got it!"), [told])
-    assert not is_echo(message("Oslo has a fine museum of ships by the fjord.", "assistant", 4), [told])
-    assert not is_echo(message("Your sister Anna moved to Oslo in May.", "assistant", 1), [replace(told, message_id=4)])
-    assert not is_echo(message("My sister Anna moved to Oslo in May.", "user", 4), [told])
+    assert is_echo(message("Your sister Anna moved to Oslo in May.", "assistant", 4), [fact])
+    assert is_echo(echo, [fact])
+    assert is_echo(replace(echo, text="Your sister Anna moved to Oslo. Got it!"), [fact])
+    assert not is_echo(message("Oslo has a fine museum of ships by the fjord.", "assistant", 4), [fact])
+    assert not is_echo(message("Your sister Anna moved to Oslo in May.", "assistant", 1), [replace(fact, message_id=4)])
+    assert not is_echo(message("My sister Anna moved to Oslo in May.", "user", 4), [fact])
 
 
 @pytest.fixture(scope="module", params=["paper", "best"])
@@ -147,14 +147,14 @@ def test_both_layers_are_searched_in_one_ranking(memory: Retrieved) -> None:
     owner = owner_named(memory.database, "both")
     kept = memory.say(owner, "We bought a canoe, and the shop gave us a red life vest for free")
     alone = memory.say(owner, "The canoe needs a new seat")
-    asked = memory.say(owner, "Where is the canoe?")
+    question = memory.say(owner, "Where is the canoe?")
     written = write(memory, owner, "Anna bought a canoe", kept)
     hits = memory.search(owner, "canoe", kinds=BOTH)
-    assert set(keys(hits)) == {entry(written), said(alone)}
+    assert set(keys(hits)) == {entry(written), key(alone)}
     [hit] = [hit for hit in memory.search(owner, "the red life vest", kinds=BOTH) if hit.key == entry(written)]
     # What the question matches is in the message, so that it comes with its entry.
-    assert [found.message_id for found in hit.evidence] == [kept]
-    assert said(asked) in keys(memory.search(owner, "canoe", kinds=("message",)))
+    assert [message.message_id for message in hit.evidence] == [kept]
+    assert key(question) in keys(memory.search(owner, "canoe", kinds=("message",)))
     assert {hit.key.kind for hit in memory.search(owner, "canoe", kinds=("entry",))} == {"entry"}
 
 
@@ -163,17 +163,17 @@ def test_the_current_message_and_later_ones_are_not_found(memory: Retrieved) -> 
     earlier, current = memory.say(owner, "The canoe is green"), memory.say(owner, "Tell me about the green canoe.")
     later = memory.say(owner, "The canoe was green")
     memory.indexer.drain(owner)
-    found = memory.retriever.search(owner, Query("green canoe"), BOTH, before=current)
-    assert keys(found) == [said(earlier)]
-    assert set(keys(memory.retriever.search(owner, Query("green canoe"), BOTH))) >= {said(earlier), said(later)}
+    hits = memory.retriever.search(owner, Query("green canoe"), BOTH, before=current)
+    assert keys(hits) == [key(earlier)]
+    assert set(keys(memory.retriever.search(owner, Query("green canoe"), BOTH))) >= {key(earlier), key(later)}
 
 
 def test_searches_side_by_side_find_what_each_finds(memory: Retrieved) -> None:
     owner = owner_named(memory.database, "side by side")
     photo = memory.show(owner, "red")
     for number in range(30):
-        told = memory.say(owner, f"Canoe {number} lies by the lake", (photo,) if number == 7 else ())
-        write(memory, owner, f"Kayak {number} lies in the shed", told)
+        message = memory.say(owner, f"Canoe {number} lies by the lake", (photo,) if number == 7 else ())
+        write(memory, owner, f"Kayak {number} lies in the shed", message)
     queries = [Query("canoe 7"), Query("the shed"), Query("", (photo,)), Query("kayak", (photo,)), Query("canoe 7")]
     memory.indexer.drain(owner)
     together = memory.retriever.search_all(owner, queries, BOTH, 5)
@@ -184,18 +184,18 @@ def test_searches_side_by_side_find_what_each_finds(memory: Retrieved) -> None:
 def test_a_place_that_one_message_loses_goes_to_the_next(memory: Retrieved) -> None:
     owner = owner_named(memory.database, "next")
     questions = [memory.say(owner, f"Where is canoe number {number}?") for number in range(12)]
-    told = memory.say(owner, "One canoe is in the shed by the lake, beside two kayaks and an old boat")
+    message = memory.say(owner, "One canoe is in the shed by the lake, beside two kayaks and an old boat")
     hits = memory.search(owner, "canoe number", kinds=BOTH, k=3)
     if memory.best:  # as published, the ten best of each path are all that there is
-        assert keys(hits) == [said(told)]
-    assert not set(keys(hits)) & {said(number) for number in questions}
+        assert keys(hits) == [key(message)]
+    assert not set(keys(hits)) & {key(number) for number in questions}
 
 
 @pytest.fixture
 def bank_memory(database: Database, owner: str, tmp_path: Path) -> Iterator[Memory]:
-    told = Memory(database, owner, tmp_path)
-    yield told
-    told.index.close()
+    memory = Memory(database, owner, tmp_path)
+    yield memory
+    memory.index.close()
 
 
 def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory: Memory) -> None:
@@ -211,8 +211,8 @@ def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory
     memory.bank.write([Supersession(lisbon.memory_id, porto.memory_id, "moved")], who="test")
     assert entry(lisbon.memory_id) not in keys(memory.bank.search(Query("brother lives"), BOTH))
     memory.bank.delete(pin.memory_id, who="test", why="asked to")
-    found = memory.bank.search(Query("bank PIN 4471"), BOTH)
-    assert "4471" not in " ".join(hit.record.text for hit in found)
+    pin_hits = memory.bank.search(Query("bank PIN 4471"), BOTH)
+    assert "4471" not in " ".join(hit.record.text for hit in pin_hits)
 
 
 @pytest.mark.parametrize("searches_messages", [True, False])
@@ -229,6 +229,6 @@ async def test_a_policy_searches_both_layers_before_its_message_in_the_stages_th
         }
         events = await turn(assistant, "I wonder which colour the canoe in the shed has.")
     [searched] = [event for event in events if isinstance(event, MemorySearched)]
-    found = keys(list(searched.hits))
-    assert found[:1] == ([said(1)] if searches_messages else []) and said(3) not in found
-    assert said(2) not in found  # the assistant's, which this policy does not quote
+    found_keys = keys(list(searched.hits))
+    assert found_keys[:1] == ([key(1)] if searches_messages else []) and key(3) not in found_keys
+    assert key(2) not in found_keys  # the assistant's, which this policy does not quote

@@ -63,9 +63,9 @@ async def test_a_chat_model_that_dies_stops_the_run_and_its_failures_are_not_kep
         assert len(rows_of(out)) - len(failed) == 3
         assert len(failed) < concurrency  # beside an answer that came later, as from a service that is there
         server.script = lambda request: say("Bristol")
-        asked = len(server.requests)
-        again = await evaluated(benchmark, out, server, concurrency=concurrency)
-        assert (again.failed, len(rows_of(out)), len(server.requests) - asked) == (0, 12, 9)
+        request_count = len(server.requests)
+        rerun = await evaluated(benchmark, out, server, concurrency=concurrency)
+        assert (rerun.failed, len(rows_of(out)), len(server.requests) - request_count) == (0, 12, 9)
 
 
 async def test_what_questions_took_is_kept_though_their_model_died(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_what_questions_took_is_kept_though_their_model_died(benchmark: Be
         await evaluated(benchmark, tmp_path / "out", server, "m2a-paper")
     assert rows_of(tmp_path / "out") == []
     lost = read_failed_attempts(tmp_path / "out" / "failed_attempts.jsonl")
-    assert len(lost) == FAILURES_IN_A_ROW and all(one.calls > 1 and one.input_tokens == 11 * one.calls for one in lost)
+    assert len(lost) == FAILURES_IN_A_ROW and all(row.calls > 1 and row.input_tokens == 11 * row.calls for row in lost)
 
 
 async def test_questions_that_fail_by_themselves_stop_nothing(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ async def test_two_failures_that_took_minutes_are_enough() -> None:
         await watch.failed(("bm25", "1"))
         assert server.requests == []
         await watch.failed(("bm25", "2"))  # 119 seconds
-        with pytest.raises(ServiceGone, match="The chat model stopped answering") as gone:
+        with pytest.raises(ServiceGone, match="The chat model stopped answering") as error:
             await watch.failed(("bm25", "3"))
-        assert gone.value.questions == (("bm25", "1"), ("bm25", "2"), ("bm25", "3"))
+        assert error.value.questions == (("bm25", "1"), ("bm25", "2"), ("bm25", "3"))
 
 
 async def test_a_judge_that_dies_stops_the_run_and_the_answers_are_kept(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ async def test_a_judge_that_dies_stops_the_run_and_the_answers_are_kept(benchmar
         assert len(answered) == len(server.requests) == FAILURES_IN_A_ROW
         assert all(row.reply == "a canoe" and row.error is None for row in answered)
         court.script = lambda request: say('{"label": "right"}')
-        again = await evaluated(benchmark, out, server, judges=judges)
-        assert (again.unjudged, again.summary["bm25"]["accuracy"], len(server.requests)) == (0, 1.0, 12)
+        rerun = await evaluated(benchmark, out, server, judges=judges)
+        assert (rerun.unjudged, rerun.summary["bm25"]["accuracy"], len(server.requests)) == (0, 1.0, 12)
 
 
 def test_the_command_says_so_in_a_sentence_and_asks_nobody_where_nothing_is_left(
@@ -136,19 +136,19 @@ def test_the_command_says_so_in_a_sentence_and_asks_nobody_where_nothing_is_left
     with ChatServer(dying_after(4)) as server:
         command = ["--benchmark", "locomo", "--data", str(data), "--out", str(out), "--system", "bm25"]
         command += ["--chat-model", "openai:small", "--chat-base-url", server.base_url]
-        gone = CliRunner().invoke(evaluate_app, command)
-        assert gone.exit_code == 1, gone.output
-        [told] = [line for line in gone.output.splitlines() if line.startswith("m2a:")]
+        result = CliRunner().invoke(evaluate_app, command)
+        assert result.exit_code == 1, result.output
+        [message] = [line for line in result.output.splitlines() if line.startswith("m2a:")]
         assert (
-            "3 of 12 questions are answered; run the same command later to continue." in told
+            "3 of 12 questions are answered; run the same command later to continue." in message
         )  # one was the call first
         server.script = lambda request: say("a canoe")
         assert CliRunner().invoke(evaluate_app, command).exit_code == 0
         (out / "report.html").unlink()
-        asked = len(server.requests)
+        request_count = len(server.requests)
         rebuilt = CliRunner().invoke(evaluate_app, command)
         assert rebuilt.exit_code == 0 and (out / "report.html").is_file(), rebuilt.output
-        assert len(server.requests) == asked
+        assert len(server.requests) == request_count
 
 
 def test_a_judge_gets_a_key_of_its_own_and_no_other_server_the_chat_model_s(
@@ -163,9 +163,9 @@ def test_a_judge_gets_a_key_of_its_own_and_no_other_server_the_chat_model_s(
         for out, options, key in (("a", elsewhere, "key-of-the-judge"), ("b", elsewhere, None), ("c", [], None)):
             if key is not None:
                 monkeypatch.setenv("M2A_JUDGE_API_KEY", key)
-            done = CliRunner().invoke(evaluate_app, [*command, *options, "--out", str(tmp_path / out)])
-            assert done.exit_code == 0, done.output
-            assert "key-of" not in done.output + (tmp_path / out / "run.json").read_text()
+            result = CliRunner().invoke(evaluate_app, [*command, *options, "--out", str(tmp_path / out)])
+            assert result.exit_code == 0, result.output
+            assert "key-of" not in result.output + (tmp_path / out / "run.json").read_text()
         keys = [request.headers["authorization"] for request in court.requests]
         assert keys[:2] == ["Bearer key-of-the-judge"] * 2 and len(keys) == 4
         assert not any("key-of" in key for key in keys[2:])

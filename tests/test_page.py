@@ -47,19 +47,19 @@ FROM_THE_END = "((talk) => talk.scrollHeight - talk.clientHeight - talk.scrollTo
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that does what a message says; the tests of this file share it."""
-    one = Server(tmp_path_factory.mktemp("told") / "data", command=("-m", "tests.page_server"))
-    one.start()
-    yield one
-    one.stop()
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that does what a message says, shared by the tests of this file."""
+    server = Server(tmp_path_factory.mktemp("told") / "data", command=("-m", "tests.page_server"))
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
-def fresh(told: Server, visit: Visit) -> Visitor:
+def fresh(shared_server: Server, visit: Visit) -> Visitor:
     """A window with a new conversation."""
     visitor = visit()
-    visitor.open(f"{told.url}/?conversation=")
+    visitor.open(f"{shared_server.url}/?conversation=")
     return visitor
 
 
@@ -491,16 +491,16 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     opened.locator("summary", has_text="Edit").click()
     opened.get_by_label("What I remember").fill("The violin is in the cellar <img src=x onerror='window.ran = 1'>")
     opened.get_by_role("button", name="Save").click()
-    told = page.locator(".m-told .m-change")
-    expect(told).to_contain_text("Changed")
+    change = page.locator(".m-told .m-change")
+    expect(change).to_contain_text("Changed")
     expect(opened.locator(".m-versions")).to_contain_text("attic")
     current = opened.get_attribute("data-opened")
     expect(page).to_have_url(re.compile(rf"[?&]memory={current}$"))  # a reload shows the newer version
-    told.get_by_role("button", name="Undo").click()
-    expect(told).to_contain_text("Undone")
+    change.get_by_role("button", name="Undo").click()
+    expect(change).to_contain_text("Undone")
     expect(opened.locator("h2")).to_contain_text("attic")
     opened.get_by_role("button", name="Forget").click()
-    expect(told).to_contain_text("Forgot")
+    expect(change).to_contain_text("Forgot")
     expect(page.locator("#m2a-memory-list")).not_to_contain_text("violin")
     page.locator("[data-focus=kept-forgotten]").click()
     past = page.locator(".m-past li").first
@@ -509,19 +509,19 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     expect(past.get_by_role("button", name="Erase for good")).to_be_visible()
     shoot(fresh, "18b-forgotten")
     past.get_by_role("button", name="Undo").click()
-    expect(told).to_contain_text("Undone")
-    expect(told).to_be_focused()
+    expect(change).to_contain_text("Undone")
+    expect(change).to_be_focused()
     page.locator("[data-focus=kept-forgotten]").click()  # it leads back to the list
     expect(page.locator("#m2a-memory-list")).to_contain_text("violin")
     page.locator("#m2a-memory-list [data-memory]", has_text="violin").first.click()
     opened.get_by_role("button", name="Forget").click()
-    expect(told).to_contain_text("Forgot")
+    expect(change).to_contain_text("Forgot")
     expect(page.locator("#m2a-memory-list")).not_to_contain_text("violin")
     tell = page.get_by_label("Tell me a change")
     expect(tell).to_have_accessible_description("Sent as a message in the chat: A conversation")
     tell.fill("The violin went to my cousin")
     page.keyboard.press("Enter")
-    expect(told).to_contain_text("Remembered The violin went to my cousin")
+    expect(change).to_contain_text("Remembered The violin went to my cousin")
     expect(page.locator("#m2a-memory-notice .m-told")).to_be_focused()  # so it is in view
     page.get_by_label("Search what I remember").fill("violin cousin")
     expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
@@ -579,16 +579,16 @@ def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, t
     page.get_by_label("Search what I remember").fill("theorbo case")
     expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
     page.locator("#m2a-memory-list li", has_text="in its case").first.locator("[data-memory]").first.click()
-    opened, told = page.locator(".m-opened"), page.locator(".m-told .m-change")
+    opened, change = page.locator(".m-opened"), page.locator(".m-told .m-change")
     opened.get_by_role("button", name="Pin", exact=True).click()
-    expect(told).to_contain_text("Pinned")
+    expect(change).to_contain_text("Pinned")
     opened.locator("summary", has_text="Use until").click()
     opened.get_by_role("button", name="In a week").click()
-    expect(told).to_contain_text("Used until")
+    expect(change).to_contain_text("Used until")
     expect(opened.locator(".m-facts")).to_contain_text("Used until")
     shoot(fresh, "21-memory-kept")
     opened.get_by_role("button", name="Don’t mention").click()
-    expect(told).to_contain_text("No longer mentioned")
+    expect(change).to_contain_text("No longer mentioned")
     shoot(fresh, "22-memory-not-mentioned")
     page.get_by_role("button", name="Not mentioned").click()
     page.locator("#m2a-memory-list li", has_text="in its case").locator("[data-memory]").first.click()
@@ -596,7 +596,7 @@ def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, t
     fresh.photos_load()
     shoot(fresh, "23-memory-kept-back")
     opened.get_by_role("button", name="Mention it again").click()
-    expect(told).to_contain_text("Used again")
+    expect(change).to_contain_text("Used again")
     opened.get_by_role("button", name="Memories with photos like this").click()
     listed = page.locator("#m2a-memory-list")
     expect(listed).to_contain_text("With this photo, or one like it")
@@ -681,11 +681,11 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor
     expect(keep).to_be_visible()
     shoot(fresh, "33-health")
     keep.click()
-    told = place.locator(".m-change", has_text="Changed")
-    expect(told).to_contain_text("green!")
+    change = place.locator(".m-change", has_text="Changed")
+    expect(change).to_contain_text("green!")
     expect(keep).to_have_count(0)
     shoot(fresh, "34-health-mended")
-    told.get_by_role("button", name=re.compile("Undo")).click()
+    change.get_by_role("button", name=re.compile("Undo")).click()
     expect(place.locator(".m-change", has_text="Undone")).to_be_visible()
     place.get_by_role("button", name="Check the memory again").click()
     place.get_by_role("button", name="Leave them: Mila's parcel is green!").click()
@@ -700,10 +700,10 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor
     expect(listed).not_to_contain_text("Drawn late")
 
 
-def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit) -> None:
+def test_the_phone_has_a_drawer_and_nothing_overflows(shared_server: Server, visit: Visit) -> None:
     visitor = visit(width=390, height=844)
     page = visitor.page
-    visitor.open(f"{told.url}/?conversation=")
+    visitor.open(f"{shared_server.url}/?conversation=")
     visitor.say("echo " + "averylongwordwithoutanyspace" * 10 + "\n\n| a | b |\n| - | - |\n| 1 | 2 |")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate("document.getElementById('m2a-talk').scrollWidth") <= 390
@@ -728,10 +728,10 @@ def test_the_phone_has_a_drawer_and_nothing_overflows(told: Server, visit: Visit
     expect(page.locator("#m2a-talk")).to_be_visible()
 
 
-def test_the_theme_follows_the_system_or_the_choice(told: Server, visit: Visit) -> None:
+def test_the_theme_follows_the_system_or_the_choice(shared_server: Server, visit: Visit) -> None:
     visitor = visit(dark=True)
     page = visitor.page
-    visitor.open(told.url)
+    visitor.open(shared_server.url)
     body = page.locator("body")
     expect(body).to_have_class(re.compile(r"\bdark\b"))
     page.get_by_role("button", name="Theme: system").click()
@@ -757,9 +757,9 @@ def test_everything_that_can_be_used_has_a_name(fresh: Visitor, tmp_path: Path) 
 
 
 @pytest.fixture
-def client(told: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=told.url, trust_env=False) as one:
-        yield one
+def client(shared_server: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=shared_server.url, trust_env=False) as client:
+        yield client
 
 
 def test_every_response_forbids_other_hosts(client: httpx.Client) -> None:
@@ -825,21 +825,21 @@ def test_nothing_else_is_served(client: httpx.Client, path: str) -> None:
     assert "swagger" not in response.text.lower()
 
 
-def test_photos_are_private_and_files_are_not_served(told: Server, fresh: Visitor, tmp_path: Path) -> None:
+def test_photos_are_private_and_files_are_not_served(shared_server: Server, fresh: Visitor, tmp_path: Path) -> None:
     fresh.say("A drawing", draw_dog(tmp_path / "dog.png", 3))
     address = fresh.page.locator(".m-user .m-photo").get_attribute("href")
-    with httpx.Client(base_url=told.url, trust_env=False) as client:
+    with httpx.Client(base_url=shared_server.url, trust_env=False) as client:
         photo = client.get(str(address))
         assert photo.status_code == 200 and photo.headers["content-type"] == "image/jpeg"
         assert photo.headers["cache-control"].startswith("private")
         assert client.get(f"{address}/thumbnail").status_code == 200
         assert client.get(f"/photos/{'0' * 64}").status_code == 404
-        for path in told.data_dir.rglob("*"):
+        for path in shared_server.data_dir.rglob("*"):
             if path.is_file() and "uploads" not in path.parts:
                 assert client.get(f"/gradio_api/file={path.resolve()}").status_code in (403, 404), path
         for path in (ROOT / "app.py", "app.py", "pyproject.toml", "/etc/passwd", "..%2f..%2fetc/passwd"):
             assert client.get(f"/gradio_api/file={path}").status_code in (403, 404), path
-    uploads = told.data_dir / "uploads"
+    uploads = shared_server.data_dir / "uploads"
     assert stat.S_IMODE(uploads.stat().st_mode) == 0o700
 
 
@@ -866,11 +866,11 @@ def test_a_public_address_is_refused(tmp_path: Path) -> None:
     assert len(failed.stderr.strip().splitlines()) == 1
 
 
-def test_it_listens_on_this_machine_alone(told: Server) -> None:
+def test_it_listens_on_this_machine_alone(shared_server: Server) -> None:
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
     listening = [line.split()[1] for line in lines if line.split()[3] == "0A"]
-    mine = [address for address in listening if int(address.split(":")[1], 16) == told.port]
-    assert mine == [f"0100007F:{told.port:04X}"]
+    own = [address for address in listening if int(address.split(":")[1], 16) == shared_server.port]
+    assert own == [f"0100007F:{shared_server.port:04X}"]
 
 
 def _start(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -55,9 +55,9 @@ def panel(assistant: Assistant, tmp_path: Path) -> ChatPanel:
 async def test_a_double_click_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
     tab, value = request(assistant), {"text": "Hello there", "files": []}
     await asyncio.gather(*(all_of(panel.on_send(value, "", "", tab)) for _ in range(2)))
-    [one] = assistant.memory(assistant.local_owner).conversations()
-    await asyncio.gather(*(all_of(panel.on_send(value, one.conversation_id, "next", tab)) for _ in range(2)))
-    texts = [m.text for m in assistant.messages(assistant.local_owner, one.conversation_id) if m.role == "user"]
+    [chat] = assistant.memory(assistant.local_owner).conversations()
+    await asyncio.gather(*(all_of(panel.on_send(value, chat.conversation_id, "next", tab)) for _ in range(2)))
+    texts = [m.text for m in assistant.messages(assistant.local_owner, chat.conversation_id) if m.role == "user"]
     assert texts == ["Hello there"] * 2
 
 
@@ -66,13 +66,13 @@ async def test_enter_again_before_the_page_has_emptied_the_box_sends_once(
 ) -> None:
     tab, value = request(assistant), {"text": "Hello there", "files": []}
     updates = await all_of(panel.on_send(value, "", "first", tab))
-    [one] = assistant.memory(assistant.local_owner).conversations()
-    [emptied] = await all_of(panel.on_send(value, one.conversation_id, "first", tab))
+    [chat] = assistant.memory(assistant.local_owner).conversations()
+    [emptied] = await all_of(panel.on_send(value, chat.conversation_id, "first", tab))
     assert emptied.composer and emptied.composer["value"]["text"] == ""
-    assert len(assistant.messages(assistant.local_owner, one.conversation_id)) == 2
+    assert len(assistant.messages(assistant.local_owner, chat.conversation_id)) == 2
     draft = next(update.draft for update in updates if update.draft)
-    await all_of(panel.on_send(value, one.conversation_id, draft, tab))
-    texts = [m.text for m in assistant.messages(assistant.local_owner, one.conversation_id) if m.role == "user"]
+    await all_of(panel.on_send(value, chat.conversation_id, draft, tab))
+    texts = [m.text for m in assistant.messages(assistant.local_owner, chat.conversation_id) if m.role == "user"]
     assert texts == ["Hello there"] * 2
 
 
@@ -87,28 +87,28 @@ async def test_two_tabs_and_a_new_conversation_may_begin_side_by_side(assistant:
     await all_of(panel.on_new(tab))
     await all_of(panel.on_send({"text": "three", "files": []}, "", "", tab))
     await asyncio.gather(first, other)
-    assert {one.title for one in assistant.memory(assistant.local_owner).conversations()} == {"one", "two", "three"}
+    assert {chat.title for chat in assistant.memory(assistant.local_owner).conversations()} == {"one", "two", "three"}
 
 
 async def test_a_second_click_on_try_again_sends_once(assistant: Assistant, panel: ChatPanel) -> None:
-    asked = recorded(assistant, photo("red"))
-    event: Any = SimpleNamespace(message_id=asked.message_id)
+    message = recorded(assistant, photo("red"))
+    event: Any = SimpleNamespace(message_id=message.message_id)
     await asyncio.gather(
-        *(all_of(panel.resending.on_retry(asked.conversation_id, event, request(assistant))) for _ in range(2))
+        *(all_of(panel.resending.on_retry(message.conversation_id, event, request(assistant))) for _ in range(2))
     )
-    messages = assistant.messages(assistant.local_owner, asked.conversation_id)
-    assert [m.replaces for m in messages if m.role == "user"] == [None, asked.message_id]
+    messages = assistant.messages(assistant.local_owner, message.conversation_id)
+    assert [m.replaces for m in messages if m.role == "user"] == [None, message.message_id]
 
 
 async def test_a_message_whose_photo_is_gone_cannot_be_tried_again_and_says_so(
     assistant: Assistant, panel: ChatPanel
 ) -> None:
-    asked = recorded(assistant, photo("red"))
-    assistant.memory(assistant.local_owner).photos.path(asked.photos[0]).unlink()
-    event: Any = SimpleNamespace(message_id=asked.message_id)
-    [update] = await all_of(panel.resending.on_retry(asked.conversation_id, event, request(assistant)))
+    message = recorded(assistant, photo("red"))
+    assistant.memory(assistant.local_owner).photos.path(message.photos[0]).unlink()
+    event: Any = SimpleNamespace(message_id=message.message_id)
+    [update] = await all_of(panel.resending.on_retry(message.conversation_id, event, request(assistant)))
     assert "send the photo again" in str(update.live)
-    assert len(assistant.messages(assistant.local_owner, asked.conversation_id)) == 1
+    assert len(assistant.messages(assistant.local_owner, message.conversation_id)) == 1
 
 
 async def test_the_words_leave_the_box_once_they_are_stored(assistant: Assistant, panel: ChatPanel) -> None:
@@ -136,26 +136,26 @@ async def test_what_is_refused_stays_in_the_box_and_the_next_message_is_answered
         assert update.composer is None or "value" not in update.composer
     assert assistant.memory(assistant.local_owner).conversations() == []
     await all_of(panel.on_send({"text": "Hello there", "files": []}, "", "", request(assistant)))
-    [one] = assistant.memory(assistant.local_owner).conversations()
-    assert [m.role for m in assistant.messages(assistant.local_owner, one.conversation_id)] == ["user", "assistant"]
+    [chat] = assistant.memory(assistant.local_owner).conversations()
+    assert [m.role for m in assistant.messages(assistant.local_owner, chat.conversation_id)] == ["user", "assistant"]
 
 
-class Told:
+class RivalTurn:
     """A turn that added a memory beside a rival, and refused another."""
 
     def __init__(self, assistant: Assistant) -> None:
         self.owner = assistant.local_owner
         self.bank = bank = assistant.memory(self.owner)
-        asked = bank.record(None, role="user", speaker="You", text="Ivo is 34. Bobo is <b>2</b>.")
-        self.conversation_id = asked.conversation_id
-        evidence = (EvidenceRange(asked.message_id, asked.message_id),)
+        message = bank.record(None, role="user", speaker="You", text="Ivo is 34. Bobo is <b>2</b>.")
+        self.conversation_id = message.conversation_id
+        evidence = (EvidenceRange(message.message_id, message.message_id),)
         rival = bank.add(EntryDraft("Ivo is 33.", evidence), who="test", why="test")
         reply = bank.record_reply(
-            asked.conversation_id,
+            message.conversation_id,
             "Fine.",
             speaker="M2A",
             steps={"searches": [], "sources": []},
-            answers=asked.message_id,
+            answers=message.message_id,
             update_pending=True,
         )
         self.reply_id, self.rival_id = reply.message_id, rival.memory_id
@@ -171,29 +171,29 @@ class Told:
 
 
 async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: Assistant, panel: ChatPanel) -> None:
-    told, tab = Told(assistant), request(assistant)
-    [opened] = await all_of(panel.on_open(click(conversation=told.conversation_id), tab))
+    turn, tab = RivalTurn(assistant), request(assistant)
+    [opened] = await all_of(panel.on_open(click(conversation=turn.conversation_id), tab))
     assert opened.history is not None
     for act in ("undo", "insist", "choose"):
-        assert f'data-act="{act}" data-reply="{told.reply_id}" data-number="0"' in opened.history
+        assert f'data-act="{act}" data-reply="{turn.reply_id}" data-number="0"' in opened.history
     assert "2 changes that you did not ask for were not made." in opened.history and "<b>2" not in opened.history
 
-    here = (told.conversation_id, 80)
-    first = click(reply_id=told.reply_id, number=0, memory_id=told.rival_id)
+    here = (turn.conversation_id, 80)
+    first = click(reply_id=turn.reply_id, number=0, memory_id=turn.rival_id)
     for _twice in range(2):
-        [shown] = [one for one in panel.on_choose(*here, first, tab) if isinstance(one, str)]
-        assert told.texts == ["Ivo is 34."] and "Changed" in shown and "I also keep" not in shown
+        [shown] = [output for output in panel.on_choose(*here, first, tab) if isinstance(output, str)]
+        assert turn.texts == ["Ivo is 34."] and "Changed" in shown and "I also keep" not in shown
     for _twice in range(2):
-        [shown] = [one for one in panel.on_insist(*here, first, tab) if isinstance(one, str)]
-        assert told.texts == ["Ivo is 34.", "Bobo is 2."] and "Not done" not in shown
+        [shown] = [output for output in panel.on_insist(*here, first, tab) if isinstance(output, str)]
+        assert turn.texts == ["Ivo is 34.", "Bobo is 2."] and "Not done" not in shown
     for number, left in ((2, ["Ivo is 34."]), (1, ["Ivo is 33.", "Ivo is 34."]), (0, ["Ivo is 33."])):
         for _twice in range(2):
             [shown] = [
-                one
-                for one in panel.on_undo(*here, click(reply_id=told.reply_id, number=number), tab)
-                if isinstance(one, str)
+                output
+                for output in panel.on_undo(*here, click(reply_id=turn.reply_id, number=number), tab)
+                if isinstance(output, str)
             ]
-            assert told.texts == left
+            assert turn.texts == left
     assert shown.count("<strong>Undone</strong>") == 3
     assert re.findall('data-act="([a-z]+)"', shown) == [
         "insist"
@@ -206,44 +206,44 @@ async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: 
 async def test_a_click_that_names_nothing_changes_nothing(
     assistant: Assistant, panel: ChatPanel, numbers: dict[str, object]
 ) -> None:
-    told = Told(assistant)
-    before = told.texts
+    turn = RivalTurn(assistant)
+    before = turn.texts
     for handler in (panel.on_undo, panel.on_insist, panel.on_choose):
-        handler(told.conversation_id, 80, click(**numbers), request(assistant))
-    assert told.texts == before
+        handler(turn.conversation_id, 80, click(**numbers), request(assistant))
+    assert turn.texts == before
 
 
 async def test_another_owner_undoes_nothing_here(assistant: Assistant, panel: ChatPanel) -> None:
-    told = Told(assistant)
-    before = told.texts
+    turn = RivalTurn(assistant)
+    before = turn.texts
     stranger: Any = SimpleNamespace(
         username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
     )
-    named = click(reply_id=told.reply_id, number=0, memory_id=told.rival_id)
+    named = click(reply_id=turn.reply_id, number=0, memory_id=turn.rival_id)
     for handler in (panel.on_undo, panel.on_insist, panel.on_choose):
-        outputs = handler(told.conversation_id, 80, named, stranger)
+        outputs = handler(turn.conversation_id, 80, named, stranger)
         assert "Ivo" not in str(outputs)
-    assert told.texts == before
-    nobody: Any = SimpleNamespace(username="", session_hash="other", query_params={})
+    assert turn.texts == before
+    anonymous: Any = SimpleNamespace(username="", session_hash="other", query_params={})
     with pytest.raises(gr.Error, match="log in"):
-        panel.on_undo(told.conversation_id, 80, named, nobody)
+        panel.on_undo(turn.conversation_id, 80, named, anonymous)
 
 
 async def test_conversations_are_found_renamed_and_exported_for_their_owner_alone(
     assistant: Assistant, panel: ChatPanel
 ) -> None:
-    told, tab = Told(assistant), request(assistant)
-    other = told.bank.record(None, role="user", speaker="You", text="The boiler needs a new valve.").conversation_id
-    told.bank.record(other, role="user", speaker="You", text="It leaks at the gasket.")
+    turn, tab = RivalTurn(assistant), request(assistant)
+    other = turn.bank.record(None, role="user", speaker="You", text="The boiler needs a new valve.").conversation_id
+    turn.bank.record(other, role="user", speaker="You", text="It leaks at the gasket.")
     assert f'data-in="{other}"' in panel.on_find("", click(words="gasket"), tab)
     assert "No conversation contains “&lt;u&gt;zq”" in panel.on_find("", click(words="<u>zq"), tab)
     named = click(conversation=other, title="  Heating </title><script>\n work ")
-    [heading] = [one for one in panel.on_rename(other, named, tab) if isinstance(one, str) and "<h1" in one]
+    [heading] = [output for output in panel.on_rename(other, named, tab) if isinstance(output, str) and "<h1" in output]
     assert "Heating &lt;/title&gt;&lt;script&gt; work" in heading and "<script" not in heading
     assert f'data-open="{other}"' in panel.on_find("", click(words="heating"), tab)
     assistant.rename_conversation(assistant.local_owner, other, "The valve")
-    found = panel.on_find("", click(words="valve"), tab)  # in its title, and in what was said
-    assert "The valve<small>You: The boiler needs a new valve.</small>" in found and "data-see" in found
+    listing = panel.on_find("", click(words="valve"), tab)  # in its title, and in what was said
+    assert "The valve<small>You: The boiler needs a new valve.</small>" in listing and "data-see" in listing
     with pytest.raises(MessageRefusedError, match="has 0 characters; choose one with 1 to 200"):
         panel.on_rename(other, click(conversation=other, title=" "), tab)
     stranger: Any = SimpleNamespace(
@@ -283,8 +283,8 @@ async def test_a_link_to_an_early_message_shows_it(assistant: Assistant, panel: 
     [latest] = await all_of(panel.on_open(click(conversation=first.conversation_id), request(assistant)))
     assert latest.history and "very first" not in latest.history
     named = click(conversation=first.conversation_id, message=first.message_id)
-    [there] = await all_of(panel.on_open(named, request(assistant)))
-    assert there.history and f'id="m{first.message_id}"' in there.history
+    [update] = await all_of(panel.on_open(named, request(assistant)))
+    assert update.history and f'id="m{first.message_id}"' in update.history
 
 
 def recorded(assistant: Assistant, *photos: bytes) -> Message:

@@ -16,10 +16,10 @@ from tests.xss_scan import Scan, caught_raw, scan_panels
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that does what a message says, with nothing in its memory yet."""
-    one = Server(tmp_path_factory.mktemp("panels") / "data", command=("-m", "tests.page_server"))
-    one.start()
-    yield one
-    one.stop()
+    server = Server(tmp_path_factory.mktemp("panels") / "data", command=("-m", "tests.page_server"))
+    server.start()
+    yield server
+    server.stop()
 
 
 _LISTING = ("welcome", "new conversation", "conversations found", "no conversation found")
@@ -47,9 +47,9 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def walk(empty: Server, chromium: Browser) -> Walk:
-    one = Walk(empty)
-    one.scan = scan_panels(empty, chromium, opened=2, at=one.audit)
-    return one
+    walk = Walk(empty)
+    walk.scan = scan_panels(empty, chromium, opened=2, at=walk.audit)
+    return walk
 
 
 def test_the_scan_finds_what_is_written_as_it_is(empty: Server, chromium: Browser) -> None:
@@ -81,8 +81,8 @@ def test_small_links_are_found_but_in_the_text_of_a_message(walk: Walk, visit: C
     visitor.page.evaluate(write, f'<div class="m-message"><div class="m-markdown"><p>{links}</p></div></div>')
     assert audit(visitor, EVERY_LOOK[:1]) == []
     visitor.page.evaluate(write, f'<div class="m-message"><p>{links}</p></div>')
-    [found] = audit(visitor, EVERY_LOOK[:1])
-    assert "target-size" in found and "×2" in found
+    [finding] = audit(visitor, EVERY_LOOK[:1])
+    assert "target-size" in finding and "×2" in finding
 
 
 @dataclass

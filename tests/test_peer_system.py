@@ -79,7 +79,7 @@ serve(opened)
 
 @dataclass(frozen=True)
 class Place:
-    """A peer with a memory of its own, and what it is told."""
+    """A peer with a memory of its own, and the messages that it receives."""
 
     system: PeerSystem
     child: PeerChild
@@ -88,7 +88,7 @@ class Place:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Callable[..., object]:
-    """Opens a peer that is to be told these texts; the last one shows a photo."""
+    """Opens a peer that is to receive these texts; the last one shows a photo."""
     program = tmp_path / "stand_in.py"
     program.write_text(STAND_IN)
 
@@ -97,7 +97,7 @@ def opened(tmp_path: Path) -> Callable[..., object]:
         parts = parts_of(None if server is None else model_of(server))(tmp_path / "work")
         memory = parts.stores.fresh_memory("mem0/one")
         photo = (paint(tmp_path / "red.png", "red"),)
-        said = [
+        messages = [
             Utterance(f"D1:{at}", "user", "Anna", text, MORNING + timedelta(minutes=at), photo * (at == len(texts)))
             for at, text in enumerate(texts, start=1)
         ]
@@ -107,7 +107,7 @@ def opened(tmp_path: Path) -> Callable[..., object]:
         child = await PeerChild.open("mem0", tmp_path / "child", tmp_path, chat=chat, command=command)
         system = PeerSystem(child, gateway, memory, parts)
         try:
-            yield Place(system, child, memory.record(said))
+            yield Place(system, child, memory.record(messages))
         finally:
             await system.close()
             parts.stores.close()
@@ -119,34 +119,34 @@ FIVE = ("one", "two", "three", "four", "five")
 
 
 async def test_a_session_is_told_two_messages_at_a_time(opened: Callable) -> None:
-    async with opened(FIVE) as here:
-        await here.system.observe(here.messages)
-        await here.system.observe(here.messages[:1])
-        told = await here.child.retrieve("all", 10)
-        ids = [message.message_id for message in here.messages]
-        assert [memory.message_ids for memory in told] == [
+    async with opened(FIVE) as place:
+        await place.system.observe(place.messages)
+        await place.system.observe(place.messages[:1])
+        hits = await place.child.retrieve("all", 10)
+        ids = [message.message_id for message in place.messages]
+        assert [memory.message_ids for memory in hits] == [
             *((ids[0], ids[1]), (ids[2], ids[3]), (ids[4],), (ids[0],)),
         ]
-        assert told[2].memory == "Anna (7 May 2023): five"  # without a chat model nobody looks at the photo
-        assert (here.system.name, here.system.version) == ("mem0", "stand-in 1.2; changed here")
-        assert here.system.store_only and here.system.ingestion == Usage()
+        assert hits[2].memory == "Anna (7 May 2023): five"  # without a chat model nobody looks at the photo
+        assert (place.system.name, place.system.version) == ("mem0", "stand-in 1.2; changed here")
+        assert place.system.store_only and place.system.ingestion == Usage()
 
 
 async def test_what_a_memory_was_written_from_is_found_in_its_order_and_once(opened: Callable) -> None:
-    async with opened(FIVE) as here:
-        await here.system.observe(here.messages)
-        await here.system.observe(here.messages)
-        ids = [message.message_id for message in here.messages]
-        found = await here.system.retrieve(Question("all", MORNING), 10)
-        assert found == ids
-        assert await here.system.retrieve(Question("all", MORNING), 3) == found[:3]
+    async with opened(FIVE) as place:
+        await place.system.observe(place.messages)
+        await place.system.observe(place.messages)
+        ids = [message.message_id for message in place.messages]
+        hits = await place.system.retrieve(Question("all", MORNING), 10)
+        assert hits == ids
+        assert await place.system.retrieve(Question("all", MORNING), 3) == hits[:3]
 
 
 async def test_a_message_that_a_package_refuses_is_counted_and_what_was_told_before_is_known(opened: Callable) -> None:
-    async with opened(("one, which is too long", "two", "three, at which it will crash", "four")) as here:
+    async with opened(("one, which is too long", "two", "three, at which it will crash", "four")) as place:
         with pytest.raises(PeerError, match="ended with code 3"):
-            await here.system.observe(here.messages)
-        assert here.system.ingestion == Usage(failures=1)
+            await place.system.observe(place.messages)
+        assert place.system.ingestion == Usage(failures=1)
 
 
 def failing_at(words: str) -> Script:
@@ -158,25 +158,25 @@ def failing_at(words: str) -> Script:
 
 async def test_a_reply_that_a_package_did_without_is_counted_once(opened: Callable) -> None:
     with ChatServer(failing_at("three four")) as server:
-        async with opened(FIVE, server) as here:
-            await here.system.observe(here.messages)
-            assert not here.system.store_only
-            assert here.system.ingestion == Usage(22, 14, calls=3, failures=1)
-            told = await here.child.retrieve("all", 10)
-            assert told[2].memory == "Anna (7 May 2023): five [photo: a red thing]"
+        async with opened(FIVE, server) as place:
+            await place.system.observe(place.messages)
+            assert not place.system.store_only
+            assert place.system.ingestion == Usage(22, 14, calls=3, failures=1)
+            hits = await place.child.retrieve("all", 10)
+            assert hits[2].memory == "Anna (7 May 2023): five [photo: a red thing]"
 
 
 async def test_the_memories_stand_before_the_model_and_what_is_swallowed_in_a_search_is_told(opened: Callable) -> None:
     with ChatServer(failing_at("'swallow this'")) as server:
-        async with opened(FIVE, server) as here:
-            await here.system.observe(here.messages)
+        async with opened(FIVE, server) as place:
+            await place.system.observe(place.messages)
             meter = Meter()
-            answer = await here.system.answer(Question("What is it?", MORNING), meter)
+            answer = await place.system.answer(Question("What is it?", MORNING), meter)
             assert (answer.text, answer.usage) == ("It is a canoe.", Usage(11, 7, calls=1))
             assert answer.usage == meter.usage and answer.search_seconds <= answer.seconds
-            assert answer.sources == tuple(message.message_id for message in here.messages)
+            assert answer.sources == tuple(message.message_id for message in place.messages)
             prompt = server.requests[-1].text
             places = [prompt.index(words) for words in ("one / Anna", "linked to it", "three / Anna", "What is it?")]
             assert places == sorted(places)
-            lossy = await here.system.answer(Question("swallow this", MORNING), Meter())
+            lossy = await place.system.answer(Question("swallow this", MORNING), Meter())
             assert lossy.usage == Usage(11, 7, calls=1, failures=1)

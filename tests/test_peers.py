@@ -181,12 +181,12 @@ def test_a_lock_pins_everything_and_holds_no_cuda(name: str) -> None:
 
 
 async def ask(gateway: ModelGateway, key: str | None = None, **body: object) -> httpx.Response:
-    asked = {"model": "any", "messages": [{"role": "user", "content": "Hello, who are you?"}], **body}
+    payload = {"model": "any", "messages": [{"role": "user", "content": "Hello, who are you?"}], **body}
     retries = str(body.pop("retry", 0))
-    asked.pop("retry", None)
+    payload.pop("retry", None)
     async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
         headers = {"Authorization": f"Bearer {key or gateway.key}", "x-stainless-retry-count": retries}
-        return await client.post(f"{gateway.base_url}/chat/completions", json=asked, headers=headers)
+        return await client.post(f"{gateway.base_url}/chat/completions", json=payload, headers=headers)
 
 
 async def test_the_gateway_passes_on_and_counts() -> None:
@@ -257,12 +257,12 @@ async def test_the_gateway_opens_to_its_own_key_and_for_chat_alone() -> None:
 
 
 async def test_closing_while_a_request_hangs_ends_it_at_once_and_quietly(capfd: pytest.CaptureFixture[str]) -> None:
-    asked = threading.Event()
-    with ChatServer(lambda request: asked.set() or hang()) as server:
+    request_arrived = threading.Event()
+    with ChatServer(lambda request: request_arrived.set() or hang()) as server:
         async with asyncio.timeout(60):
             gateway = await ModelGateway(server.base_url, None).__aenter__()
             asking = asyncio.create_task(ask(gateway))
-            await asyncio.to_thread(asked.wait, 30)
+            await asyncio.to_thread(request_arrived.wait, 30)
             began = time.monotonic()
             await gateway.__aexit__(None, None, None)
             took = time.monotonic() - began
@@ -276,12 +276,12 @@ async def test_closing_while_a_request_hangs_ends_it_at_once_and_quietly(capfd: 
 async def test_a_package_that_tries_again_while_the_gateway_closes_is_told_so(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    asked = threading.Event()
-    with ChatServer(lambda request: asked.set() or hang()) as server:
+    request_arrived = threading.Event()
+    with ChatServer(lambda request: request_arrived.set() or hang()) as server:
         async with asyncio.timeout(60):
             gateway = await ModelGateway(server.base_url, None).__aenter__()
             asking = asyncio.create_task(ask(gateway))
-            await asyncio.to_thread(asked.wait, 30)
+            await asyncio.to_thread(request_arrived.wait, 30)
             closing = asyncio.create_task(gateway.__aexit__(None, None, None))
             assert (await asking).status_code == 502
             with contextlib.suppress(httpx.TransportError):  # where it has closed already
@@ -318,14 +318,14 @@ async def test_a_package_stores_and_finds_without_a_model_or_a_network(
         assert child.about.mode == "store-only" and child.about.version[0].isdigit()
         assert await child.retrieve("Anything?", 10) == []
         assert (await child.observe(MESSAGES)) == peers.Observed(3, ())
-        found = await child.retrieve("What is on the cake in the photo?", 2)
+        hits = await child.retrieve("What is on the cake in the photo?", 2)
     assert child.refused == ()
-    assert found[0].message_ids == (7,) and "candles" in found[0].memory
-    assert len(found) == 2
+    assert hits[0].message_ids == (7,) and "candles" in hits[0].memory
+    assert len(hits) == 2
 
     async with await PeerChild.open(installed, folder, encoder_folder, command=command) as child:
-        again = await child.retrieve("Which instrument does the sister play?", 10)
-        assert again[0].message_ids == (4,)
+        hits_again = await child.retrieve("Which instrument does the sister play?", 10)
+        assert hits_again[0].message_ids == (4,)
     assert {path.name for path in tmp_path.iterdir()} == {"memory"}
 
 
@@ -357,19 +357,19 @@ async def test_a_package_works_through_the_gateway(installed: PeerName, tmp_path
             async with await PeerChild.open(installed, tmp_path, encoder_folder, chat=chat) as child:
                 assert child.about.mode == "chat model"
                 observed = await child.observe(MESSAGES[:2])
-                found = await child.retrieve("Where does Rex sleep?", 10)
+                hits = await child.retrieve("Where does Rex sleep?", 10)
     assert observed.failed == () and child.refused == ()
     assert {request.json["model"] for request in server.requests} == {"some-model"}
     counts = gateway.counts
     assert counts.failures == {} and counts.lost == 0
     if installed == "mem0":
         assert counts.requests == 1 and observed.stored == 1
-        assert [memory.message_ids for memory in found] == [(3, 4)]
+        assert [memory.message_ids for memory in hits] == [(3, 4)]
     else:
         assert counts.requests == 3 and observed.stored == 2  # an analysis each, and a decision on the second's links
-        assert [memory.message_ids for memory in found] == [(3,), (4,)]
-        assert "Pets at home" in found[0].memory
-        assert [memory.message_ids for memory in found[1].linked] == [(3,)]
+        assert [memory.message_ids for memory in hits] == [(3,), (4,)]
+        assert "Pets at home" in hits[0].memory
+        assert [memory.message_ids for memory in hits[1].linked] == [(3,)]
     assert counts.prompt_tokens == 11 * counts.requests
 
 

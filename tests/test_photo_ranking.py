@@ -85,9 +85,9 @@ def test_the_floor_can_be_set_and_text_that_fits_better_stays_first(tmp_path: Pa
 def test_doctor_says_that_the_floor_was_not_measured_and_what_sets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("m2a.doctor.image_encoder_loading", lambda *_: Loading("photo encoder", FaintEncoder))
 
-    def told(**settings: float) -> list[str]:
+    def doctor_lines(**settings: float) -> list[str]:
         return [line for line, _ in examine(load_settings(data_dir=tmp_path, **settings)) if "measured" in line]
 
-    [line] = told()
+    [line] = doctor_lines()
     assert "has not been measured" in line and "M2A_PHOTO_WORDS_FLOOR" in line
-    assert told(photo_floor=0.7, photo_words_floor=0.1) == []
+    assert doctor_lines(photo_floor=0.7, photo_words_floor=0.1) == []

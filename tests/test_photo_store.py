@@ -172,14 +172,14 @@ def test_a_photo_of_pure_noise_stays_within_ten_megabytes(store: PhotoStore) -> 
 def test_what_is_not_there_is_not_found(store: PhotoStore, jpeg: bytes) -> None:
     photo_id = store.add(OWNER, jpeg).photo_id
     for method in (store.get, store.path, store.data, store.thumbnail, store.image):
-        for owner, wanted in (
+        for owner, requested_id in (
             (OTHER, photo_id),
             (OWNER, "0" * 64),
             (OWNER, "../" + photo_id),
             (OWNER, photo_id.upper()),
         ):
             with pytest.raises(PhotoNotFoundError):
-                method(owner, wanted)
+                method(owner, requested_id)
 
 
 @pytest.mark.parametrize("owner", ["", "..", "a" * 31, "A" * 32, "a" * 32 + "\n", "../" + "a" * 29, "bob"])
@@ -288,12 +288,12 @@ def test_a_thumbnail_that_is_missing_or_altered_is_made_again(
     other = store.add(OTHER, encode(picture(Random(8), 800, 600), "JPEG"))
     another = store.thumbnail(OTHER, other.photo_id)
     path.unlink()
-    made = store.thumbnail(OWNER, photo.photo_id)
-    assert _size(made) == (320, 240) and path.exists() and made != another
+    thumbnail = store.thumbnail(OWNER, photo.photo_id)
+    assert _size(thumbnail) == (320, 240) and path.exists() and thumbnail != another
     # Of an M2A that sealed none; and another's, seal and all.
     path.write_bytes(another if unsealed else next(path.parent.parent.glob(f"{OTHER}/*.thumbnail.jpg")).read_bytes())
     assert (store.orphans() == CLEAN) is unsealed
-    assert store.thumbnail(OWNER, photo.photo_id) == made
+    assert store.thumbnail(OWNER, photo.photo_id) == thumbnail
     assert store.orphans() == CLEAN
 
 
@@ -308,7 +308,7 @@ def _pipe(path: Path) -> None:
 
 
 def _link_the_folder(path: Path) -> None:
-    """To one that holds the photo itself."""
+    """Moves the folder, and leaves a link to it in its place."""
     path.parent.rename(path.parent.with_name("elsewhere"))
     path.parent.symlink_to(path.parent.with_name("elsewhere"))
 
@@ -452,8 +452,8 @@ def _children() -> set[str]:
 
 def test_importing_the_decoder_costs_no_pillow() -> None:
     program = "import sys, m2a.memory.photo_store; print([name for name in sys.modules if name.startswith('PIL')])"
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_heic_is_read_with_the_extra_and_explained_without(store: PhotoStore) -> None:

@@ -89,7 +89,7 @@ class Read(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
 
-    def of(self, name: str) -> list[str]:
+    def get(self, name: str) -> list[str]:
         return [attributes[name] or "" for _, attributes in self.tags if name in attributes]
 
 
@@ -101,11 +101,11 @@ def read(folder: Path) -> tuple[str, Read]:
 
 def test_every_link_has_a_target_and_no_address_is_foreign(folder: Path) -> None:
     page, parsed = read(folder)
-    anchors = parsed.of("id")
+    anchors = parsed.get("id")
     assert len(anchors) == len(set(anchors))
-    links = parsed.of("href")
+    links = parsed.get("href")
     assert {link[1:] for link in links if link.startswith("#")} <= set(anchors)
-    others = [link for link in links if not link.startswith("#")] + parsed.of("src")
+    others = [link for link in links if not link.startswith("#")] + parsed.get("src")
     assert set(others) == {"photos/ab12.jpg"}
     assert "https://" not in page and "http://" not in page and "url(" not in page
     assert not list(folder.glob("*.part"))
@@ -123,7 +123,7 @@ def test_woven_sessions_are_open_and_marked_the_others_folded(folder: Path) -> N
     sessions = {
         attributes["id"]: attributes for tag, attributes in parsed.tags if tag == "details" and "id" in attributes
     }
-    assert [(key, "open" in one, "woven" in (one["class"] or "")) for key, one in sessions.items()] == [
+    assert [(key, "open" in tag, "woven" in (tag["class"] or "")) for key, tag in sessions.items()] == [
         ("s1-D1", False, False),
         ("s1-D2", True, True),
         ("s1-D3", False, False),
@@ -134,15 +134,15 @@ def test_photos_stand_in_place_with_their_size_and_whose_they_are(folder: Path) 
     page, parsed = read(folder)
     pictures = [attributes for tag, attributes in parsed.tags if tag == "img"]
     assert len(pictures) == 3  # the concept, the turn, the question
-    assert all(one["alt"] == "Rosso (bag)" and one["loading"] == "lazy" for one in pictures)
-    assert all((one["width"], one["height"]) == ("64", "48") for one in pictures)
+    assert all(picture["alt"] == "Rosso (bag)" and picture["loading"] == "lazy" for picture in pictures)
+    assert all((picture["width"], picture["height"]) == ("64", "48") for picture in pictures)
     assert "photo, not in the data set: a photo of a cat" in page and "example.org" not in page
 
 
 def test_questions_have_answer_derivation_and_evidence(folder: Path) -> None:
     page, _ = read(folder)
-    asked = page[page.index('id="s1-q3"') :]
-    asked = re.sub(r"<[^>]+>", "", asked[: asked.index("</article>")])
+    question = page[page.index('id="s1-q3"') :]
+    question = re.sub(r"<[^>]+>", "", question[: question.index("</article>")])
     for words in (
         "visual temporal",
         "7 May 2023",
@@ -150,7 +150,7 @@ def test_questions_have_answer_derivation_and_evidence(folder: Path) -> None:
         "“last Tuesday”",
         "Bo: Nice one, since last Tuesday?",
     ):
-        assert words in asked
+        assert words in question
     assert "not mentioned" in page and "D9:9 (no such turn)" in page
     assert '<p class="asked">evidence of<a href="#s1-q3">3</a></p>' in page
 
@@ -161,7 +161,7 @@ def test_a_photo_that_is_gone_and_an_odd_path_break_nothing(folder: Path) -> Non
     merged["conversation"]["session_1"][0]["photos"] = ["//example.org/x.png", "javascript:alert(1)", 'a"b.png']
     (folder / "benchmark.json").write_text(json.dumps([merged]))
     _, parsed = read(folder)
-    assert set(parsed.of("src")) == {"photos/ab12.jpg", "example.org/x.png", "javascript%3Aalert%281%29", "a%22b.png"}
+    assert set(parsed.get("src")) == {"photos/ab12.jpg", "example.org/x.png", "javascript%3Aalert%281%29", "a%22b.png"}
 
 
 def test_credits_are_those_of_the_run(folder: Path) -> None:
@@ -191,9 +191,9 @@ def test_it_works_from_the_disk_in_a_browser(width: int, dark: bool, folder: Pat
         viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
     )
     page = context.new_page()
-    asked: list[str] = []
+    requests: list[str] = []
     errors: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: requests.append(request.url))
     page.on("console", lambda message: errors.append(message.text))
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto((folder / "preview.html").as_uri())
@@ -213,7 +213,7 @@ def test_it_works_from_the_disk_in_a_browser(width: int, dark: bool, folder: Pat
     page.locator("#s1-D2-1 img").scroll_into_view_if_needed()
     page.wait_for_function("document.querySelector('#s1-D2-1 img').naturalWidth === 64")
     context.close()
-    assert asked and all(address.startswith("file:") for address in asked) and not errors
+    assert requests and all(address.startswith("file:") for address in requests) and not errors
 
 
 def test_keys_lead_to_the_right_group_however_fast_they_are_pressed(folder: Path, chromium: Browser) -> None:

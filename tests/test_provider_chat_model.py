@@ -77,12 +77,12 @@ async def reply_of(model: ProviderChatModel) -> tuple[str, TokenUsage]:
 async def test_a_tool_is_called_where_the_server_knows_tools(serve):
     server = serve(call("search", REX))
     assert await model_of(server).choose(PROMPT, TOOLS) == REX_CALL
-    sent = server.requests[0].json
-    assert [tool["function"] for tool in sent["tools"]] == [
+    body = server.requests[0].json
+    assert [tool["function"] for tool in body["tools"]] == [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in TOOLS
     ]
-    assert sent["tool_choice"] == "required"
-    assert sent["messages"] == [
+    assert body["tool_choice"] == "required"
+    assert body["messages"] == [
         {"role": "system", "content": "You remember."},
         {"role": "user", "content": "Who is Rex?"},
     ]
@@ -109,11 +109,11 @@ async def test_what_the_server_lacks_is_found_out_once(serve, lacks, modes, code
 async def test_the_json_modes_say_in_words_what_the_tools_are(serve):
     server = serve(refusing("tools", then=say(REX_JSON)))
     await model_of(server).choose(PROMPT, TOOLS)
-    sent = server.requests[-1]
-    system = sent.json["messages"][0]["content"]
+    request = server.requests[-1]
+    system = request.json["messages"][0]["content"]
     assert system.startswith("You remember.")
     assert all(tool.name in system and json.dumps(tool.parameters) in system for tool in TOOLS)
-    assert sent.json["response_format"]["json_schema"]["schema"] == schema(TOOLS)
+    assert request.json["response_format"]["json_schema"]["schema"] == schema(TOOLS)
 
 
 async def test_a_500_without_a_reason_counts_against_a_mode_only_when_it_comes_again(serve):
@@ -163,9 +163,9 @@ async def test_a_model_that_called_a_tool_before_keeps_its_tools(serve):
 
 def test_definitions_move_to_the_root_of_the_schema():
     item = {"type": "integer"}
-    one = Tool("a", "", {"type": "object", "properties": {"x": {"$ref": "#/$defs/Item"}}, "$defs": {"Item": item}})
-    two = Tool("b", "", {"type": "object", "properties": {}, "$defs": {"Item": {"type": "string"}}})
-    whole = schema([one, two])
+    tool = Tool("a", "", {"type": "object", "properties": {"x": {"$ref": "#/$defs/Item"}}, "$defs": {"Item": item}})
+    second = Tool("b", "", {"type": "object", "properties": {}, "$defs": {"Item": {"type": "string"}}})
+    whole = schema([tool, second])
     assert whole["$defs"] == {"Item": item}
     assert whole["anyOf"][0]["properties"]["arguments"] == {
         "type": "object",
@@ -248,10 +248,10 @@ STEPS = (
 async def test_earlier_steps_are_tool_messages_where_the_server_has_tools(serve):
     server = serve(call("finish", {}))
     await model_of(server).choose(STEPS, TOOLS)
-    asked, result = server.requests[0].json["messages"][2:]
-    [sent] = asked["tool_calls"]
-    assert (asked["role"], sent["id"], sent["function"]["name"]) == ("assistant", "step00001", "search")
-    assert json.loads(sent["function"]["arguments"]) == REX
+    request, result = server.requests[0].json["messages"][2:]
+    [tool_call] = request["tool_calls"]
+    assert (request["role"], tool_call["id"], tool_call["function"]["name"]) == ("assistant", "step00001", "search")
+    assert json.loads(tool_call["function"]["arguments"]) == REX
     assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "step00001", "Rex is a dog.")
 
 
@@ -324,20 +324,20 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("reply", "asked", "sentence"), FAULTS.values(), ids=FAULTS)
-async def test_a_fault_of_the_service_is_retried_and_then_named(serve, reply, asked, sentence):
+@pytest.mark.parametrize(("reply", "request_count", "sentence"), FAULTS.values(), ids=FAULTS)
+async def test_a_fault_of_the_service_is_retried_and_then_named(serve, reply, request_count, sentence):
     server = serve(reply)
     model = model_of(server)
     with pytest.raises(ChatModelError, match=sentence) as raised:
         await model.choose(PROMPT, TOOLS)
-    if asked is not None:
-        assert len(server.requests) == asked
+    if request_count is not None:
+        assert len(server.requests) == request_count
     assert server.base_url in str(raised.value)
     assert "\n" not in str(raised.value)
     server.requests.clear()
     with pytest.raises(ChatModelError, match=sentence):
         await reply_of(model)
-    assert len(server.requests) == (asked or 1)
+    assert len(server.requests) == (request_count or 1)
 
 
 PASSING = {
@@ -601,10 +601,10 @@ async def test_the_key_is_sent_and_never_said(serve, caplog):
     model = model_of(server)
     with pytest.raises(ChatModelError) as raised:
         await model.choose(PROMPT, TOOLS)
-    said = "".join(traceback.format_exception(raised.value)) + repr(model) + str(vars(model)) + caplog.text
+    output = "".join(traceback.format_exception(raised.value)) + repr(model) + str(vars(model)) + caplog.text
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert "with Bearer *** in it" in str(raised.value)
-    assert KEY not in said
+    assert KEY not in output
     assert raised.value.__cause__ is None
     assert raised.value.__context__ is None
 

@@ -51,16 +51,16 @@ def test_no_byte_of_it_is_left_and_all_of_the_others(memory, tmp_path, request):
     assert b"qx4471zz" in bytes_under(tmp_path) or not memory.database.is_sqlite
     memory.bank.erase(Erasure("message", 61))
     assert purge(memory.stores, memory.now()) == 1 and not is_purge_due(memory.database)
-    found = bytes_under(tmp_path)
+    content = bytes_under(tmp_path)
     if not memory.database.is_sqlite:
         folder = Path(request.getfixturevalue("postgres").partition("host=")[2].partition("&")[0])
         engine = create_engine(request.getfixturevalue("postgres"), isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             connection.execute(text("CHECKPOINT"))
         engine.dispose()
-        found += bytes_under(folder / "data" / "base")
-    assert b"qx4471zz" not in found and photo_id.encode() not in found
-    assert all(f"qxaa{number:03}".encode() in found for number in range(30))
+        content += bytes_under(folder / "data" / "base")
+    assert b"qx4471zz" not in content and photo_id.encode() not in content
+    assert all(f"qxaa{number:03}".encode() in content for number in range(30))
     assert verify(memory.stores) == [] and memory.found("Note 7 qxaa007")
     assert memory.bank.receipts()[0].purged_at is not None
 
@@ -132,10 +132,10 @@ async def test_a_reply_to_what_is_erased_is_stopped_and_no_later_one_holds_it(as
         )
     ) < 3:
         await asyncio.sleep(0.01)
-    mine = [event async for event in assistant.turn(other, PIN)]
+    events = [event async for event in assistant.turn(other, PIN)]
     receipt = await assistant.erase(owner, Erasure("message", number))
     await slow
-    assert receipt.message_ids[0] == number and only(ReplyFinished, mine)
+    assert receipt.message_ids[0] == number and only(ReplyFinished, events)
     policy.seen.clear()
     await turn(assistant, "What is my PIN?")
     assert "qx4471zz" not in str(policy.seen)
@@ -198,6 +198,6 @@ async def test_an_erasure_waits_for_an_update_and_takes_what_it_wrote(assistant,
 
 
 async def test_the_scan_finds_nothing_of_the_erased_and_all_of_the_others(tmp_path):
-    found = await scan(tmp_path / "data", owners=4, erased=2, markers=10)
-    assert found.left == [] and found.missing == [], found
-    assert found.planted == found.before == 40 and found.faults == []
+    result = await scan(tmp_path / "data", owners=4, erased=2, markers=10)
+    assert result.left == [] and result.missing == [], result
+    assert result.planted == result.before == 40 and result.faults == []

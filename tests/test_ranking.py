@@ -44,7 +44,7 @@ def random_records(random: np.random.Generator, count: int) -> list[Record]:
 
 
 def alone(records: list[Record]) -> np.ndarray:
-    """Nothing is beside them."""
+    """Returns the neighbours of records that have none."""
     return np.full((len(records), 4), -1)
 
 
@@ -57,12 +57,12 @@ def ask(random: np.random.Generator, text: str, words: list[str], people: set[st
 
 
 def slowly(
-    asked: EncodedQuestion, records: list[Record], near: list[list[str]], statistics: WordStatistics
+    question: EncodedQuestion, records: list[Record], near: list[list[str]], statistics: WordStatistics
 ) -> list[dict]:
-    """Feature by feature, candidate by candidate."""
-    words = set(asked.words) - asked.names
-    total = sum(asked.token_weights)
-    mean_weight = total / len(asked.token_weights)
+    """Computes the features one by one, candidate by candidate."""
+    words = set(question.words) - question.names
+    total = sum(question.token_weights)
+    mean_weight = total / len(question.token_weights)
 
     def bm25(document: list[str], average: float) -> float:
         score = 0.0
@@ -77,18 +77,18 @@ def slowly(
 
     def matches(record: Record | None) -> list[float]:
         if record is None:
-            return [-1.0] * len(asked.tokens)
-        return [max(float(token @ other) / 127 for other in record.tokens) for token in asked.tokens]
+            return [-1.0] * len(question.tokens)
+        return [max(float(token @ other) / 127 for other in record.tokens) for token in question.tokens]
 
-    def weighted(found: list[float]) -> float:
-        return sum(weight * one for weight, one in zip(asked.token_weights, found, strict=True)) / total
+    def weighted(values: list[float]) -> float:
+        return sum(weight * value for weight, value in zip(question.token_weights, values, strict=True)) / total
 
     def beside(record: Record, step: int) -> Record | None:
-        there = [
+        neighbours = [
             r for r in records
             if record.conversation and (r.conversation, r.number) == (record.conversation, record.number + step)
         ]  # fmt: skip
-        return there[0] if there else None
+        return neighbours[0] if neighbours else None
 
     lowest = min(weighted(matches(record)) for record in records)
     own = {id(record): bm25(list(record.words.words), statistics.average_length) for record in records}
@@ -96,16 +96,16 @@ def slowly(
     for record, window in zip(records, near, strict=True):
         before, after = beside(record, -1), beside(record, 1)
         of_chat = [other for other in records if other.conversation == record.conversation]
-        there = (
-            record.speaker in asked.people
+        names_match = (
+            record.speaker in question.people
             if record.conversation
-            else bool({"anna", "ben"} & set(record.words.words) & set(asked.words))
+            else bool({"anna", "ben"} & set(record.words.words) & set(question.words))
         )
-        one = len(asked.people) == 1
+        has_one_person = len(question.people) == 1
         rows.append(
             {
-                "dense": float(record.vector @ asked.vector),
-                "dense_content": float(record.vector @ asked.content_vector),
+                "dense": float(record.vector @ question.vector),
+                "dense_content": float(record.vector @ question.content_vector),
                 "bm25_own": own[id(record)],
                 "bm25_near": bm25(window, statistics.average_length * 4.75),
                 "coverage": coverage(list(record.words.words)),
@@ -116,14 +116,14 @@ def slowly(
                 "maxsim_after": weighted(matches(after)) if after else lowest,
                 "maxsim_weakest": min(
                     match
-                    for match, weight in zip(matches(record), asked.token_weights, strict=True)
+                    for match, weight in zip(matches(record), question.token_weights, strict=True)
                     if weight >= 0.999 * mean_weight
                 ),
                 "session_maxsim": sum(sorted(weighted(matches(other)) - lowest for other in of_chat)[-3:]),
                 "session_bm25": sum(sorted(own[id(other)] - min(own.values()) for other in of_chat)[-3:]),
                 "matched": len(words & set(record.words.words)),
-                "asked": float(one and there),
-                "not_asked": float(one and not there),
+                "asked": float(has_one_person and names_match),
+                "not_asked": float(has_one_person and not names_match),
                 **dict(zip(TRAITS, record.traits.tolist(), strict=True)),
             }
         )  # fmt: skip
@@ -136,19 +136,19 @@ def test_features_are_what_they_are_called(seed):
     records = random_records(random, 23)
     beside = random.choice(VOCABULARY, size=(len(records), 4)).tolist()
     near = [[*record.words.words, *more] for record, more in zip(records, beside, strict=True)]
-    asked = ask(random, "What did Anna paint at the lake?", ["anna", "paint", "lake"], {"Anna"})
+    question = ask(random, "What did Anna paint at the lake?", ["anna", "paint", "lake"], {"Anna"})
     statistics = WordStatistics(500, 4_000, {"paint": 20, "lake": 3})
     places = np.array([[place, -1] for place in range(len(records))])
-    table = features(asked, records, list(map(Words.of, beside)), places, statistics)
-    expected = slowly(asked, records, near, statistics)
+    table = features(question, records, list(map(Words.of, beside)), places, statistics)
+    expected = slowly(question, records, near, statistics)
     assert table.shape == (23, len(FEATURES))
     for column, name in enumerate(FEATURES):
         if name not in expected[0]:
             continue
-        wanted = np.array([row[name] for row in expected])
+        expected_column = np.array([row[name] for row in expected])
         if column < FEATURES.index("matched"):
-            wanted = (wanted - wanted.mean()) / (wanted.std() + 1e-6)
-        assert np.allclose(table[:, column], wanted, atol=2e-3), name
+            expected_column = (expected_column - expected_column.mean()) / (expected_column.std() + 1e-6)
+        assert np.allclose(table[:, column], expected_column, atol=2e-3), name
 
 
 def dates(question: str, *moments: datetime) -> list[dict[str, float]]:
@@ -213,15 +213,15 @@ def test_an_entry_stands_alone(encoder):
 def test_a_record_without_words_is_like_nothing(encoder, text):
     [record] = encoder.messages([InContext(Message(1, "owner", "chat", "user", "", text, (), MAY), (), 0)])
     assert record.tokens.shape[0] >= 1 and np.isfinite(record.vector).all()
-    asked = encoder.question("?!", encoder.states("?!"), ["Anna"])
-    assert np.isfinite(features(asked, [record], [], alone([record]), WordStatistics(0, 0, {}))).all()
+    question = encoder.question("?!", encoder.states("?!"), ["Anna"])
+    assert np.isfinite(features(question, [record], [], alone([record]), WordStatistics(0, 0, {}))).all()
 
 
 def test_a_question_knows_its_names_and_its_content(encoder):
-    asked = encoder.question("What does Anna fly?", encoder.states("What does Anna fly?"), ["Anna", "Ben", "You"])
-    assert asked.people == {"Anna"} and asked.names == {"anna", "ben"}
-    assert np.allclose(asked.content_vector, unit(encoder._encoder._direction("fli")), atol=1e-5)
-    assert len(asked.tokens) == len(asked.token_weights) == 2 and (asked.token_weights > 0).all()
+    question = encoder.question("What does Anna fly?", encoder.states("What does Anna fly?"), ["Anna", "Ben", "You"])
+    assert question.people == {"Anna"} and question.names == {"anna", "ben"}
+    assert np.allclose(question.content_vector, unit(encoder._encoder._direction("fli")), atol=1e-5)
+    assert len(question.tokens) == len(question.token_weights) == 2 and (question.token_weights > 0).all()
     # A question that is a name keeps it.
     assert np.isfinite(encoder.question("Anna?", encoder.states("Anna?"), ["Anna"]).content_vector).all()
 
@@ -230,10 +230,10 @@ def test_weights_come_from_a_file_that_says_how_it_was_made(tmp_path):
     trained_on = frozenset({fingerprint(["I moved.", "Where to?"]), fingerprint(["Hello."])})
     ranker = Ranker(np.arange(len(FEATURES)) / 7, "m2a tune", trained_on)
     ranker.save(tmp_path / "ranker.json")
-    again = Ranker.load(tmp_path / "ranker.json")
-    assert again.trained_on == trained_on and fingerprint([" I  moved.", "Where to?\n"]) in trained_on
-    assert np.allclose(again.weights, ranker.weights, atol=1e-5) and again.made_by == "m2a tune"
-    assert again.scores(np.eye(len(FEATURES))).argmax() == len(FEATURES) - 1
+    reloaded = Ranker.load(tmp_path / "ranker.json")
+    assert reloaded.trained_on == trained_on and fingerprint([" I  moved.", "Where to?\n"]) in trained_on
+    assert np.allclose(reloaded.weights, ranker.weights, atol=1e-5) and reloaded.made_by == "m2a tune"
+    assert reloaded.scores(np.eye(len(FEATURES))).argmax() == len(FEATURES) - 1
     text = (tmp_path / "ranker.json").read_text().replace('"dense"', '"other"')
     (tmp_path / "ranker.json").write_text(text)
     with pytest.raises(UserError, match="trained on other features"):
@@ -244,7 +244,7 @@ def test_the_head_is_kept_in_few_bytes(tmp_path):
     random = np.random.default_rng(1)
     head = TokenHead(random.normal(size=(16, 4)).astype(np.float32), random.normal(size=16).astype(np.float32))
     head.save(tmp_path / "head.npz")
-    again, states = TokenHead.load(tmp_path / "head.npz"), random.normal(size=(5, 16))
-    assert np.abs(again.of_record(states).astype(int) - head.of_record(states)).max() <= 1
-    assert again.fingerprint == TokenHead.load(tmp_path / "head.npz").fingerprint != head.fingerprint
+    reloaded, states = TokenHead.load(tmp_path / "head.npz"), random.normal(size=(5, 16))
+    assert np.abs(reloaded.of_record(states).astype(int) - head.of_record(states)).max() <= 1
+    assert reloaded.fingerprint == TokenHead.load(tmp_path / "head.npz").fingerprint != head.fingerprint
     assert head.of_record(np.empty((0, 16))).tolist() == [[0, 0, 0, 0]]

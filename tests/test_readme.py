@@ -23,7 +23,7 @@ PAGES = [
 
 
 def settings_table() -> list[str]:
-    """`python -m tests.test_readme` prints it."""
+    """Returns the table of settings; `python -m tests.test_readme` prints it."""
     rows = ["| setting | default | what it is |", "| --- | --- | --- |"]
     defaults = Settings.model_construct()
     for name, field in Settings.model_fields.items():
@@ -41,19 +41,19 @@ def test_the_python_example_runs(tmp_path):
     [example] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     draw_dog(tmp_path / "bobo.jpg", 0)
     environment = os.environ | {"M2A_DATA_DIR": str(tmp_path / "data")}
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
-    assert "Bobo" in done.stdout
+    assert result.returncode == 0, result.stderr
+    assert "Bobo" in result.stdout
 
 
 def test_the_commands_that_it_and_its_pages_name_exist():
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for command in set(re.findall(r"^m2a ([a-z]+(?: [a-z]+)?)", text, re.MULTILINE)):
         words = command.split() if command.startswith("memory") else command.split()[:1]
-        done = subprocess.run([sys.executable, "-m", "m2a.cli", *words, "--help"], capture_output=True, timeout=60)
-        assert done.returncode == 0, command
+        result = subprocess.run([sys.executable, "-m", "m2a.cli", *words, "--help"], capture_output=True, timeout=60)
+        assert result.returncode == 0, command
 
 
 def test_every_link_within_the_repository_leads_somewhere():

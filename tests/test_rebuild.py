@@ -14,7 +14,7 @@ from tests.opened_folder import Opened, jpeg, opened
 
 
 class InterruptedTextEncoder(HashingTextEncoder):
-    """Lets something happen when a text is encoded, once."""
+    """Runs a callback once, when a text is encoded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class InterruptedTextEncoder(HashingTextEncoder):
 
 
 class InterruptedImageEncoder(ColourImageEncoder):
-    """The same, when a photo is encoded."""
+    """Runs a callback once, when a photo is encoded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ def memory(tmp_path: Path) -> Iterator[Opened]:
         yield memory
 
 
-def found(memory: Opened, words: str) -> list[int]:
+def hits(memory: Opened, words: str) -> list[int]:
     return [hit.record.message_id for hit in memory.bank.search(Query(words), kinds={"message"})]
 
 
@@ -68,7 +68,7 @@ def test_what_a_drain_is_about_to_cross_off_is_not_dropped(memory):
     memory.bank.index()
     assert counts == [2]
     assert indexer.differences(memory.bank.owner) == []
-    assert found(memory, "teapot") == [1]
+    assert hits(memory, "teapot") == [1]
 
 
 def test_a_search_under_which_the_index_is_emptied_finds_all_the_same(memory, monkeypatch):
@@ -76,13 +76,13 @@ def test_a_search_under_which_the_index_is_emptied_finds_all_the_same(memory, mo
     memory.bank.index()
 
     def rebuild() -> None:
-        """Empties the index, and has not filled it when the search goes on."""
+        """Empties the index, and has not filled it again when the search continues."""
         with monkeypatch.context() as patch, pytest.raises(InterruptedError):
             patch.setattr(memory.index, "put", lambda *_: (_ for _ in ()).throw(InterruptedError()))
             memory.stores.retrieval().indexer.rebuild()
 
     TEXTS.meanwhile = rebuild
-    assert found(memory, "Kyoto") == [1]  # by its vector alone, which is searched for once the question is encoded
+    assert hits(memory, "Kyoto") == [1]  # by its vector alone, which is searched for once the question is encoded
 
 
 def test_a_cancelled_rebuild_leaves_an_index_that_the_next_search_completes(memory):
@@ -92,5 +92,5 @@ def test_a_cancelled_rebuild_leaves_an_index_that_the_next_search_completes(memo
     looks = iter([False, True])
     assert indexer.rebuild(is_cancelled=lambda: next(looks)) == 600
     assert 0 < indexer.backlog() < 600
-    assert found(memory, "number 599")[0] == 600
+    assert hits(memory, "number 599")[0] == 600
     assert indexer.backlog() == 0 and indexer.differences(memory.bank.owner) == []

@@ -29,7 +29,7 @@ def message(number: int, text: str) -> Message:
     return Message(number, "owner", "c", "user", "user", text, (), datetime(2025, 1, 1, tzinfo=UTC))
 
 
-def told(*texts: str) -> Statements:
+def statements_of(*texts: str) -> Statements:
     messages = [message(number, text) for number, text in enumerate(texts, start=1)]
     statements = Statements(lambda _: messages, DECISIONS["is the value"])
     statements.look_for("")
@@ -69,8 +69,10 @@ def told(*texts: str) -> Statements:
     ],
 )
 def test_a_sentence_says_a_value_of_its_subject(sentence: str, subject: str, value: str) -> None:
-    [one] = [one for one in told(sentence).about(keys_of(subject.split())) if one.belongs]
-    assert one.value == value and value not in one.relation
+    [statement] = [
+        statement for statement in statements_of(sentence).about(keys_of(subject.split())) if statement.belongs
+    ]
+    assert statement.value == value and value not in statement.relation
 
 
 @pytest.mark.parametrize(
@@ -89,19 +91,21 @@ def test_a_sentence_says_a_value_of_its_subject(sentence: str, subject: str, val
     ],
 )
 def test_what_varies_in_a_frame_is_the_value(sentence: str, subject: str, value: str, beside: tuple[str, ...]) -> None:
-    [one] = told(*beside, sentence).about(keys_of(subject.split()))
-    assert one.value == value
+    [statement] = statements_of(*beside, sentence).about(keys_of(subject.split()))
+    assert statement.value == value
 
 
 def test_a_sentence_with_a_tag_is_a_statement() -> None:
-    [one] = told("Ines Roca was born in Girona, did you know that?").about(keys_of(["Ines", "Roca"]))
-    assert one.value == "Girona"
+    [statement] = statements_of("Ines Roca was born in Girona, did you know that?").about(keys_of(["Ines", "Roca"]))
+    assert statement.value == "Girona"
 
 
 def test_a_value_knows_what_else_is_told_of_it() -> None:
-    statements = told("Ines Roca plays point guard.", "Ada Low is registered as point guard.", "Tom Berg sings.")
-    [one] = statements.about(keys_of(["Ines", "Roca"]))
-    assert one.elsewhere == ("it is registered as that",)
+    statements = statements_of(
+        "Ines Roca plays point guard.", "Ada Low is registered as point guard.", "Tom Berg sings."
+    )
+    [statement] = statements.about(keys_of(["Ines", "Roca"]))
+    assert statement.elsewhere == ("it is registered as that",)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,7 @@ def test_a_value_knows_what_else_is_told_of_it() -> None:
     ],
 )
 def test_what_belongs_to_another_is_not_told_of_it(sentence: str, subject: str) -> None:
-    assert not [one for one in told(sentence).about(keys_of(subject.split())) if one.belongs]
+    assert not [statement for statement in statements_of(sentence).about(keys_of(subject.split())) if statement.belongs]
 
 
 FACTS = (
@@ -141,25 +145,25 @@ FACTS = (
     ],
 )
 def test_the_newest_holds_and_chains_go_over_what_holds(question: str, answer: str, steps: int, sense: Sense) -> None:
-    found = follow(question, told(*FACTS), sense)
-    assert found is not None and (found.answer, len(found.facts)) == (answer, steps)
+    chain = follow(question, statements_of(*FACTS), sense)
+    assert chain is not None and (chain.answer, len(chain.facts)) == (answer, steps)
 
 
 def test_a_later_fact_in_other_words_is_the_newer_one(sense: Sense) -> None:
-    found = follow("Who is the author of Night Trains?", told(*FACTS, "Mia Fox wrote Night Trains."), sense)
-    assert found is not None and found.answer == "Mia Fox"
+    chain = follow("Who is the author of Night Trains?", statements_of(*FACTS, "Mia Fox wrote Night Trains."), sense)
+    assert chain is not None and chain.answer == "Mia Fox"
 
 
 @pytest.mark.parametrize("question", ["Who wrote Day Boats?", "What colour is the sky?", "Night Trains?"])
 def test_where_nothing_is_told_nothing_leads_on(question: str, sense: Sense) -> None:
-    assert follow(question, told(*FACTS), sense) is None
+    assert follow(question, statements_of(*FACTS), sense) is None
 
 
 def test_each_step_looks_for_what_was_said_of_its_subject(sense: Sense) -> None:
-    asked: list[str] = []
+    subjects: list[str] = []
 
     def find(text: str) -> Sequence[Message]:
-        asked.append(text)
+        subjects.append(text)
         words = set(keys_of(text.split()))
         return [
             message(n, fact)
@@ -167,11 +171,11 @@ def test_each_step_looks_for_what_was_said_of_its_subject(sense: Sense) -> None:
             if "trains" in words or ("low" in words and "Low" in fact)
         ]
 
-    found = follow(
+    chain = follow(
         "Who is the spouse of the author of Night Trains?", Statements(find, DECISIONS["is the value"]), sense
     )
-    assert found is not None and found.answer == "Ada Low"
-    assert asked[0].startswith("Who is the spouse") and "Tom Berg" in asked
+    assert chain is not None and chain.answer == "Ada Low"
+    assert subjects[0].startswith("Who is the spouse") and "Tom Berg" in subjects
 
 
 def test_facts_of_short_messages_are_left_to_the_memories(sense: Sense) -> None:
@@ -187,11 +191,11 @@ def test_facts_of_short_messages_are_left_to_the_memories(sense: Sense) -> None:
 
 
 def test_a_fact_is_quoted_word_for_word(sense: Sense) -> None:
-    said = "By the way, Tom Berg wrote Night Trains, but not anymore."
+    text = "By the way, Tom Berg wrote Night Trains, but not anymore."
 
     def find(_: str) -> Sequence[Message]:
         others = [f"Port Vell {number} has {number} boats." for number in range(20)]
-        return [message(1, "\n".join([said, *others]))]
+        return [message(1, "\n".join([text, *others]))]
 
     [fact] = facts_that_lead("Who wrote Night Trains?", find, sense)
-    assert fact.sentence == said
+    assert fact.sentence == text

@@ -77,13 +77,13 @@ def test_a_run_of_retrieval_alone_has_the_tables_of_retrieval(tmp_path: Path) ->
 
 
 def test_failures_come_first_where_systems_differ() -> None:
-    one, other = rows_of("m2a", 1.0, seed=1, count=4), rows_of("rag", 1.0, seed=1, count=4)
+    m2a_rows, rag_rows = rows_of("m2a", 1.0, seed=1, count=4), rows_of("rag", 1.0, seed=1, count=4)
     wrong = {"verdicts": {"judge": "wrong"}}
-    one[1], other[1] = replace(one[1], **wrong), replace(other[1], **wrong)
-    other[2] = replace(other[2], **wrong)
-    found = telling_failures(one + other)
-    assert [failure.question.question_id for failure in found] == ["conv-1/2", "conv-1/1"]
-    assert [right for _, right in found[0].rows] == [True, False]
+    m2a_rows[1], rag_rows[1] = replace(m2a_rows[1], **wrong), replace(rag_rows[1], **wrong)
+    rag_rows[2] = replace(rag_rows[2], **wrong)
+    failures = telling_failures(m2a_rows + rag_rows)
+    assert [failure.question.question_id for failure in failures] == ["conv-1/2", "conv-1/1"]
+    assert [right for _, right in failures[0].rows] == [True, False]
 
 
 def test_runs_side_by_side_give_table_1_and_the_figures(tmp_path: Path) -> None:
@@ -100,8 +100,8 @@ def test_runs_side_by_side_give_table_1_and_the_figures(tmp_path: Path) -> None:
 def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
     before = rows_of("m2a", 0.4, seed=1)
     after = [replace(row, verdicts={"judge": "right"}) for row in before[:30]]
-    told = compare(run_folder(tmp_path / "a", before), run_folder(tmp_path / "b", after))
-    (line,) = [line for line in told.splitlines() if line.startswith("| accuracy")]
+    text = compare(run_folder(tmp_path / "a", before), run_folder(tmp_path / "b", after))
+    (line,) = [line for line in text.splitlines() if line.startswith("| accuracy")]
     assert "| 30 |" in line
     assert "100.0" in line
     assert "(+" in line  # the whole interval is above zero
@@ -109,17 +109,17 @@ def test_two_runs_are_compared_question_by_question(tmp_path: Path) -> None:
 
 def test_only_judges_of_both_runs_are_compared(tmp_path: Path) -> None:
     rows = [replace(row, reply="red") for row in rows_of("m2a", 1.0, seed=1)]
-    one, other, nobody = (
+    first_folder, second_folder, unjudged_folder = (
         run_folder(tmp_path / str(at), [replace(row, verdicts=dict.fromkeys(judges, "right")) for row in rows])
         for at, judges in enumerate((("a", "b"), ("b", "c"), ()))
     )
-    told = compare(one, other)
+    text = compare(first_folder, second_folder)
     assert (
-        "| judge:b | 40 | 100.0 | 100.0 | +0.0 (+0.0 to +0.0) |" in told and "| accuracy | 40 | 100.0 | 100.0 |" in told
+        "| judge:b | 40 | 100.0 | 100.0 | +0.0 (+0.0 to +0.0) |" in text and "| accuracy | 40 | 100.0 | 100.0 |" in text
     )
-    assert "judge:a" not in told and "judge:c" not in told
-    assert "The first run was judged by a, b, the second by b, c; only judges of both count." in told
-    unjudged = compare(one, nobody)
+    assert "judge:a" not in text and "judge:c" not in text
+    assert "The first run was judged by a, b, the second by b, c; only judges of both count." in text
+    unjudged = compare(first_folder, unjudged_folder)
     assert "accuracy" not in unjudged and "judge" in unjudged and "| f1 | 40 | 100.0 | 100.0 |" in unjudged
 
 
@@ -131,9 +131,9 @@ def test_a_system_that_has_learned_from_the_dialogues_is_marked(tmp_path: Path) 
         page = (folder / name).read_text(encoding="utf-8")
         assert "m2a †" in page and "m2a-paper †" not in page
         assert "learned from questions about 1 of these dialogues (conv-1)" in page
-    told = compare(folder, folder)
-    assert "learned from questions about 1 of these dialogues" in told.split("### m2a-paper")[0]
-    assert told.startswith("### m2a †\n") and "learned" not in told.split("### m2a-paper")[1]
+    text = compare(folder, folder)
+    assert "learned from questions about 1 of these dialogues" in text.split("### m2a-paper")[0]
+    assert text.startswith("### m2a †\n") and "learned" not in text.split("### m2a-paper")[1]
     merge([folder], tmp_path / "out")
     assert "m2a †" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     for page in (folder / "report.html", tmp_path / "out" / "report.html"):
@@ -143,14 +143,14 @@ def test_a_system_that_has_learned_from_the_dialogues_is_marked(tmp_path: Path) 
 
 def test_a_comparison_marks_the_run_that_has_learned_from_the_dialogues(tmp_path: Path) -> None:
     rows = rows_of("m2a", 0.8, seed=1)
-    seen = run_folder(tmp_path / "seen", rows, learned_from={"m2a": ["conv-1"]})
-    told = compare(seen, run_folder(tmp_path / "unseen", rows))
-    assert told.startswith("### m2a † against m2a\n") and told.count("learned from questions about 1") == 1
+    seen_folder = run_folder(tmp_path / "seen", rows, learned_from={"m2a": ["conv-1"]})
+    text = compare(seen_folder, run_folder(tmp_path / "unseen", rows))
+    assert text.startswith("### m2a † against m2a\n") and text.count("learned from questions about 1") == 1
 
 
 def test_the_ablations_stand_beside_their_own_full_system(tmp_path: Path) -> None:
     rows = [row for name in ("m2a-paper", "m2a-dense-only") for row in rows_of(name, 0.5, seed=1)]
-    [table] = [one for one in tables_of(summarise(rows), facts_of(rows, [])) if one.title.startswith("Ablations")]
+    [table] = [table for table in tables_of(summarise(rows), facts_of(rows, [])) if table.title.startswith("Ablations")]
     assert [(row[0], row[-1]) for row in table.rows] == [("m2a-paper (full)", "54.7"), ("m2a-dense-only", "50.6")]
 
 
@@ -158,7 +158,7 @@ def test_a_list_that_ends_before_25_is_named() -> None:
     short = rows_of("m2a-paper", 0.5, seed=1)
     whole = [replace(row, system="rag", retrieved=tuple(f"D1:{n}" for n in range(25))) for row in short]
     [table] = [
-        one for one in tables_of(summarise(short + whole), facts_of(short + whole, [])) if "Evidence" in one.title
+        table for table in tables_of(summarise(short + whole), facts_of(short + whole, [])) if "Evidence" in table.title
     ]
     assert "m2a-paper returned at most 2 turns per question" in table.note and "rag" not in table.note
 
@@ -172,10 +172,10 @@ def test_what_is_no_run_is_named(tmp_path: Path) -> None:
         write_report(tmp_path / "begun")
     with pytest.raises(ReportError, match=r"holds no questions\.jsonl"):
         compare(tmp_path / "begun", tmp_path / "begun")
-    one = run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1))
-    two = run_folder(tmp_path / "b", rows_of("rag", 0.8, seed=1) + rows_of("bm25", 0.8, seed=1))
+    first_folder = run_folder(tmp_path / "a", rows_of("m2a", 0.8, seed=1))
+    second_folder = run_folder(tmp_path / "b", rows_of("rag", 0.8, seed=1) + rows_of("bm25", 0.8, seed=1))
     with pytest.raises(ReportError, match="no system in common"):
-        compare(one, two)
+        compare(first_folder, second_folder)
 
 
 def test_what_is_damaged_is_named_with_its_place(tmp_path: Path) -> None:
@@ -208,13 +208,13 @@ def test_runs_that_were_not_asked_alike_are_told_apart(tmp_path: Path) -> None:
     rows = rows_of("bm25", 0.5, seed=1)
     whole = run_folder(tmp_path / "whole", rows, data_sha256="a", turns=None)
     part = run_folder(tmp_path / "part", rows, benchmark="locomo", data_sha256="b", turns=40)
-    said = "These runs differ in benchmark (visual and locomo), data, turns (all and 40)"
-    assert compare(whole, part).startswith(said)
+    sentence = "These runs differ in benchmark (visual and locomo), data, turns (all and 40)"
+    assert compare(whole, part).startswith(sentence)
     assert "differ in" not in compare(whole, whole)
     merge([whole, part], tmp_path / "out")
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert "| openai:small | bm25 | visual | 40 |" in text and "| openai:small | bm25 | locomo, turns 40 | 40 |" in text
-    assert said in text and str(tmp_path) not in text
+    assert sentence in text and str(tmp_path) not in text
 
 
 def test_a_merged_report_writes_over_nothing_but_another(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_a_merged_report_writes_over_nothing_but_another(tmp_path: Path) -> None
 
 def test_the_report_of_one_run_goes_where_it_is_told(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", rows_of("bm25", 0.5, seed=1))
-    done = CliRunner().invoke(report_app, [str(folder), "--out", str(tmp_path / "out")])
-    assert done.exit_code == 0 and (tmp_path / "out" / "report.html").is_file(), done.output
+    result = CliRunner().invoke(report_app, [str(folder), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0 and (tmp_path / "out" / "report.html").is_file(), result.output
     assert not (folder / "report.html").exists()
     refused = CliRunner().invoke(report_app, [str(tmp_path / "nowhere")])
     assert refused.exit_code == 2 and "holds no finished run" in refused.output and "Traceback" not in refused.output
@@ -261,15 +261,15 @@ def test_what_the_papers_judges_were_told_stands_under_its_figures(tmp_path: Pat
 
 
 def test_longmemeval_stands_by_ability_with_abstention_and_both_means() -> None:
-    def asked(number: int, category: str, gold: str | None, reply: str) -> QuestionRecord:
+    def record(number: int, category: str, gold: str | None, reply: str) -> QuestionRecord:
         return QuestionRecord("m2a", f"q{number}", f"q{number}", category, "?", gold, reply=reply)
 
     rows = [
-        asked(1, "multi-session", "red", "It is red."),
-        asked(2, "multi-session", "red", "It is blue."),
-        asked(3, "multi-session", "red", "It is blue."),
-        asked(4, "abstention", None, "I don't know that."),
+        record(1, "multi-session", "red", "It is red."),
+        record(2, "multi-session", "red", "It is blue."),
+        record(3, "multi-session", "red", "It is blue."),
+        record(4, "abstention", None, "I don't know that."),
     ]
-    [table] = [one for one in tables_of(summarise(rows), {}) if one.title.startswith("By ability")]
+    [table] = [table for table in tables_of(summarise(rows), {}) if table.title.startswith("By ability")]
     assert table.columns[1:3] == ("multi-session (n = 3)", "abstention (n = 1)")
     assert table.rows[0][-2:] == ("50.0", "66.7")

@@ -34,7 +34,7 @@ SMALLEST_WORDS = """() => Math.min(
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Of one run with many systems, and of two runs side by side."""
+    """The reports of one run with many systems and of two runs side by side."""
     folder = tmp_path_factory.mktemp("reports")
     many = [
         row for number, system in enumerate(SYSTEMS) for row in rows_of(system, 0.3 + 0.04 * (number % 5), seed=number)

@@ -36,19 +36,19 @@ def test_a_photo_is_kept_unseen_where_there_are_more_than_must_be_shown(concepts
 def test_a_set_without_spare_photos_has_no_question_of_the_kind(locomo: Path, tmp_path: Path) -> None:
     folder = make_concepts(tmp_path / "two", photos=2)
     made(plan_run(locomo, folder, groups=1, seed=2), tmp_path / "out")
-    asked = [question for sample in samples_of(tmp_path / "out") for question in sample["qa"]]
-    assert asked and not any(question["category"] == 10 or question["photos"] for question in asked)
+    questions = [question for sample in samples_of(tmp_path / "out") for question in sample["qa"]]
+    assert questions and not any(question["category"] == 10 or question["photos"] for question in questions)
     assert not validate(tmp_path / "out", locomo).faults
 
 
 def test_photos_that_are_mirrored_or_saved_again_are_one_picture(tmp_path: Path) -> None:
-    one, other = draw_photo(tmp_path / "1.png", 1), draw_photo(tmp_path / "2.png", 2)
+    original, other = draw_photo(tmp_path / "1.png", 1), draw_photo(tmp_path / "2.png", 2)
     copies = [tmp_path / name for name in ("mirrored.png", "again.jpg", "larger.png")]
-    with Image.open(one) as picture:
+    with Image.open(original) as picture:
         for path, changed in zip(copies, (ImageOps.mirror(picture), picture, picture.resize((480, 360))), strict=True):
             changed.save(path)
     (tmp_path / "broken.png").write_bytes(b"no picture")
-    assert copies_among([*copies, other, tmp_path / "broken.png"], [one]) == dict.fromkeys(copies, one)
+    assert copies_among([*copies, other, tmp_path / "broken.png"], [original]) == dict.fromkeys(copies, original)
 
 
 def test_a_copy_of_a_shown_photo_comes_with_no_question(locomo: Path, tmp_path: Path) -> None:
@@ -84,14 +84,14 @@ def written_by_a_model(request: GroupRequest) -> GeneratedGroup:
 def test_groups_of_a_model_are_asked_what_they_tell_with_photos_that_they_do_not_show(concepts: Path) -> None:
     request = with_unseen(concepts)
     group = written_by_a_model(request)
-    asked = retrieval_questions(request, group.sessions)
-    assert asked == retrieval_questions(request, group.sessions)
-    assert faults_of(replace(group, questions=(*group.questions, *asked)), request) == []
+    questions = retrieval_questions(request, group.sessions)
+    assert questions == retrieval_questions(request, group.sessions)
+    assert faults_of(replace(group, questions=(*group.questions, *questions)), request) == []
     shown = {photo for session in group.sessions for turn in session for photo in turn.photos}
-    assert [question.photos for question in asked] == [
+    assert [question.photos for question in questions] == [
         tuple(photo.path for photo in concept.unseen) for concept in request.group.concepts
     ]
-    assert not shown & {photo for question in asked for photo in question.photos}
+    assert not shown & {photo for question in questions for photo in question.photos}
     kinds = {
         question.text
         for seed in range(20)
@@ -115,8 +115,8 @@ def test_a_name_that_tells_what_it_looks_like_is_not_asked(concepts: Path) -> No
     ):
         concept = replace(request.group.concepts[0], **change)
         named = replace(concept, name="Rosso") if "class_name" in change else concept
-        found = list(by_name(named, GroupView(group, request)))
-        assert len(found) == count, change
+        questions = list(by_name(named, GroupView(group, request)))
+        assert len(questions) == count, change
 
 
 def test_a_photo_without_a_question_is_not_in_the_folder(concepts: Path, locomo: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_photo_without_a_question_is_not_in_the_folder(concepts: Path, locomo:
     unseen = {photo for group in groups for concept in group["concepts"] for photo in concept["unseen_photos"]}
     assert unseen == {photo for sample in samples for question in sample["qa"] for photo in question["photos"]}
     assert unseen and kept == unseen | {
-        photo for group in groups for one in group["concepts"] for photo in one["photos"]
+        photo for group in groups for concept in group["concepts"] for photo in concept["photos"]
     }
 
 
@@ -135,9 +135,11 @@ def test_accepted_answers_make_no_refusal_and_no_other_number_right() -> None:
     for count in range(1, 30):
         assert not accepted_match(f"It took {count} weeks.", (written_days(count), *accepted_days(count))[:2])
         assert not any(map(says_too_little, accepted_days(count)))
-    assert accepted_match(DECLINES[0], ["no"]) and not any(accepted_match(one, ["no collar"]) for one in DECLINES)
+    assert accepted_match(DECLINES[0], ["no"]) and not any(accepted_match(text, ["no collar"]) for text in DECLINES)
     assert [
-        one for one in ("no", "None", "2", "Two", "6.5", "nothing", "no collar", "two horns") if says_too_little(one)
+        answer
+        for answer in ("no", "None", "2", "Two", "6.5", "nothing", "no collar", "two horns")
+        if says_too_little(answer)
     ] == [*("no", "None", "2", "Two", "6.5", "nothing")]
     assert written_out(("two", "2", "twin bells"), "bells") == ("two bells", "2 bells", "twin bells")
     assert written_out(("none", "no"), "collar") == ("no collar",)

@@ -36,7 +36,7 @@ def memory_in(folder: Path, fusion: str) -> Iterator[Memory]:
 
 @pytest.fixture(scope="module", params=["paper", "best"])
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    """One for the module and the fusion; tests are apart by their owners."""
+    """One memory for the module and the fusion; each test has its own owner."""
     with memory_in(tmp_path_factory.mktemp("memory"), request.param) as memory:
         yield memory
 
@@ -66,12 +66,15 @@ def test_captions_are_searched_too(memory, owner):
 
 
 def test_kinds_choose_between_entries_and_messages(memory, owner):
-    said = memory.say(owner, "Bobo loves the blue ball")
+    message = memory.say(owner, "Bobo loves the blue ball")
     added = memory.add(owner, "Bobo loves the blue ball")
     assert {type(hit.record).__name__ for hit in memory.search(owner, "blue ball")} == {"MemoryEntry"}
-    assert memory.found(owner, "blue ball", kinds=MESSAGES)[0] == said
+    assert memory.found(owner, "blue ball", kinds=MESSAGES)[0] == message
     both = memory.search(owner, "blue ball", kinds=BOTH)
-    assert {(type(hit.record).__name__, id_of(hit)) for hit in both[:2]} == {("MemoryEntry", added), ("Message", said)}
+    assert {(type(hit.record).__name__, id_of(hit)) for hit in both[:2]} == {
+        ("MemoryEntry", added),
+        ("Message", message),
+    }
 
 
 def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
@@ -79,13 +82,13 @@ def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
     with_blue = memory.add(owner, "one", (blue,))
     with_pale_red = memory.add(owner, "two", (pale_red,))
     with_both = memory.add(owner, "three", (blue, red))
-    said = memory.say(owner, "look", (red,))
+    message = memory.say(owner, "look", (red,))
     hits = memory.search(owner, photos=(red,))
     # The memory with the very photo first; its blue one gives it no second place.
     assert [id_of(hit) for hit in hits] == [with_both, with_pale_red, with_blue]
     assert [dict(hit.ranks) for hit in hits] == [{"photo": 1}, {"photo": 2}, {"photo": 3}]
     assert hits[0].similarity["photo"] == pytest.approx(1, abs=1e-4)
-    assert memory.found(owner, photos=(red,), kinds=MESSAGES) == [said]
+    assert memory.found(owner, photos=(red,), kinds=MESSAGES) == [message]
     # Of two query photos the nearer counts.
     assert set(memory.found(owner, photos=(red, blue))[:2]) == {with_blue, with_both}
 
@@ -93,13 +96,13 @@ def test_a_photo_finds_the_records_of_the_nearest_photos(memory, owner):
 def test_words_find_photos(memory, owner):
     blue, green = memory.show(owner, "blue"), memory.show(owner, "green")
     memory.add(owner, "this was on Monday", (blue,))
-    wanted = memory.add(owner, "this was on Tuesday", (green,))
+    message = memory.add(owner, "this was on Tuesday", (green,))
     [hit] = [hit for hit in memory.search(owner, "the green one") if hit.ranks.get("photo") == 1]
-    assert id_of(hit) == wanted
+    assert id_of(hit) == message
     assert hit.similarity["photo"] == pytest.approx(1, abs=1e-4)
     # With a photo in the query the words do not look at photos.
     by_photo = memory.search(owner, "the green one", photos=(blue,))
-    assert {id_of(hit): hit.ranks.get("photo") for hit in by_photo}[wanted] == 2
+    assert {id_of(hit): hit.ranks.get("photo") for hit in by_photo}[message] == 2
 
 
 @pytest.mark.parametrize("memory", ["paper"], indirect=True)
@@ -292,14 +295,14 @@ def test_differences_are_found_and_repaired(memory, owner):
         of_owner = entry.c.owner == owner
         connection.execute(update(entry).where(of_owner, entry.c.memory_id == stale).values(version=7))
         connection.execute(update(entry).where(of_owner, entry.c.memory_id == extra).values(alive=False))
-    found = memory.indexer.differences(owner)
-    assert {(d.record, d.record_id, d.problem) for d in found} == {
+    differences = memory.indexer.differences(owner)
+    assert {(d.record, d.record_id, d.problem) for d in differences} == {
         ("entry", str(missing), "missing"),
         ("entry", str(stale), "stale"),
         ("entry", str(extra), "extra"),
         ("photo", blue, "missing"),
     }
-    assert memory.indexer.repair(found) == 4
+    assert memory.indexer.repair(differences) == 4
     assert memory.indexer.differences(owner) == []
     assert sorted(memory.found(owner, "ball")) == [missing, stale]
 
@@ -320,11 +323,11 @@ def test_a_damaged_photo_keeps_nothing_else_out(memory, owner):
 def test_what_entries_and_messages_are_found_by(memory, owner):
     memory.add(owner, "Bobo ran", caption="a dog")
     with memory.database.read(owner) as unit:
-        [found] = memory.semantic.all(unit)
+        [entry] = memory.semantic.all(unit)
         message = memory.raw.get(unit, [1])[1]
-    assert entry_text(found) == "Bobo ran a dog"
+    assert entry_text(entry) == "Bobo ran a dog"
     assert message_text(message) == "Anna: evidence (12 March 2026)"
-    assert DateInterval(date(2026, 3, 1), date(2026, 3, 1)) not in (found.happened,)
+    assert DateInterval(date(2026, 3, 1), date(2026, 3, 1)) not in (entry.happened,)
 
 
 def test_the_cache_keeps_vectors_by_content_and_encoder(memory):

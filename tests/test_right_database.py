@@ -22,7 +22,7 @@ def open_stores(folder: Path, database_url: str | None = None) -> None:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("told")
     stores = open_sql_stores(load_settings(data_dir=folder), lambda: datetime.now(UTC))
     stores.photos.add(owner_named(stores.database, "anna"), jpeg("red"))
@@ -31,8 +31,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(told: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(told, tmp_path / "data"))
+def folder(filled_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(filled_folder, tmp_path / "data"))
 
 
 def empty(file: Path) -> None:

@@ -68,14 +68,14 @@ def test_the_code_is_weights_prompts_and_the_evaluation_itself(tmp_path: Path) -
     for name in files:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("one")
-    found = [hash_of_code(tmp_path)]
+    hashes = [hash_of_code(tmp_path)]
     for name in files:
         (tmp_path / name).write_text("other")
-        found.append(hash_of_code(tmp_path))
-    assert len(set(found)) == 1 + len(files)
+        hashes.append(hash_of_code(tmp_path))
+    assert len(set(hashes)) == 1 + len(files)
     (tmp_path / "m2a/evaluation/__pycache__").mkdir()
     (tmp_path / "m2a/evaluation/__pycache__/rows.pyc").write_text("cache")
-    assert hash_of_code(tmp_path) == found[-1]
+    assert hash_of_code(tmp_path) == hashes[-1]
     before = hash_of_prompts(tmp_path)
     (tmp_path / files[1]).write_text("third")
     assert hash_of_prompts(tmp_path) == before
@@ -100,8 +100,8 @@ def test_a_run_goes_on_with_the_same_servers_and_prompts_alone(
     def again(chat: ChatServer, court: ChatServer) -> str:
         monkeypatch.setenv("M2A_JUDGE_API_KEY", "key")
         monkeypatch.setenv("M2A_CHAT_BASE_URL", chat.base_url.replace("://", "://user:secret@"))
-        done = CliRunner().invoke(evaluate_app, [*command, "--judge-base-url", court.base_url])
-        return f"{done.exit_code} {done.output}"
+        result = CliRunner().invoke(evaluate_app, [*command, "--judge-base-url", court.base_url])
+        return f"{result.exit_code} {result.output}"
 
     with ChatServer(right) as server, ChatServer(right) as other:
         assert again(server, server).startswith("0 ")
@@ -111,10 +111,10 @@ def test_a_run_goes_on_with_the_same_servers_and_prompts_alone(
         assert {request.json.get("temperature") for request in server.requests} == {0}
         assert "secret" not in (out / "run.json").read_text()
         assert again(server, server).startswith("0 ")
-        assert "2 " in (told := again(other, server)) and "another chat_base_url" in told
-        assert "2 " in (told := again(server, other)) and "another judge_base_url" in told
+        assert "2 " in (refusal := again(other, server)) and "another chat_base_url" in refusal
+        assert "2 " in (refusal := again(server, other)) and "another judge_base_url" in refusal
         (out / "run.json").write_text(json.dumps({**settings, "prompts_sha256": "0" * 64}))
-        assert "2 " in (told := again(server, server)) and "another prompts_sha256" in told
+        assert "2 " in (refusal := again(server, server)) and "another prompts_sha256" in refusal
 
 
 def test_evidence_that_names_no_turn_is_told(data: Path, tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_evidence_that_names_no_turn_is_told(data: Path, tmp_path: Path) -> None
     samples[0]["qa"][0]["evidence"] += ["D9:9", "D"]
     data.write_text(json.dumps(samples))
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out"), "--system", "bm25"]
-    done = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
-    assert "2 evidence references name no turn of the data" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only"])
+    assert "2 evidence references name no turn of the data" in result.output
     assert json.loads((tmp_path / "out" / "run.json").read_text())["dropped_evidence"] == 2
     assert "dropped evidence: 2" in (tmp_path / "out" / "report.md").read_text()
 
@@ -136,13 +136,13 @@ def test_a_ranking_that_has_learned_from_the_dialogues_is_marked_everywhere(
 ) -> None:
     session = benchmark.dialogues[0].sessions[1]
     trained_on = frozenset({fingerprint(turn.text for turn in session.turns)})
-    known = Ranker(np.zeros(len(FEATURES)), "m2a tune", trained_on)
-    monkeypatch.setattr("m2a.memory.ranking.ranker.shipped_ranker", lambda: known)
+    ranker = Ranker(np.zeros(len(FEATURES)), "m2a tune", trained_on)
+    monkeypatch.setattr("m2a.memory.ranking.ranker.shipped_ranker", lambda: ranker)
     command = ["--benchmark", "locomo", "--data", str(data), "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(evaluate_app, [*command, "--system", "m2a,m2a-paper", "--retrieval-only"])
-    assert done.exit_code == 0, done.output
-    assert "m2a †" in done.output and "m2a-paper †" not in done.output
-    assert "learned from questions about 1 of these dialogues (conv-1)" in done.output
+    result = CliRunner().invoke(evaluate_app, [*command, "--system", "m2a,m2a-paper", "--retrieval-only"])
+    assert result.exit_code == 0, result.output
+    assert "m2a †" in result.output and "m2a-paper †" not in result.output
+    assert "learned from questions about 1 of these dialogues (conv-1)" in result.output
     assert json.loads((tmp_path / "out" / "run.json").read_text())["learned_from"] == {"m2a": ["conv-1"]}
     assert "m2a †" in (tmp_path / "out" / "report.md").read_text()
 
@@ -170,15 +170,15 @@ async def test_what_a_failed_question_took_is_kept_and_counted(benchmark: Benchm
         is_reply = not request.get("tools") and mode_of(request) == "text" and Prompt.of(request).stage == "generate"
         return status(400, "out of order") if is_reply else answering(request)
 
-    asked = select(benchmark, limit=1)
+    selection = select(benchmark, limit=1)
     with ChatServer(breaks) as server:
         options: dict[str, Any] = {"price": lambda input_tokens, output_tokens: float(input_tokens)}
-        await evaluated(asked, out, ["m2a-paper"], model_of(server), **options)
+        await evaluated(selection, out, ["m2a-paper"], model_of(server), **options)
         [row] = rows_of(out)
         assert "out of order" in (row.error or "") and row.calls > 1
         assert row.input_tokens == row.cost == 11 * row.calls and row.output_tokens == 7 * row.calls
         server.script = answering
-        await evaluated(asked, out, ["m2a-paper"], model_of(server), **options)
+        await evaluated(selection, out, ["m2a-paper"], model_of(server), **options)
     [attempt] = read_failed_attempts(out / "failed_attempts.jsonl")
     assert (attempt.question_id, attempt.calls, attempt.cost) == (row.question_id, row.calls, row.cost)
     facts = json.loads((out / "facts.json").read_text())["m2a-paper"]
@@ -209,11 +209,11 @@ async def test_judges_are_paid_for_apart(benchmark: Benchmark, tmp_path: Path) -
 
 async def test_a_caption_is_made_once_and_charged_to_everyone(tmp_path: Path) -> None:
     photo = paint(tmp_path / "red.png", "red")
-    said = Utterance("D1:1", "user", "Anna", "Look!", datetime(2023, 5, 7, tzinfo=UTC), (photo,))
+    utterance = Utterance("D1:1", "user", "Anna", "Look!", datetime(2023, 5, 7, tzinfo=UTC), (photo,))
 
     async def spent(parts: Any) -> tuple[str, Usage, bool]:
         memory, meter = parts.stores.fresh_memory("one"), Meter()
-        [message] = memory.record([said])
+        [message] = memory.record([utterance])
         texts = [await memory.caption(message.photos[0], parts, meter) for _ in range(2)]
         return texts[0], meter.usage, memory.seconds_of_reused_captions > 0
 
@@ -245,16 +245,16 @@ async def test_old_figures_are_gone_before_anything_is_asked_again(
     rows = (out / "questions.jsonl").read_text().splitlines(keepends=True)
     (out / "questions.jsonl").write_text("".join(rows[1:]))  # as one does with a line that was damaged
 
-    there: list[str] = []
+    files: list[str] = []
 
     class Looking(Bm25):
         async def retrieve(self, question: Question, k: int) -> list[int] | None:
-            there.extend(["asked", *(name for name in FIGURES if (out / name).exists())])
+            files.extend(["asked", *(name for name in FIGURES if (out / name).exists())])
             return await super().retrieve(question, k)
 
     monkeypatch.setitem(registry.BASELINES, "bm25", Looking)  # type: ignore[arg-type]
     await evaluated(benchmark, out, ["bm25"])
-    assert there == ["asked"] and len(rows_of(out)) == len(rows) and (out / "summary.json").exists()
+    assert files == ["asked"] and len(rows_of(out)) == len(rows) and (out / "summary.json").exists()
 
 
 async def test_figures_go_with_the_first_row_that_changes(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -287,9 +287,9 @@ async def test_without_a_model_one_thing_is_done_at_a_time(
             nonlocal running, most
             running += 1
             most = max(most, running)
-            found = await super().retrieve(question, k)
+            hits = await super().retrieve(question, k)
             running -= 1
-            return found
+            return hits
 
     monkeypatch.setitem(registry.BASELINES, "bm25", Watched)  # type: ignore[arg-type]
     await evaluated(benchmark, tmp_path / "out", ["bm25"], concurrency=4)

@@ -93,9 +93,9 @@ def test_a_statement_repeated_becomes_the_newest(database, owner, messages, sema
     with database.write(owner) as unit:
         first = semantic.add(unit, replace(DRAFT, rests_on="agreed"), BY)
         semantic.add(unit, replace(DRAFT, text="Bobo swims."), BY)
-        again = replace(DRAFT, text="BOBO loves the blue ball. ", evidence_ids=(EvidenceRange(5, 5),), photo_ids=())
+        draft = replace(DRAFT, text="BOBO loves the blue ball. ", evidence_ids=(EvidenceRange(5, 5),), photo_ids=())
         later = NOW + timedelta(days=1)
-        renewed = semantic.add(unit, again, Attribution("the rules", "", later))
+        renewed = semantic.add(unit, draft, Attribution("the rules", "", later))
     assert renewed == replace(
         first, version=2, recorded_at=later, rests_on="stated", evidence_ids=(EvidenceRange(1, 2), EvidenceRange(5, 5))
     )
@@ -121,8 +121,8 @@ def test_the_same_text_from_two_writers_at_once_is_remembered_once(database, own
 
 
 @pytest.fixture
-def told(database, owner, messages, semantic):
-    """Where Ana lives and what she is: 1, of which 2 corrects a part; 3 was told later, and 4 is of a photo."""
+def facts(database, owner, messages, semantic):
+    """Facts about Ana: 2 corrects a part of 1, 3 is newer than both, and 4 comes from a photo."""
     drafts = {
         "Ana lives in Graz and works as a nurse.": {},
         "Ana lives in Linz now.": {"corrects": 1, "evidence_ids": (EvidenceRange(3, 3),)},
@@ -135,22 +135,22 @@ def told(database, owner, messages, semantic):
 
 
 def living(semantic, unit: UnitOfWork) -> dict[int, int | None]:
-    """The living entries, each with what it corrects."""
+    """Returns the living entries, each with the id of the entry that it corrects."""
     return {entry.memory_id: entry.corrects for entry in semantic.all(unit)}
 
 
-def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(database, owner, told, semantic):
+def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(database, owner, facts, semantic):
     with database.write(owner) as unit:
         assert [entry.memory_id for entry in semantic.corrections_of(unit, [1, 3])[1]] == [2]
         in_messages = semantic.corrections_in(unit, [2, 3, 5])
-        assert {number: [entry.memory_id for entry in found] for number, found in in_messages.items()} == {2: [2]}
+        assert {number: [entry.memory_id for entry in entries] for number, entries in in_messages.items()} == {2: [2]}
         assert semantic.supersede(unit, 1, 3, BY) == [1, 2]
         assert semantic.corrections_in(unit, [2, 3, 5]) == {}, "what is superseded is history as a whole"
         assert living(semantic, unit) == {3: None, 4: None}
         past = semantic.superseded(unit, [1, 2, 3])
         assert {memory_id: entry.superseded_by for memory_id, entry in past.items()} == {1: 3, 2: 3}
         by_message = semantic.superseded_in(unit, [2, 3, 5])
-        assert {number: [entry.memory_id for entry in found] for number, found in by_message.items()} == {
+        assert {number: [entry.memory_id for entry in entries] for number, entries in by_message.items()} == {
             2: [1],
             3: [2],
         }
@@ -162,7 +162,7 @@ def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(data
             semantic.restore(unit, 1, BY)
 
 
-def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database, owner, told, semantic):
+def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database, owner, facts, semantic):
     with database.write(owner) as unit:
         semantic.supersede(unit, 2, 3, BY)
         assert living(semantic, unit) == {1: None, 3: 1, 4: None}
@@ -170,7 +170,7 @@ def test_a_correction_that_is_corrected_leaves_its_tie_to_the_newer_one(database
         assert living(semantic, unit) == {3: None, 4: None}
 
 
-def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back(database, owner, told, semantic):
+def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back(database, owner, facts, semantic):
     with database.write(owner) as unit:
         semantic.supersede(unit, 1, 3, BY)
         assert semantic.withdraw(unit, 3, BY) == [1, 2]
@@ -196,7 +196,7 @@ def test_what_should_not_have_been_written_is_out_and_what_it_superseded_is_back
         (1, 1, "cannot replace itself"),
     ],
 )
-def test_what_cannot_take_the_place_is_refused(database, owner, told, semantic, memory_id, successor_id, reason):
+def test_what_cannot_take_the_place_is_refused(database, owner, facts, semantic, memory_id, successor_id, reason):
     with pytest.raises(RejectedWriteError, match=reason), database.write(owner) as unit:
         semantic.supersede(unit, memory_id, successor_id, BY)
     with database.read(owner) as unit:
@@ -207,9 +207,9 @@ def test_a_deleted_entry_is_gone_but_its_history_stays_and_its_id_is_not_reused(
     with database.write(owner) as unit:
         semantic.add(unit, DRAFT, BY)
     with database.write(owner) as unit:
-        gone = semantic.delete(unit, 1, Attribution("the user", "asked to forget", NOW))
+        deletion = semantic.delete(unit, 1, Attribution("the user", "asked to forget", NOW))
     with database.write(owner) as unit:
-        assert gone.text == DRAFT.text
+        assert deletion.text == DRAFT.text
         assert semantic.all(unit) == []
         assert concepts(unit) == []
         assert semantic.with_photos(unit, [PHOTO]) == {}

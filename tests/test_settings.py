@@ -11,7 +11,7 @@ from m2a.settings import Settings, SettingsError, load_settings, setting_origins
 
 @pytest.fixture(autouse=True)
 def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No variable of the machine, and an empty current folder."""
+    """Removes the machine's variables and moves to an empty folder."""
     for name in Settings.model_fields:
         monkeypatch.delenv(f"M2A_{name.upper()}", raising=False)
     monkeypatch.chdir(tmp_path)

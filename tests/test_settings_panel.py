@@ -54,8 +54,8 @@ def request(owner: str, **query: str) -> Any:
     return SimpleNamespace(username=owner, session_hash="tab", query_params=query)
 
 
-async def told(outputs: AsyncIterator[list[Any]]) -> str:
-    """All that a handler sent, in order."""
+async def html(outputs: AsyncIterator[list[Any]]) -> str:
+    """Returns all outputs of a handler, in order."""
     return "\n".join([str(output) async for output in outputs])
 
 
@@ -66,29 +66,29 @@ def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) 
 async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     assistant: Assistant, server: ChatServer
 ) -> None:
-    panel, who = SettingsPanel(assistant), request(assistant.local_owner)
+    panel, user = SettingsPanel(assistant), request(assistant.local_owner)
     typed: Any = SimpleNamespace(chat_model=" openai:tiny ", chat_base_url=server.base_url, chat_api_key=KEY)
-    shown = await told(panel.on_connect(typed, who))
+    shown = await html(panel.on_connect(typed, user))
     assert "Asking the model" in shown and "openai:tiny answers" in shown and "In use: <b>openai:tiny</b>" in shown
     assert KEY not in shown and "never shown" in shown and "are sent to" not in shown
     file = assistant.settings.data_dir / "m2a.toml"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert load_settings(data_dir=assistant.settings.data_dir).chat_model == "openai:tiny"
-    asked = len(server.requests)
+    request_count = len(server.requests)
     [reply] = [event for event in await turn(assistant, "Hello!") if isinstance(event, ReplyFinished)]
-    assert reply.message.text == "Good evening." and len(server.requests) > asked
+    assert reply.message.text == "Good evening." and len(server.requests) > request_count
     assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
-    assert KEY not in str(panel.on_show(who)) and server.base_url in str(panel.on_show(who))
+    assert KEY not in str(panel.on_show(user)) and server.base_url in str(panel.on_show(user))
 
-    off = await told(panel.on_offline(who))
+    off = await html(panel.on_offline(user))
     assert "by rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
-    asked = len(server.requests)
+    request_count = len(server.requests)
     await turn(assistant, "My tea is green.")
-    assert len(server.requests) == asked
+    assert len(server.requests) == request_count
 
 
 @pytest.mark.parametrize(
-    ("wanted", "words"),
+    ("wish", "words"),
     [
         (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
         (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for your own"),
@@ -103,11 +103,11 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     ],
 )
 async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
-    assistant: Assistant, wanted: ConnectionWish, words: str
+    assistant: Assistant, wish: ConnectionWish, words: str
 ) -> None:
     before = assistant.settings
     with pytest.raises(UserError, match=words) as refused:
-        await assistant.connect(wanted)
+        await assistant.connect(wish)
     assert KEY not in str(refused.value)
     assert assistant.settings is before and not (before.data_dir / "m2a.toml").exists()
 
@@ -133,7 +133,7 @@ async def test_a_refused_key_is_told_in_the_form_and_what_was_typed_stays(assist
     panel = SettingsPanel(assistant)
     with ChatServer(lambda _: status(401, f"Incorrect API key provided: {KEY}")) as server:
         typed: Any = SimpleNamespace(chat_model="openai:tiny", chat_base_url=server.base_url, chat_api_key=KEY)
-        shown = await told(panel.on_connect(typed, request(assistant.local_owner)))
+        shown = await html(panel.on_connect(typed, request(assistant.local_owner)))
     assert "m-failure" in shown and "Nothing was changed" in shown and KEY not in shown
     assert "set the key in Settings to one that may use this model" in shown and "M2A_" not in shown
 
@@ -146,7 +146,7 @@ async def test_a_key_goes_to_the_server_that_it_was_given_for_and_to_no_other(
     assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"  # the same server
     with ChatServer(answers) as other:
         await assistant.connect(wish(other, key=None))
-        assert other.requests and all(KEY not in str(one.headers) for one in other.requests)
+        assert other.requests and all(KEY not in str(request.headers) for request in other.requests)
     assert not assistant.connection().has_key
     assert KEY not in (assistant.settings.data_dir / "m2a.toml").read_text()
 
@@ -179,7 +179,7 @@ async def test_only_the_user_of_this_computer_changes_anything(assistant: Assist
     stranger = request(owner_named(assistant.stores.database, "other"))
     for handler in (panel.on_offline, panel.on_verify, panel.on_repair, panel.on_reindex):
         with pytest.raises(gr.Error, match="Only the user of this computer"):
-            await told(handler(stranger))
+            await html(handler(stranger))
 
 
 def test_what_is_saved_is_what_the_next_start_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,18 +217,18 @@ def test_the_rest_of_the_file_stays_as_it_is(tmp_path: Path) -> None:
 
 async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: Assistant) -> None:
     await turn(assistant, "My dog is called Bobo.")
-    panel, who = SettingsPanel(assistant), request(assistant.local_owner)
+    panel, user = SettingsPanel(assistant), request(assistant.local_owner)
     size = assistant.upkeep.data_size(assistant.local_owner)
     assert (size.conversations, size.messages, size.memories, size.photos, size.waiting) == (1, 2, 1, 0, 0)
     assert size.database_bytes and size.index_bytes and size.photo_bytes == 0
-    assert "No problems found" in await told(panel.on_verify(who))
-    assert panel.on_show(who)[-3:] == ["", "", ""]  # what was told is gone when the place is opened anew
+    assert "No problems found" in await html(panel.on_verify(user))
+    assert panel.on_show(user)[-3:] == ["", "", ""]  # what was told is gone when the place is opened anew
     stray = assistant.settings.data_dir / "photos" / assistant.local_owner / f"{'0' * 64}.jpg"
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"x")
-    assert "1 problem found" in (faults := await told(panel.on_verify(who))) and "Fix what can be fixed" in faults
-    mended = await told(panel.on_repair(who))
+    assert "1 problem found" in (faults := await html(panel.on_verify(user))) and "Fix what can be fixed" in faults
+    mended = await html(panel.on_repair(user))
     assert "Removed 1 photo file" in mended and "Everything agrees now" in mended and not stray.exists()
     first, second = assistant.upkeep.reindex(), assistant.upkeep.reindex()
     assert first is second  # whoever asks again joins
-    assert "holds 3 records" in await told(panel.on_reindex(who))
+    assert "holds 3 records" in await html(panel.on_reindex(user))

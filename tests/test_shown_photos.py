@@ -124,8 +124,8 @@ async def test_what_is_named_after_one_of_several_photos_is_that_one(album):
     await album.say("that's Bobo, my neighbour's dog, in the first one")
     greta, bobo = album.concept("Greta"), album.concept("Bobo")
     assert len(greta.photo_ids) == len(bobo.photo_ids) == 1 and greta.photo_ids != bobo.photo_ids
-    known = [entry.text for entry in album.bank.entries()]
-    assert "The photo shows Bobo, my neighbour's dog." in known and "The photo shows Greta." in known
+    texts = [entry.text for entry in album.bank.entries()]
+    assert "The photo shows Bobo, my neighbour's dog." in texts and "The photo shows Greta." in texts
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp
         replacing = of_this_turn(ReplaceMemory, text=text, memory_id=1, reason="told", concepts=(names[2],))
         remember(policy, replacing, Finish())
         await turn(assistant, "Rex is five", conversation_id=recorded.message.conversation_id)
-        assert {one.name: one.photo_ids for one in bank.concepts()}["Theo"] == ()
+        assert {concept.name: concept.photo_ids for concept in bank.concepts()}["Theo"] == ()
         [entry] = bank.entries()
         assert set(entry.photo_ids) == {first, second}
 

@@ -52,11 +52,11 @@ def convert(into: Path) -> None:
 async def test_a_story_of_two_turns(folder: Path, tmp_path: Path) -> None:
     assert json.loads((folder / "generation_config.json").read_text())["max_new_tokens"] == _REPLY_TOKENS
     conversation = None
-    said = ["My sister Ana moved to Lisbon.", "Where does my sister Ana live?"]
+    texts = ["My sister Ana moved to Lisbon.", "Where does my sister Ana live?"]
     settings = load_settings(data_dir=tmp_path, chat_model=f"transformers:{folder}", max_queries=2, max_rounds=2)
     async with Assistant.open(settings) as assistant:
         owner = assistant.local_owner
-        for text in said:
+        for text in texts:
             started, pieces, replied = time.perf_counter(), 0, False
             async for event in assistant.turn(owner, text, (), conversation):
                 after = time.perf_counter() - started
@@ -76,7 +76,7 @@ async def test_a_story_of_two_turns(folder: Path, tmp_path: Path) -> None:
             assert replied and pieces > 3
         assert conversation is not None
         messages = assistant.messages(owner, conversation)
-        assert [message.text for message in messages if message.role == "user"] == said
+        assert [message.text for message in messages if message.role == "user"] == texts
         for entry in assistant.memory(owner).entries():
             print(f"remembered: {entry.text!r}")
             assert {"sister", "ana", "lisbon"} & set(entry.text.lower().strip(".").split())

@@ -77,17 +77,17 @@ async def begun(assistant: Assistant, text: str, *photos: bytes, conversation_id
 
 
 @pytest.mark.parametrize(
-    ("hangs_at", "said"),
+    ("hangs_at", "text"),
     [("query", "(stopped)"), ("manage query", "(stopped)"), ("first word", "(stopped)"), ("second word", "one")],
 )
-async def test_stop_waits_for_no_model(assistant: Assistant, policy: HangingPolicy, hangs_at: str, said: str) -> None:
+async def test_stop_waits_for_no_model(assistant: Assistant, policy: HangingPolicy, hangs_at: str, text: str) -> None:
     recall(policy, Finish())
     policy.hangs_at = hangs_at
-    known = (await turn_until_it_hangs(assistant, policy)).message
+    message = (await turn_until_it_hangs(assistant, policy)).message
     async with asyncio.timeout(SECONDS):
-        assistant.turns.stop(assistant.local_owner, known.conversation_id)
-        reply = await reply_to(assistant, known)
-    assert (reply.text, reply.partial) == (said, True)
+        assistant.turns.stop(assistant.local_owner, message.conversation_id)
+        reply = await reply_to(assistant, message)
+    assert (reply.text, reply.partial) == (text, True)
     assert policy.cancelled == 1
 
 
@@ -100,10 +100,10 @@ async def turn_until_it_hangs(assistant: Assistant, policy: HangingPolicy) -> Me
     return recorded
 
 
-async def reply_to(assistant: Assistant, asked: Message) -> Message:
-    """Once it is there: the next turn waits for it."""
+async def reply_to(assistant: Assistant, message: Message) -> Message:
+    """Returns the reply once it is stored: the next turn waits for it."""
     await turn(assistant, "And now?")
-    return assistant.messages(assistant.local_owner, asked.conversation_id)[1]
+    return assistant.messages(assistant.local_owner, message.conversation_id)[1]
 
 
 async def test_stop_waits_for_no_update_of_an_earlier_reply(assistant: Assistant, policy: HangingPolicy) -> None:
@@ -111,22 +111,22 @@ async def test_stop_waits_for_no_update_of_an_earlier_reply(assistant: Assistant
     [_, *_, failed] = await turn(assistant, "Anna likes tea")
     assert isinstance(failed, Failed)
     policy.hangs_at = "update"
-    known = (await turn_until_it_hangs(assistant, policy)).message
+    message = (await turn_until_it_hangs(assistant, policy)).message
     async with asyncio.timeout(SECONDS):
-        assistant.turns.stop(assistant.local_owner, known.conversation_id)
-        reply = await reply_to(assistant, known)
+        assistant.turns.stop(assistant.local_owner, message.conversation_id)
+        reply = await reply_to(assistant, message)
     assert (reply.text, reply.partial) == ("(stopped)", True)
     assert assistant.memory(assistant.local_owner).replies.pending_updates() == []
 
 
 async def test_stop_while_the_photos_are_taken_in(assistant: Assistant, policy: HangingPolicy) -> None:
-    known = (await turn(assistant, "Hello"))[0].message
-    asked = len(policy.seen)
-    running = await begun(assistant, "look", photo("red"), conversation_id=known.conversation_id)
-    assistant.turns.stop(assistant.local_owner, known.conversation_id)
+    message = (await turn(assistant, "Hello"))[0].message
+    prompt_count = len(policy.seen)
+    running = await begun(assistant, "look", photo("red"), conversation_id=message.conversation_id)
+    assistant.turns.stop(assistant.local_owner, message.conversation_id)
     [finished] = only(ReplyFinished, await running)
     assert (finished.message.text, finished.message.partial) == ("(stopped)", True)
-    assert {state.stage for state in policy.seen[asked:]} == {"update"}
+    assert {state.stage for state in policy.seen[prompt_count:]} == {"update"}
 
 
 async def test_stop_while_the_photos_of_a_new_conversation_are_taken_in(
@@ -144,13 +144,13 @@ async def test_stop_reaches_the_turn_that_runs_though_another_waits_for_it(
     assistant: Assistant, policy: HangingPolicy
 ) -> None:
     policy.hangs_at = "second word"
-    known = (await turn_until_it_hangs(assistant, policy)).message
-    second = assistant.turn(assistant.local_owner, "And?", conversation_id=known.conversation_id)
+    message = (await turn_until_it_hangs(assistant, policy)).message
+    second = assistant.turn(assistant.local_owner, "And?", conversation_id=message.conversation_id)
     await anext(second)
     async with asyncio.timeout(SECONDS):
-        assistant.turns.stop(assistant.local_owner, known.conversation_id)
+        assistant.turns.stop(assistant.local_owner, message.conversation_id)
         [finished] = only(ReplyFinished, [event async for event in second])
-    first = next(m for m in assistant.messages(assistant.local_owner, known.conversation_id) if m.role == "assistant")
+    first = next(m for m in assistant.messages(assistant.local_owner, message.conversation_id) if m.role == "assistant")
     assert (first.text, first.partial) == ("one", True)
     assert finished.message.partial
 
@@ -161,9 +161,9 @@ async def test_what_was_shown_is_what_is_kept(assistant: Assistant, policy: Hang
     async for event in assistant.turn(assistant.local_owner, "Count"):
         events.append(event)
         if isinstance(event, MessageRecorded):
-            known = event.message
+            message = event.message
         if len(only(TextDelta, events)) == 20:
-            assistant.turns.stop(assistant.local_owner, known.conversation_id)
+            assistant.turns.stop(assistant.local_owner, message.conversation_id)
     [finished] = only(ReplyFinished, events)
     assert finished.message.partial and len(only(StopRequested, events)) == 1
     assert "".join(delta.text for delta in only(TextDelta, events)).strip() == finished.message.text
@@ -239,7 +239,7 @@ async def test_a_cancelled_thread_is_waited_for() -> None:
 
 
 def started(work: Callable[[Turn], Coroutine[Any, Any, None]]) -> Turn:
-    """A turn that does the work, for a message that is stored."""
+    """Starts a turn that does the work for a stored message."""
     turn = Turn("owner", IncomingMessage("Hello"))
     turn.emit(MessageRecorded(Message(1, "owner", "conversation", "user", "You", "Hello", (), START)))
     turn.start(work(turn))

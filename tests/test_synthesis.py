@@ -150,7 +150,7 @@ class Careless(TinyGenerator):
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         group = await super().generate(request)
         good, bad = group.questions[: -self.bad], group.questions[-self.bad :]
-        moved = [replace(one, evidence=(replace(one.evidence[0], turn=99),)) for one in bad[:-1]]
+        moved = [replace(question, evidence=(replace(question.evidence[0], turn=99),)) for question in bad[:-1]]
         return replace(group, questions=(*good, *moved, replace(bad[-1], answer="\ud83d")))
 
 
@@ -162,8 +162,8 @@ def test_a_faulty_question_is_left_out_and_noted(tmp_path: Path, concepts: Path,
         assert sum(6 <= question["category"] <= 9 for question in sample["qa"]) == 18
         assert sample["groups"][0]["dropped_questions"] == [9, 9]
     run = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
-    told = " ".join(run["groups"][0]["notes"]["left out"])
-    assert "turn 99, which does not exist" in told and "no file can hold: '\\ud83d'" in told
+    notes = " ".join(run["groups"][0]["notes"]["left out"])
+    assert "turn 99, which does not exist" in notes and "no file can hold: '\\ud83d'" in notes
     report = validate(tmp_path / "out", locomo)
     assert {fault.rule for fault in report.faults} <= {"leakage"}, str(report)
 
@@ -179,14 +179,14 @@ def test_photos_alone_are_asked_about_by_visual_retrieval(tmp_path: Path, locomo
     """A folder of photos: the things are called by their kind, and without a spare photo nothing can be asked."""
     folder = make_concepts(tmp_path / "concepts", photos=photos)
     (folder / "concepts.json").unlink()
-    code, said = command("--locomo", locomo, "--concepts", folder, "--out", tmp_path / "out")
+    code, output = command("--locomo", locomo, "--concepts", folder, "--out", tmp_path / "out")
     samples = samples_of(tmp_path / "out")
     if photos == 2:
-        assert code == 1 and "Give each concept at least 3 photos" in said and samples[0]["groups"] == []
+        assert code == 1 and "Give each concept at least 3 photos" in output and samples[0]["groups"] == []
         return
-    assert code == 0 and "only questions of visual retrieval" in said
-    asked = [question for sample in samples for question in sample["qa"] if question["category"] > 5]
-    assert len(asked) >= 12 and all(question["category"] == 10 and question["photos"] for question in asked)
+    assert code == 0 and "only questions of visual retrieval" in output
+    questions = [question for sample in samples for question in sample["qa"] if question["category"] > 5]
+    assert len(questions) >= 12 and all(question["category"] == 10 and question["photos"] for question in questions)
     names = {concept["name"] for sample in samples for concept in sample["groups"][0]["concepts"]}
     assert names <= {f"the {kind}" for kind in CLASSES}
     assert not validate(tmp_path / "out", locomo).faults
@@ -241,7 +241,7 @@ def test_a_budget_ends_the_run_in_order_and_more_of_it_goes_on(tmp_path: Path, c
 
 
 def command(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(one) for one in arguments])
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     return result.exit_code, result.stderr
 
 
@@ -269,8 +269,8 @@ def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concept
         ((*good, "--chat-model", "openai:none", "--chat-base-url", "http://127.0.0.1:9/v1", "--budget", 1), "price"),
     ]
     for arguments, words in cases:
-        code, said = command(*arguments)
-        assert code == 2 and words in said.splitlines()[-1] and len(said.splitlines()) <= 2, (arguments, said)
+        code, output = command(*arguments)
+        assert code == 2 and words in output.splitlines()[-1] and len(output.splitlines()) <= 2, (arguments, output)
     assert not (tmp_path / "out").exists()
 
 
@@ -284,8 +284,8 @@ def test_a_finished_set_is_left_as_it_is_unless_something_is_missing(
     with (out / "benchmark.json").open("a", encoding="utf-8") as file:
         file.write(" ")  # a correction by hand
     corrected = contents(out)
-    again = CliRunner().invoke(app, [str(one) for one in arguments])
-    assert again.exit_code == 0 and "is complete and stays as it is" in again.stdout
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == 0 and "is complete and stays as it is" in result.stdout
     assert contents(out) == corrected
     next((out / "photos").iterdir()).unlink()
     assert command(*arguments)[0] == 0
@@ -303,15 +303,15 @@ def test_hosts_that_the_check_would_reject_are_refused(tmp_path: Path, concepts:
         (third, "said by 'Zed', who is neither"),
     ):
         file = make_locomo(tmp_path / "host.json", sample)
-        code, said = command("--locomo", file, "--concepts", concepts, "--out", tmp_path / "out")
-        assert code == 2 and words in said and len(said.splitlines()) == 1, said
+        code, output = command("--locomo", file, "--concepts", concepts, "--out", tmp_path / "out")
+        assert code == 2 and words in output and len(output.splitlines()) == 1, output
     assert not (tmp_path / "out").exists()
 
 
 def test_a_run_of_the_evaluation_is_no_damaged_set(tmp_path: Path, concepts: Path, locomo: Path) -> None:
     (tmp_path / "run.json").write_text('{"benchmark": "locomo"}', encoding="utf-8")
-    code, said = command("--locomo", locomo, "--concepts", concepts, "--out", tmp_path)
-    assert code == 2 and "holds something else than a data set" in said
+    code, output = command("--locomo", locomo, "--concepts", concepts, "--out", tmp_path)
+    assert code == 2 and "holds something else than a data set" in output
 
 
 def test_a_folder_without_a_set_is_told_in_a_sentence(tmp_path: Path) -> None:
@@ -330,9 +330,9 @@ def test_locomo_itself_is_kept_whole(tmp_path: Path) -> None:
     for old, new in zip(before.dialogues, after.dialogues, strict=True):
         turns = {turn.reference: turn for turn in new.turns}
         mapped = id_map[old.dialogue_id]["turns"]
-        assert all(replace(turns[mapped[one.reference]], reference=one.reference) == one for one in old.turns)
+        assert all(replace(turns[mapped[turn.reference]], reference=turn.reference) == turn for turn in old.turns)
         for question, kept in zip(old.questions, new.questions, strict=False):
-            assert [mapped[one] for one in question.evidence] == list(kept.evidence)
+            assert [mapped[place] for place in question.evidence] == list(kept.evidence)
             assert len(question.dropped_evidence) == len(kept.dropped_evidence)
             assert (question.text, question.answer, question.category) == (kept.text, kept.answer, kept.category)
 

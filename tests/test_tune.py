@@ -58,7 +58,7 @@ def test_weights_are_learned_and_their_worth_is_shown(tmp_path: Path):
     assert float(learned.split("|")[2]) == 1
     assert any(line.startswith("| their fusion as published") for line in lines)
     ranker = Ranker.load(tmp_path / "new" / "ranker.json")
-    sessions = [session for one in benchmark(3).dialogues for session in one.sessions]
+    sessions = [session for dialogue in benchmark(3).dialogues for session in dialogue.sessions]
     assert ranker.trained_on == {fingerprint(turn.text for turn in session.turns) for session in sessions}
     assert ranker.made_by == "m2a tune …" and np.abs(ranker.weights).max() > 0
     assert TokenHead.load(tmp_path / "new" / "head.npz").projection.shape == (64, 64)
@@ -71,11 +71,11 @@ def test_two_dialogues_are_too_few():
 
 def test_a_ladder_is_a_mean_over_questions():
     states = TokenStates(np.zeros(1), np.zeros((0, 1)), np.zeros((0, 2)))
-    asked = [
+    questions = [
         TuningQuestion(0, "a", "one", frozenset({1, 2}), states),
         TuningQuestion(0, "b", "two", frozenset({3}), states),
     ]
-    table = list(ladder(asked, [Row("found half", [[1, 9], [4]]), Row("found all", [[2, 1], [3]])]))
+    table = list(ladder(questions, [Row("found half", [[1, 9], [4]]), Row("found all", [[2, 1], [3]])]))
     assert table[0] == "| step | R@10 | one | two |"
     assert table[2:] == ["| found half | 0.250 | 0.500 | 0.000 |", "| found all | 1.000 | 1.000 | 1.000 |"]
 

@@ -45,7 +45,7 @@ from tests.turns import Clock, of_this_turn, only, photo, recall, remember, told
 
 
 class ScriptedChat:
-    """Makes the calls that it was given, in order, and then none; keeps every prompt."""
+    """Makes the given calls in order, and then none; keeps every prompt."""
 
     name = "scripted chat"
     sees_photos = True
@@ -72,8 +72,8 @@ class ScriptedChat:
         yield "Noted."
         yield TokenUsage()
 
-    def told(self, words: str) -> bool:
-        """Whether a prompt held the words."""
+    def prompts_hold(self, words: str) -> bool:
+        """Returns whether a prompt held the words."""
         return any(
             words in part
             for prompt in self.prompts
@@ -117,7 +117,7 @@ async def test_what_a_model_makes_up_goes_back_to_it(
         chat.calls, chat.prompts = calls, []
         events = await turn(assistant, "What does she like?")
     assert only(Failed, events) == [] and only(ReplyFinished, events)
-    assert chat.told(observed)
+    assert chat.prompts_hold(observed)
 
 
 @pytest.mark.parametrize("name", ["delete_memory", "replace_memory"])
@@ -149,7 +149,7 @@ async def test_an_update_of_a_memory_that_no_database_could_hold_goes_back_to_th
     ) as assistant:
         events = await turn(assistant, "Anna likes tea")
         bank = assistant.memory(assistant.local_owner)
-        assert only(Failed, events) == [] and chat.told(f"{10**20} is no id")
+        assert only(Failed, events) == [] and chat.prompts_hold(f"{10**20} is no id")
         [entry] = bank.entries()
         assert entry.happened == (date(9999, 12, 31), date(9999, 12, 31))
         chat.calls = [("search_semantic_memories", {"query": "Anna tea"})]
@@ -178,15 +178,15 @@ async def test_an_update_that_fails_three_times_is_set_aside_and_tried_again_whe
 
     policy.steps["update"] = [fails] * 100
     policy.steps["manage update"] = [of_this_turn(AddMemory, text="Hello")] + [Finish()] * 100
-    told = [
+    changes = [
         failed.reason
         for text in ("I like tea", "Hi", "Hey", "Hello")
         for failed in only(Failed, await turn(assistant, text))
     ]
-    assert all(reason.startswith("I could not update my memory and will try again later.") for reason in told[:-1])
-    assert told[-1].startswith("I tried 3 times to update my memory after “I like tea”, and each try failed.")
-    assert told[-1].endswith("Your message stays in the chat; `m2a repair` tries the update again.")
-    assert len(told) <= 3 and "secret" not in caplog.text + " ".join(told)
+    assert all(reason.startswith("I could not update my memory and will try again later.") for reason in changes[:-1])
+    assert changes[-1].startswith("I tried 3 times to update my memory after “I like tea”, and each try failed.")
+    assert changes[-1].endswith("Your message stays in the chat; `m2a repair` tries the update again.")
+    assert len(changes) <= 3 and "secret" not in caplog.text + " ".join(changes)
     assert bank.replies.pending_updates() == [] and bank.replies.set_aside_updates() == [2]  # it held up no other
     assert assistant.waiting_updates(assistant.local_owner) == {2: True}
 
@@ -286,7 +286,7 @@ async def test_an_update_about_a_photo_whose_file_is_gone_holds_up_no_other(
 
 
 class PausedCaptions(ScriptedChat):
-    """Captions a photo only once it is let go on."""
+    """Captions a photo only after the test releases it."""
 
     def __init__(self, *calls: tuple[str, Mapping[str, Any]]) -> None:
         super().__init__(*calls)
@@ -307,8 +307,8 @@ async def test_an_update_that_waits_for_captions_is_told_in_its_own_turn(tmp_pat
         load_settings(data_dir=tmp_path), policy=LanguagePolicy(chat), clock=Clock()
     ) as assistant:
         first = assistant.turn(assistant.local_owner, "Forget the red pot", [photo("red")])
-        told = [event async for event in until_answered(first)]
-        conversation_id = told[-1].message.conversation_id
+        events = [event async for event in until_answered(first)]
+        conversation_id = events[-1].message.conversation_id
         second = assistant.turn(assistant.local_owner, "Hello", conversation_id=conversation_id)
         assert [event async for event in until_answered(second)]
         chat.goes_on.set()
@@ -335,8 +335,8 @@ async def test_photos_go_into_prompts_no_larger_than_a_model_looks_at(tmp_path: 
         shown = (await turn(assistant, "My dogs", large.getvalue(), photo("red")))[0].message
         stored = [assistant.memory(assistant.local_owner).photos.data(photo_id) for photo_id in shown.photos]
     parts = [[part for m in prompt for part in m.parts if isinstance(part, PhotoPart)] for prompt in chat.prompts]
-    prompts = [one for one in parts if len(one) == 2]
-    assert len(prompts) >= 3 and all(len(one) == 1 for one in parts if one not in prompts), (
+    prompts = [part for part in parts if len(part) == 2]
+    assert len(prompts) >= 3 and all(len(part) == 1 for part in parts if part not in prompts), (
         "captions see one photo each"
     )
     for first, second in prompts:

@@ -242,7 +242,7 @@ async def test_leaving_the_turn_does_not_cancel_it(assistant, policy):
 
 
 class PausedPolicy(ScriptedPolicy):
-    """Says nothing until it is let go on."""
+    """Replies only after the test releases it."""
 
     def __init__(self) -> None:
         super().__init__(reply="a reply of several words that both write")
@@ -280,7 +280,7 @@ CONTEXT_TURNS = load_settings().context_turns
 
 
 class PausedUpdates(ScriptedPolicy):
-    """Keeps what it was told to only once it is let go on."""
+    """Makes its update only after the test releases it."""
 
     published_stages = False
 
@@ -324,7 +324,7 @@ async def test_a_photo_is_captioned_once_its_message_is_answered_and_waits_for_n
 
 
 async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
-    """The conversation of the turn, once it is answered."""
+    """Returns the conversation of the turn once it is answered."""
     async for event in turn:
         if isinstance(event, ReplyFinished):
             return event.message.conversation_id
@@ -333,21 +333,21 @@ async def _answered(turn: AsyncIterator[TurnEvent]) -> str:
 
 async def test_bad_input_is_refused_before_anything_is_stored(assistant):
     owner = assistant.local_owner
-    known = (await turn(assistant, "Hello"))[0].message
+    message = (await turn(assistant, "Hello"))[0].message
     for text, photos, conversation_id, replaces, error in [
         ("", (), None, None, MessageRefusedError),
         ("look", (photo("red"), b"no photo"), None, None, PhotoRefusedError),
         ("look", (Path("nowhere.png"),), None, None, PhotoRefusedError),
         ("look", (photo("red"),), "unknown", None, UnknownConversationError),
-        ("look", (photo("red"),), known.conversation_id, 99, MessageRefusedError),
-        ("look", (photo("red"),), known.conversation_id, known.message_id + 1, MessageRefusedError),
+        ("look", (photo("red"),), message.conversation_id, 99, MessageRefusedError),
+        ("look", (photo("red"),), message.conversation_id, message.message_id + 1, MessageRefusedError),
     ]:
         with pytest.raises(error):
             async for _event in assistant.turn(owner, text, photos, conversation_id, replaces):
                 pass
         assert await asyncio.to_thread(verify, assistant.stores) == []
     assert len(assistant.memory(owner).conversations()) == 1
-    assert len(assistant.messages(owner, known.conversation_id)) == 2
+    assert len(assistant.messages(owner, message.conversation_id)) == 2
 
 
 async def test_of_several_photos_the_refused_one_is_named(assistant, tmp_path):
@@ -415,8 +415,8 @@ async def test_what_was_replaced_stays_explained_until_it_is_forgotten(assistant
     await told_about_bobo(assistant, policy)
     remember(policy, of_this_turn(ReplaceMemory, memory_id=1, text="Bobo loves the red ball.", reason="corrected"))
     [finished] = only(ReplyFinished, await turn(assistant, "Actually Bobo loves the red ball"))
-    [change] = assistant.explanation(owner, finished.message.message_id).changes
-    assert (change.changed.previous.text, change.changed.entry.text) == (
+    [replacement] = assistant.explanation(owner, finished.message.message_id).changes
+    assert (replacement.changed.previous.text, replacement.changed.entry.text) == (
         "Bobo loves the blue ball.",
         "Bobo loves the red ball.",
     )
@@ -428,8 +428,8 @@ async def test_what_was_replaced_stays_explained_until_it_is_forgotten(assistant
     assert assistant.memory(owner).entries() == []
     assert assistant.explanation(owner, finished.message.message_id).changes == ()
     assert assistant.explanation(owner, 2).changes == ()
-    [told] = assistant.explanation(owner, forgot.message.message_id).changes
-    assert (told.changed.change, told.changed.previous) == ("forgotten", None)
+    [forgetting] = assistant.explanation(owner, forgot.message.message_id).changes
+    assert (forgetting.changed.change, forgetting.changed.previous) == ("forgotten", None)
 
 
 async def test_each_change_can_be_undone_and_twice_does_no_harm(assistant, policy):
@@ -456,7 +456,7 @@ async def test_the_user_may_put_the_new_in_the_place_of_a_rival(assistant, polic
     remember(policy, of_this_turn(AddMemory, text="Bobo loves the red ball.", rivals=(1,)))
     [added] = only(MemoryChanged, await turn(assistant, "Bobo loves the red ball"))
     assert [rival.memory_id for rival in added.rivals] == [1]
-    assert [one.change for one in assistant.choose(owner, 4, 0, 1)] == ["replaced"]
+    assert [change.change for change in assistant.choose(owner, 4, 0, 1)] == ["replaced"]
     assert assistant.choose(owner, 4, 0, 1) == []
     assert [entry.text for entry in bank.entries()] == ["Bobo loves the red ball."]
     kept, replaced = assistant.explanation(owner, 4).changes
@@ -470,15 +470,17 @@ async def test_the_user_forgets_one_of_those_that_a_turn_asked_about(assistant, 
     await told_about_bobo(assistant, policy)
     remember(policy, of_this_turn(AddMemory, text="Bobo loves the red ball."))
     await turn(assistant, "Bobo loves the red ball")
-    asking = [of_this_turn(DeleteMemory, memory_id=one, reason="the user asked", asks=True) for one in (1, 2)]
+    asking = [
+        of_this_turn(DeleteMemory, memory_id=memory_id, reason="the user asked", asks=True) for memory_id in (1, 2)
+    ]
     remember(policy, *asking)
     changed = only(MemoryChanged, await turn(assistant, "I never told you about Bobo"))
-    assert [(one.change, one.previous.memory_id) for one in changed] == [("asked", 1), ("asked", 2)]
+    assert [(change.change, change.previous.memory_id) for change in changed] == [("asked", 1), ("asked", 2)]
     assert bank.entries() == [] and set(bank.asked()) == {1, 2}
-    assert [one.change for one in assistant.choose(owner, 6, 1, 2)] == ["forgotten"]
+    assert [change.change for change in assistant.choose(owner, 6, 1, 2)] == ["forgotten"]
     assert assistant.choose(owner, 6, 0, 1) == [] and [entry.memory_id for entry in bank.entries()] == [1]
-    back, forgotten = assistant.explanation(owner, 6).changes
-    assert (back.changed.change, back.undone, forgotten.changed.change) == ("asked", True, "forgotten")
+    returned, forgotten = assistant.explanation(owner, 6).changes
+    assert (returned.changed.change, returned.undone, forgotten.changed.change) == ("asked", True, "forgotten")
     assert await asyncio.to_thread(verify, assistant.stores) == []
 
 
@@ -486,8 +488,8 @@ async def test_a_policy_may_be_spared_what_is_far(assistant, policy):
     await told_about_bobo(assistant, policy)
     far = "the price of copper in Antofagasta"
     assert assistant.memory(assistant.local_owner).search(Query(far)) == []  # as `m2a memory search` asks
-    for relevance_floor, found in ((True, 0), (False, 1)):  # rules judge every memory themselves
+    for relevance_floor, hit_count in ((True, 0), (False, 1)):  # rules judge every memory themselves
         policy.relevance_floor = relevance_floor
         recall(policy, SearchSemanticMemories(query=far), Finish())
         [searched] = only(MemorySearched, await turn(assistant, "What does copper cost?"))
-        assert len(searched.hits) == found
+        assert len(searched.hits) == hit_count

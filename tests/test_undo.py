@@ -31,7 +31,7 @@ def memory(database, owner, tmp_path) -> Iterator[Memory]:
 
 
 def state(memory: Memory) -> dict[int, tuple[object, ...]]:
-    """What is remembered, but for versions."""
+    """Returns the remembered entries without their versions."""
     return {
         entry.memory_id: (entry.text, entry.evidence_ids, entry.corrects, entry.rests_on, entry.recorded_at)
         for entry in memory.bank.entries()
@@ -39,7 +39,7 @@ def state(memory: Memory) -> dict[int, tuple[object, ...]]:
 
 
 def change(memory: Memory, *changes: Change) -> tuple[Message, list[MemoryChanged]]:
-    """The changes as an update; the reply, and what was changed."""
+    """Makes the changes as an update. Returns the reply and the changes."""
     _, reply = memory.say("Please.")
     return reply, memory.bank.write(changes, who="test", update_of=reply.message_id)
 
@@ -53,9 +53,9 @@ def change(memory: Memory, *changes: Change) -> tuple[Message, list[MemoryChange
     ],
 )
 def test_an_addition(memory, text, values, kind):
-    said, _ = memory.say(text)
+    message, _ = memory.say(text)
     before = state(memory)
-    reply, [changed] = change(memory, Addition(draft_of(said, text, **values), "", rivals=(2, 99)))
+    reply, [changed] = change(memory, Addition(draft_of(message, text, **values), "", rivals=(2, 99)))
     assert changed.change == kind and state(memory) != before
     assert changed.previous == (memory.bank.entry(1) if kind == "corrected" else None)
     assert [rival.memory_id for rival in changed.rivals] == ([] if text.startswith("I SPEAK") else [2])
@@ -68,9 +68,9 @@ def test_an_addition(memory, text, values, kind):
 
 
 def test_a_replacement_and_what_it_took_along(memory):
-    said, _ = memory.say("I speak Italian.")
+    message, _ = memory.say("I speak Italian.")
     before = state(memory)
-    reply, [changed] = change(memory, Replacement(2, draft_of(said, "I speak Italian."), ""))
+    reply, [changed] = change(memory, Replacement(2, draft_of(message, "I speak Italian."), ""))
     assert (changed.change, changed.previous.memory_id) == ("replaced", 2)
     assert set(memory.bank.replaced_entries(range(1, 9))) == {2, 3}
     memory.bank.undo(reply.message_id, 0)
@@ -78,9 +78,9 @@ def test_a_replacement_and_what_it_took_along(memory):
 
 
 def test_a_replacement_by_what_is_remembered_already(memory):
-    said, _ = memory.say("I speak Polish.")
+    message, _ = memory.say("I speak Polish.")
     before = state(memory)
-    reply, [changed] = change(memory, Replacement(1, draft_of(said, "I speak Polish."), ""))
+    reply, [changed] = change(memory, Replacement(1, draft_of(message, "I speak Polish."), ""))
     assert (changed.entry.memory_id, changed.previous.memory_id) == (2, 1)
     memory.bank.undo(reply.message_id, 0)
     assert state(memory) == before
@@ -103,8 +103,8 @@ def test_a_supersession_a_restoration_and_both_twice(memory):
 
 def test_an_addition_that_has_superseded_something_since(memory):
     before = state(memory)
-    said, _ = memory.say("I speak Italian.")
-    reply, [changed] = change(memory, Addition(draft_of(said, "I speak Italian."), "", rivals=(1,)))
+    message, _ = memory.say("I speak Italian.")
+    reply, [changed] = change(memory, Addition(draft_of(message, "I speak Italian."), "", rivals=(1,)))
     memory.bank.write([Supersession(1, changed.entry.memory_id, "")], who="the user", trace_of=reply.message_id)
     assert [stored["change"] for stored in memory.bank.replies.steps(reply.message_id)["changes"]] == [
         "added",
@@ -115,8 +115,8 @@ def test_an_addition_that_has_superseded_something_since(memory):
 
 
 def test_what_was_forgotten_since_is_not_brought_back_by_another_change(memory):
-    said, _ = memory.say("I speak Italian.")
-    reply, [changed] = change(memory, Replacement(2, draft_of(said, "I speak Italian."), ""))
+    message, _ = memory.say("I speak Italian.")
+    reply, [changed] = change(memory, Replacement(2, draft_of(message, "I speak Italian."), ""))
     forgot, _ = change(memory, Forgetting((changed.entry.memory_id,), ""))
     past = state(memory)
     with pytest.raises(RejectedWriteError, match="Memory 2 was forgotten meanwhile"):
@@ -130,31 +130,31 @@ def test_what_was_forgotten_since_is_not_brought_back_by_another_change(memory):
 
 
 def test_what_was_not_stated_replaces_nothing_that_was(memory):
-    said, _ = memory.say("Look.")
-    for change_of in (Replacement(1, draft_of(said, "Anna is in Rome.", rests_on="shown"), ""),):
+    message, _ = memory.say("Look.")
+    for change_of in (Replacement(1, draft_of(message, "Anna is in Rome.", rests_on="shown"), ""),):
         with pytest.raises(RejectedWriteError, match="a memory that is only shown cannot replace it"):
             memory.bank.check([change_of])
-    agreed = memory.bank.add(draft_of(said, "Anna is in Rome.", rests_on="agreed"), who="test", why="")
+    agreed = memory.bank.add(draft_of(message, "Anna is in Rome.", rests_on="agreed"), who="test", why="")
     memory.bank.write(
-        [Replacement(agreed.memory_id, draft_of(said, "Anna is in Bonn.", rests_on="shown"), "")], who="test"
+        [Replacement(agreed.memory_id, draft_of(message, "Anna is in Bonn.", rests_on="shown"), "")], who="test"
     )
     assert 1 in state(memory)
 
 
 def test_only_stated_preferences_stand_in_every_prompt_and_unchecked_entries_come_last(memory):
-    said, _ = memory.say("Something about tea.")
+    message, _ = memory.say("Something about tea.")
     kinds = {"I like black tea.": "stated", "I like green tea.": "unchecked", "I like red tea.": "shown"}
     for text, rests_on in kinds.items():
-        memory.bank.add(draft_of(said, text, kind="preference", rests_on=rests_on), who="test", why="")
+        memory.bank.add(draft_of(message, text, kind="preference", rests_on=rests_on), who="test", why="")
     assert [entry.text for entry in memory.bank.standing_preferences()] == ["I like black tea."]
     hits = memory.bank.search(Query("I like green tea"))
     assert hits[-1].record.text == "I like green tea." and len(hits) == 6
 
 
 def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
-    (said, first), (_, second) = memory.say("One."), memory.say("Two.")
+    (message, first), (_, second) = memory.say("One."), memory.say("Two.")
     assert memory.bank.replies.pending_updates() == [first.message_id, second.message_id]
-    assert memory.bank.replies.answered(first.message_id) == said.message_id
+    assert memory.bank.replies.answered(first.message_id) == message.message_id
     assert [memory.bank.replies.note_failed_update(first.message_id, "broken") for _ in range(2)] == [1, 2]
     memory.bank.replies.set_aside_update(first.message_id)
     assert memory.bank.replies.pending_updates() == [second.message_id]
@@ -165,15 +165,15 @@ def test_updates_that_are_set_aside_keep_no_other_waiting(memory):
     assert memory.bank.replies.note_failed_update(first.message_id, "broken") == 1
     memory.bank.write([], who="test", update_of=first.message_id)
     assert memory.bank.write([Forgetting((1,), "")], who="test", update_of=first.message_id) == []
-    assert memory.bank.replies.answered(first.message_id) == said.message_id
+    assert memory.bank.replies.answered(first.message_id) == message.message_id
     with pytest.raises(LookupError):
-        memory.bank.replies.answered(said.message_id)
+        memory.bank.replies.answered(message.message_id)
 
 
 def test_what_is_told_again_corrects_what_had_corrected_it_and_undo_turns_it_back(memory):
-    said, _ = memory.say("I speak Polish.")
+    message, _ = memory.say("I speak Polish.")
     before = state(memory)
-    reply, _ = change(memory, Addition(draft_of(said, "I speak Polish.", corrects=3), ""))
+    reply, _ = change(memory, Addition(draft_of(message, "I speak Polish.", corrects=3), ""))
     assert [memory.bank.entry(number).corrects for number in (2, 3)] == [3, None]
     assert memory.bank.undo(reply.message_id, 0)
     assert state(memory) == before and before[3][2] == 2

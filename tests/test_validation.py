@@ -135,16 +135,16 @@ def test_a_fault_of_the_set_is_named_without_locomo(copied: MergedFolder) -> Non
 def test_a_folder_of_the_pipeline_is_clean_until_something_in_it_changes(good: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     settings = ["--locomo", good / "locomo.json", "--concepts", DREAMBOOTH, "--out", out, "--seed", 3]
-    made = CliRunner().invoke(app, list(map(str, settings)))
-    assert made.exit_code == 0, made.output
+    result = CliRunner().invoke(app, list(map(str, settings)))
+    assert result.exit_code == 0, result.output
     report = validate(out, good / "locomo.json")
     assert not report.faults, str(report)
     folder = MergedFolder(out)
-    question = next(one for one in folder.benchmark[1]["qa"] if one["category"] == 7)
+    question = next(question for question in folder.benchmark[1]["qa"] if question["category"] == 7)
     question["answer"] = "1 January 2001"
     folder.save()
-    told = {(fault.rule, fault.place.split(" ")[-1]) for fault in validate(out, good / "locomo.json").faults}
-    assert told == {("temporal", question["question_id"]), ("records", "questions.jsonl")}
+    faults = {(fault.rule, fault.place.split(" ")[-1]) for fault in validate(out, good / "locomo.json").faults}
+    assert faults == {("temporal", question["question_id"]), ("records", "questions.jsonl")}
 
 
 def test_no_content_makes_it_crash(good: Path, copied: MergedFolder) -> None:
@@ -168,7 +168,7 @@ def test_no_content_makes_it_crash(good: Path, copied: MergedFolder) -> None:
 
 
 def places(content: Any) -> Iterator[tuple[Any, Any]]:
-    """Every part of a JSON value, as what holds it and its key there; shallow parts as often as deep ones."""
+    """Yields every part of a JSON value as its container and key; shallow parts as often as deep ones."""
     layer = [content]
     while layer:
         held = [
@@ -295,10 +295,10 @@ def test_answers_within_questions() -> None:
 
 def test_leakage_counts_what_words_and_habits_give() -> None:
     turns = [("Ann", f"The lamp number {number} is green.") for number in range(30)] + [("Ben", "Rosso is crimson.")]
-    told = AskedQuestion("visual single-hop", "What colour is Rosso?", ("crimson",), turns)
+    asked_question = AskedQuestion("visual single-hop", "What colour is Rosso?", ("crimson",), turns)
     seen = AskedQuestion("visual single-hop", "What shape has Rosso?", ("round", "a ball"), turns)
     choice = AskedQuestion("visual retrieval", "Which lamp is it? (green or purple?)", ("purple",), turns)
-    rates = {rate.name: (rate.count, rate.total) for rate in leakage([told, seen, choice])}
+    rates = {rate.name: (rate.count, rate.total) for rate in leakage([asked_question, seen, choice])}
     assert rates["answered by BM25 over the text"] == (1, 3)
     assert rates["answered by a guess from the question alone"] == (0, 2)
     habit = [AskedQuestion("visual single-hop", f"What colour is thing {n}?", ("red",), turns) for n in range(10)]

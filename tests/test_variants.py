@@ -41,13 +41,13 @@ def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
 
 
 async def observe(parts: Parts, name: str, lines: Lines, *, assistant: str = "") -> tuple[Memory, Any]:
-    """The system of that name after one session; `assistant` is who of those that speak is one."""
+    """Returns the memory and the system after one session; `assistant` names the speaker who is an assistant."""
     memory = parts.stores.fresh_memory(name)
     system = await registry.open_system(name, memory, parts)
     roles: dict[bool, Role] = {True: "assistant", False: "user"}
     session = [
-        Utterance(f"D1:{number}", roles[who == assistant], who, text, START + timedelta(minutes=number))
-        for number, (who, text) in enumerate(lines, start=1)
+        Utterance(f"D1:{number}", roles[speaker == assistant], speaker, text, START + timedelta(minutes=number))
+        for number, (speaker, text) in enumerate(lines, start=1)
     ]
     await system.observe(memory.record(session))
     return memory, system
@@ -59,7 +59,7 @@ def entries(memory: Memory) -> list[MemoryEntry]:
 
 
 async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:
-    """Everything that the model is sent, tools included, while the system takes the talk in and answers a question."""
+    """Returns all requests to the model, with tools, while the system takes in the talk and answers a question."""
     with ChatServer(ScriptedModel(choose, lambda prompt: "A canoe.")) as server:
         parts = parts_of(model_of(server))(tmp_path / name)
         _memory, system = await observe(parts, name, TALK)
@@ -68,8 +68,8 @@ async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:
         return [request.json for request in server.requests]
 
 
-def sent(requests: Sequence[Mapping[str, Any]]) -> str:
-    """The words of the prompts and of the tools, as they are read: without the breaks of their lines."""
+def text_of(requests: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the text of the prompts and of the tools, without line breaks."""
     return " ".join(json.dumps(request, ensure_ascii=False) for request in requests).replace("\\n", " ")
 
 
@@ -82,7 +82,7 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(tmp_path: Path, name: str) -> None:
-    whole, ablated = sent(await requests_of(tmp_path, "m2a-paper")), sent(await requests_of(tmp_path, name))
+    whole, ablated = text_of(await requests_of(tmp_path, "m2a-paper")), text_of(await requests_of(tmp_path, name))
     for words in LEFT_OUT[name]:
         assert words in whole and words not in ablated
     assert "which finds raw messages too" not in whole, "as published a search finds entries alone"
@@ -91,7 +91,7 @@ async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(tmp_
 
 
 async def test_the_system_itself_is_told_that_a_search_finds_messages(tmp_path: Path) -> None:
-    assert "Search the semantic memories and the raw messages, in one ranking" in sent(
+    assert "Search the semantic memories and the raw messages, in one ranking" in text_of(
         await requests_of(tmp_path, "m2a")
     )
 
@@ -113,7 +113,7 @@ async def test_the_context_that_varies_is_the_managers_alone(tmp_path: Path) -> 
 
 
 class CopyingCheck:
-    """Consents to what it can quote of the new message, as a check does that copies the words which say it."""
+    """Consents to what it can quote from the new message, like a check that copies the supporting words."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -136,8 +136,8 @@ class CopyingCheck:
         verdicts = []
         for number, block in enumerate([b for b in prompt.blocks if b.title.startswith("Proposal")], start=1):
             words = json.loads(block.body)["text"].removeprefix("Kept: ")
-            found = words in prompt.said
-            verdict = {"proposal": number, "reason": "", "words": words if found else "", "supported": found}
+            is_quoted = words in prompt.said
+            verdict = {"proposal": number, "reason": "", "words": words if is_quoted else "", "supported": is_quoted}
             verdicts.append({**verdict, "rests_on": "stated", "asked_for": True})
         return as_asked(request, (TOOL, {"verdicts": verdicts}))
 

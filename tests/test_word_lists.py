@@ -49,13 +49,13 @@ def test_no_synonyms_are_two_things_of_one_kind() -> None:
         for kind, members in lexicon.KINDS.items()
         for group in lexicon.SYNONYMS
         for pair in combinations(sorted(set(group) & set(members)), 2)
-        if not any(set(pair) <= one for one in ONE_THING)
+        if not any(set(pair) <= group for group in ONE_THING)
     ]
     assert not wrong
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("word", "other"),
     [
         ("brother", "sister"),
         ("like", "hate"),
@@ -75,14 +75,14 @@ def test_no_synonyms_are_two_things_of_one_kind() -> None:
         ("flu", "cold"),
     ],
 )
-def test_what_is_not_the_same_never_stands_for_the_other(one: str, other: str) -> None:
-    assert stem(other) not in equivalents(stem(one)) and stem(one) not in equivalents(stem(other))
+def test_what_is_not_the_same_never_stands_for_the_other(word: str, other: str) -> None:
+    assert stem(other) not in equivalents(stem(word)) and stem(word) not in equivalents(stem(other))
 
 
 def test_every_group_of_synonyms_says_something_that_no_other_says() -> None:
     groups = [frozenset(map(stem, group)) for group in lexicon.SYNONYMS]
     assert not [group for group in groups if len(group) < 2]
-    assert not [(one, other) for one, other in combinations(groups, 2) if one <= other or other <= one]
+    assert not [(group, other) for group, other in combinations(groups, 2) if group <= other or other <= group]
 
 
 def test_a_kind_is_none_of_its_own_members() -> None:

@@ -58,8 +58,8 @@ def test_finishing_a_question_is_not_lossy_for_what_is_no_stop_word():
 def test_threads_get_the_same_words():
     texts = [[f"running{part} hobbies{part} flies{part}" for part in range(200)] for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda part: [finished_words(text) for text in part], texts))
-    assert found == [[[f"running{part}", f"hobbies{part}", f"flies{part}"] for part in range(200)]] * 4
+        words = list(threads.map(lambda part: [finished_words(text) for text in part], texts))
+    assert words == [[[f"running{part}", f"hobbies{part}", f"flies{part}"] for part in range(200)]] * 4
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,10 @@ async def test_words_that_only_a_message_holds_are_forgotten_with_the_request(
     assistant: Assistant, policy: ScriptedPolicy
 ) -> None:
     [recorded, *_] = await turn(assistant, "The PIN is 4711, and I like tea.")
-    said = recorded.message  # type: ignore[union-attr]
-    remember(policy, ForgetWords(message_id=said.message_id, words="4711"))
+    message = recorded.message  # type: ignore[union-attr]
+    remember(policy, ForgetWords(message_id=message.message_id, words="4711"))
     assert [change.change for change in await changes(assistant, "Get rid of the PIN 4711. Thanks!")] == ["forgotten"]
-    messages = assistant.messages(assistant.local_owner, said.conversation_id)
+    messages = assistant.messages(assistant.local_owner, message.conversation_id)
     assert messages[0].text == "The PIN is [forgotten], and I like tea."
     assert assistant.memory(assistant.local_owner).find_messages("4711") == []
 
