@@ -201,7 +201,7 @@ def test_the_oldest_uploads_make_room_for_new_ones(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "2"}
     with uploads.room_for(500):
         assert {path.name for path in tmp_path.iterdir()} == {"1", "2"}
-        with pytest.raises(NoRoomError, match="try again"), uploads.room_for(600):
+        with pytest.raises(NoRoomError, match="Try again"), uploads.room_for(600):
             pass
         with uploads.room_for(500):
             assert list(tmp_path.iterdir()) == []
