@@ -169,7 +169,7 @@ def test_a_fault_in_the_concepts_is_one_sentence(tmp_path: Path, spoil: Callable
 
 @needs_shared
 def test_yollavas_texts_without_photos_say_where_the_photos_belong() -> None:
-    with pytest.raises(SynthesisError, match=r"holds no photos of Yo'LLaVA.*git lfs pull"):
+    with pytest.raises(SynthesisError, match=r"holds only the texts of Yo'LLaVA.*git lfs pull"):
         read_concepts(SHARED / "yollava")
 
 
