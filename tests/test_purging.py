@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, text
 import m2a.assistant
 from m2a import Assistant
 from m2a.memory.audit import verify
-from m2a.memory.database import Database
+from m2a.memory.database import Database, DatabaseError
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.purging import is_purge_due, purge
@@ -42,6 +42,19 @@ async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Ass
         yield opened
 
 
+def bytes_of_all_files(folder: Path, database: Database, request: pytest.FixtureRequest) -> bytes:
+    """Returns the content of the data folder, and of the server's tables if the database is PostgreSQL's."""
+    content = bytes_under(folder)
+    if database.is_sqlite:
+        return content
+    url = request.getfixturevalue("postgres")
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("CHECKPOINT"))
+    engine.dispose()
+    return content + bytes_under(Path(url.partition("host=")[2].partition("&")[0]) / "data" / "base")
+
+
 def test_no_byte_of_it_is_left_and_all_of_the_others(memory, tmp_path, request):
     for number in range(30):  # enough that pages split
         memory.tell(f"Note {number}: qxaa{number:03} is kept, and so is the {'word ' * 40}")
@@ -51,18 +64,27 @@ def test_no_byte_of_it_is_left_and_all_of_the_others(memory, tmp_path, request):
     assert b"qx4471zz" in bytes_under(tmp_path) or not memory.database.is_sqlite
     memory.bank.erase(Erasure("message", 61))
     assert purge(memory.stores, memory.now()) == 1 and not is_purge_due(memory.database)
-    content = bytes_under(tmp_path)
-    if not memory.database.is_sqlite:
-        folder = Path(request.getfixturevalue("postgres").partition("host=")[2].partition("&")[0])
-        engine = create_engine(request.getfixturevalue("postgres"), isolation_level="AUTOCOMMIT")
-        with engine.connect() as connection:
-            connection.execute(text("CHECKPOINT"))
-        engine.dispose()
-        content += bytes_under(folder / "data" / "base")
+    content = bytes_of_all_files(tmp_path, memory.database, request)
     assert b"qx4471zz" not in content and photo_id.encode() not in content
     assert all(f"qxaa{number:03}".encode() in content for number in range(30))
     assert verify(memory.stores) == [] and memory.found("Note 7 qxaa007")
     assert memory.bank.receipts()[0].purged_at is not None
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("table", ["message", "setting"])  # one that holds erased rows, and one that does not
+def test_a_purge_beside_another_programs_transaction_is_not_done_and_says_so(memory, tmp_path, request, table):
+    memory.tell(PIN)
+    other = create_engine(request.getfixturevalue("postgres"), isolation_level="REPEATABLE READ")
+    with other.connect() as connection:
+        connection.execute(text(f"SELECT count(*) FROM {table}")).all()  # its snapshot sees the rows that are erased next
+        memory.bank.erase(Erasure("message", 1))
+        with pytest.raises(DatabaseError, match="run `m2a purge` again"):
+            purge(memory.stores, memory.now())
+        assert is_purge_due(memory.database)
+    other.dispose()
+    purge(memory.stores, memory.now())
+    assert b"qx4471zz" not in bytes_of_all_files(tmp_path, memory.database, request)
 
 
 @pytest.mark.parametrize("cut_off", ["remove_files", "indexing", "purge"])

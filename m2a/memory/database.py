@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
@@ -20,6 +21,15 @@ _DRIVER = "'psycopg[binary]'"
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+_IN_USE = "Another program is reading the database; close that program and run `m2a purge` again."
+_WAIT = 5.0  # seconds
+# Not `backend_xmin`, which PostgreSQL shows of other users only to its superusers.
+_OPEN_TRANSACTIONS = text(
+    "SELECT virtualtransaction FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE locktype = 'virtualxid' AND datname = current_database() AND pid <> pg_backend_pid()"
+)
 
 
 class DatabaseError(UserError):
@@ -130,11 +140,13 @@ class Database:
     def purge(self) -> None:
         """Rewrites all tables, so that the database files contain no deleted bytes. Other access waits meanwhile.
 
-        Raises `DatabaseError` if a reader keeps SQLite from emptying its write-ahead log. Does not reach PostgreSQL's own log
-        and its backups.
+        Raises `DatabaseError` if another program's transaction still needs the deleted rows. Does not reach PostgreSQL's own
+        log and its backups.
         """
         if not self.is_sqlite:
             with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                if not _wait_for_open_transactions(connection):
+                    raise DatabaseError(_IN_USE)
                 for table in metadata.tables:
                     connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table}")
                 connection.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")  # contains samples of column values
@@ -145,9 +157,7 @@ class Database:
             raw.cursor().execute("VACUUM")
             [(is_busy, *_pages)] = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         if is_busy:
-            raise DatabaseError(
-                "Another program is reading the database; close that program and run `m2a purge` again."
-            )
+            raise DatabaseError(_IN_USE)
 
     def read_only(self) -> "Database":
         """Returns a view of this database whose `write` raises `ReadOnlyError`. It closes with this one."""
@@ -155,6 +165,19 @@ class Database:
 
     def close(self) -> None:
         self._engine.dispose()
+
+
+def _wait_for_open_transactions(connection: Connection) -> bool:
+    """Waits for the transactions that are open now in this PostgreSQL database, and returns whether all ended in time.
+
+    VACUUM keeps the deleted rows that an older transaction may see, such as one of autovacuum, and would wait for its locks.
+    """
+    older = set(connection.scalars(_OPEN_TRANSACTIONS))
+    end = monotonic() + _WAIT
+    while older and monotonic() < end:
+        sleep(0.02)
+        older &= set(connection.scalars(_OPEN_TRANSACTIONS))
+    return not older
 
 
 class _ReadOnlyDatabase(Database):
