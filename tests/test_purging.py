@@ -77,7 +77,7 @@ def test_a_purge_beside_another_programs_transaction_is_not_done_and_says_so(mem
     memory.tell(PIN)
     other = create_engine(request.getfixturevalue("postgres"), isolation_level="REPEATABLE READ")
     with other.connect() as connection:
-        connection.execute(text(f"SELECT count(*) FROM {table}")).all()  # its snapshot sees the rows that are erased next
+        connection.execute(text(f"SELECT count(*) FROM {table}")).all()  # takes a snapshot before the rows are erased
         memory.bank.erase(Erasure("message", 1))
         with pytest.raises(DatabaseError, match="run `m2a purge` again"):
             purge(memory.stores, memory.now())
