@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.agents.offline.acts import utterances
-from m2a.agents.offline.claims import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.corrections import find_corrected, rivals_of, without_strays
+from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
+from m2a.agents.offline.utterances import utterances
 from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder

@@ -616,6 +616,17 @@ async def test_what_follows_a_request_to_forget_is_kept_and_can_be_quoted(talk: 
     assert not any("boiler" in text for text in talk.known())
 
 
+async def test_a_question_about_oneself_is_not_answered_with_what_is_true_of_others(talk: Talk) -> None:
+    await talk.say("My mum's blood group is A positive.")
+    await talk.say("Isla is scared of wasps")
+    for question in ("What is my blood group?", "What am I scared of?"):
+        assert (await talk.say(question)).startswith(DECLINED)
+    await talk.say("I'm scared of lifts")
+    reply = await talk.say("What am I scared of?")
+    assert "lifts" in reply and "wasps" not in reply
+    assert "wasps" in await talk.say("What is Isla scared of?")
+
+
 async def test_he_is_the_one_named_behind_the_hour(talk: Talk) -> None:
     await talk.say("Gym's Tuesdays and Thursdays at 6:30am with a trainer called Marek. He's a bit of a sadist.")
     assert any("Marek is a bit of a sadist" in text or "Marek. He's a bit" in text for text in talk.known())

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.heard import hear
@@ -14,6 +13,7 @@ from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
+from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.values import find_values
 from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message
 from m2a.wiring import cache_dir
@@ -61,6 +61,18 @@ def message(text: str, message_id: int = 1) -> Message:
         ("A friend needs a bed up there, so kindly remind me of the name of our lodgings.", ["ask"]),
         ("the camera has died and we leave at 7. where would I find more power for it", ["chat", "ask"]),
         ("Her hostel's postal code also please", ["ask"]),
+        ("give me Ana's shoe size", ["ask"]),
+        ("can you give us the code for the garage", ["ask"]),
+        ("give me two ideas for dinner", ["command"]),
+        ("colour of the new curtains", ["ask"]),
+        ("colour of the new curtains is teal", ["tell"]),
+        ("first name of the new nurse", ["ask"]),
+        ("need the login for the library again please", ["ask"]),
+        ("whereabouts does Ana work", ["ask"]),
+        ("Please correct your notes about the choir: we rehearse on Fridays now.", ["tell"]),
+        ("Ana studies law now, so please forget what I said about the stage.", ["tell", "forget"]),
+        ("Silke asked me to keep her debts quiet, so please forget what I said about the debts.", ["forget"]),
+        ("I should not have told you what Tom earns. Take that out.", ["forget"]),
         ("Show me my teapot.", ["ask"]),
         ("Show me the photos of Bobo.", ["ask"]),
         ("Let me see the garden again.", ["ask"]),

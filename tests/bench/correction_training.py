@@ -7,7 +7,13 @@ from datetime import UTC, datetime
 import numpy as np
 
 from m2a.agents.offline.change_words import says_what_stays
-from m2a.agents.offline.corrections import Memory, correcting_claim, correction_features, needs_context, with_cosine
+from m2a.agents.offline.correction_features import (
+    Memory,
+    correcting_claim,
+    correction_features,
+    needs_context,
+    with_cosine,
+)
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.meant import meant_features, rate
 from m2a.agents.offline.sense import Sense

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from m2a.agents.offline.acts import utterances
 from m2a.agents.offline.forgotten import forgotten_features
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.utterances import utterances
 from tests.bench.learning import Example
 
 _NEAREST, _ANY = 5, 3  # memories next to the one that is meant: the nearest to the request, and random ones

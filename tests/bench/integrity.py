@@ -161,22 +161,24 @@ async def stories(stage: Stage, cases: Sequence[list[str]]) -> Figures:
                 stage.prompts_since()
                 reply = await teller.say(question)
                 prompts = _lines(stage.prompts_since())
-                forgotten = _listed(absent, "must not appear:")
-                unwanted = [word for word in forgotten if word.casefold() in reply.casefold()]
-                if forgotten:
-                    await stage.teller().say(question)  # its prompts hold what stands in all ("material" for "Mater")
-                    own = "\n".join(prompts - _lines(stage.prompts_since())).casefold()
-                    named = [word for word in forgotten if word.casefold() in own]
-                    fault = f"{question} {named}" if named else ""
-                    figures.count("stories: prompts with forgotten words", bool(named), fault)
-                wanted = _listed(present, "must appear:")
-                fault = f"{question} {unwanted} -> {reply[:300]}" if unwanted else ""
-                if forgotten:
-                    figures.count("stories: answers with forgotten words", bool(unwanted), fault)
+                unwanted, wanted = _listed(absent, "must not appear:"), _listed(present, "must appear:")
+                in_reply = [word for word in unwanted if word.casefold() in reply.casefold()]
+                right = bool(wanted) and holds(reply, wanted)
                 if wanted:
-                    right = holds(reply, wanted)
                     fault = "" if right else f"{question} {wanted} -> {reply[:300]}"
                     figures.count("stories: answered", right, fault)
+                if wanted and unwanted:  # the words of a superseded value, which an answer may tell as history
+                    alone = bool(in_reply) and not right
+                    fault = f"{question} {in_reply} -> {reply[:300]}" if alone else ""
+                    figures.count("stories: answers with a superseded value alone", alone, fault)
+                elif unwanted:
+                    await stage.teller().say(question)  # its prompts hold what stands in all ("material" for "Mater")
+                    own = "\n".join(prompts - _lines(stage.prompts_since())).casefold()
+                    named = [word for word in unwanted if word.casefold() in own]
+                    fault = f"{question} {named}" if named else ""
+                    figures.count("stories: prompts with forgotten words", bool(named), fault)
+                    fault = f"{question} {in_reply} -> {reply[:300]}" if in_reply else ""
+                    figures.count("stories: answers with forgotten words", bool(in_reply), fault)
         false = teller.false_quotations()
         figures.count("stories: false quotations", bool(false), f"{false}" if false else "")
     return figures

@@ -10,17 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.claims import Claim
-from m2a.agents.offline.meant import PEOPLE
-from m2a.agents.offline.names import find_names
+from m2a.agents.offline.meant import people_in
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import content, meets, stem, stems, tokens
+from m2a.agents.offline.text import OF_ONESELF, content, meets, stem, stems, tokens
 from m2a.agents.offline.wishes import all_words, what_is_named
 from m2a.types import MemoryEntry
 
 _MAX_LEAD = 0.15  # among few memories one leads by a lot, whatever it is about
 _CLAUSES = re.compile(r"[,;:.!?]+\s+|\s-+\s")
-_OF_ONESELF = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
-_OWNED = re.compile(r"([\w-]+)'s (?=\w)")
 _NUMBERED = re.compile(
     r"\b(?:how (?:much|many|old|heavy|tall|far)|code|number|pin|address|password|date|birthday|age|weight|amount|price|"
     r"plate|phone|figure|cost|salary|earn|income|paid|debt)\b",
@@ -83,12 +80,6 @@ def forgotten_features(target: str, texts: Sequence[str], sense: Sense) -> list[
     return rows
 
 
-def people_in(text: str) -> frozenset[str]:
-    """Returns the stems of the people in the text, by name or by their relation to the user."""
-    owners = content(" ".join(_OWNED.findall(text)))
-    return frozenset(content(" ".join(find_names(text)))) | (content(text) & PEOPLE) | owners
-
-
 def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[str, int]) -> dict[str, float]:
     """Returns the features of the words; `holders` counts the texts that have each word."""
     people, their_people = people_in(target), people_in(text)
@@ -97,7 +88,7 @@ def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[
     literal = text_words & topic
     synonyms = {word for word in topic - literal if meets(word, stemmed)}
     people_met = {person for person in people if meets(person, stemmed)}
-    of_oneself = bool(_OF_ONESELF.search(target))
+    of_oneself = bool(OF_ONESELF.search(target))
     is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
     asks_number, has_number = bool(_NUMBERED.search(target)), bool(re.search(r"\d", text))
     shares = [
@@ -118,7 +109,7 @@ def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[
         "of others alone": not people and is_of_others,
         "met and no word": bool(people_met) and not (literal or synonyms),
         "met and a word": bool(people_met) and bool(literal or synonyms),
-        "both of oneself": not people and of_oneself and bool(_OF_ONESELF.search(text)),
+        "both of oneself": not people and of_oneself and bool(OF_ONESELF.search(text)),
         "nobody's": not people and not their_people,
         "a number named": asks_number and has_number,
         "no number": asks_number and not has_number,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from m2a.agents.offline import acts, corrections, forgotten, meant, relevance
+from m2a.agents.offline import acts, correction_features, forgotten, meant, relevance
 from m2a.agents.offline.relations import likeness, spans
 from m2a.agents.offline.sense import Logistic, as_decisions
 from models.text_encoder import TextEncoder
@@ -19,7 +19,7 @@ _FEATURES: Mapping[str, frozenset[str]] = {
     "answers": relevance.FEATURES,
     "forgotten": forgotten.FEATURES,
     "meant": meant.FEATURES,
-    "corrects": corrections.FEATURES,
+    "corrects": correction_features.FEATURES,
     "is the value": spans.FEATURES,
     "tells what is asked": likeness.ANSWERING,
     "the same relation": likeness.SAME_RELATION,

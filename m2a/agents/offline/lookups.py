@@ -6,13 +6,13 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 from collections.abc import Sequence
 from dataclasses import replace
 
-from m2a.agents.offline.answers import selected
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
 from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on, tells_anothers
 from m2a.agents.offline.said import find_said, find_spoken_of, told_then
+from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, showing
 from m2a.agents.offline.text import meets, stem, stems, words_for

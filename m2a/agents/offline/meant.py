@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.claims import Claim, different_kinds, frame_words, value_words
+from m2a.agents.offline.claims import Claim, different_kinds, value_words
+from m2a.agents.offline.exclusion import frame_words
+from m2a.agents.offline.names import find_names
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import meets, stems
+from m2a.agents.offline.text import content, meets, stems
 
 # Relatives, pets and the like, whose owner must match: "Anna's mother" is not Anna.
 PEOPLE = frozenset(
@@ -21,6 +23,7 @@ PEOPLE = frozenset(
         " ".join([*lexicon.RELATIONS, *lexicon.PETS, "friend parents girlfriend boyfriend partner boss children kids"])
     )
 )
+_OWNED = re.compile(r"([\w-]+)'s (?=\w)")
 _LEAD_ALONE = 9.0  # the lead of the only memory
 
 
@@ -31,6 +34,12 @@ class Candidate:
     position: int
     score: float
     lead: float
+
+
+def people_in(text: str) -> frozenset[str]:
+    """Returns the stems of the people in the text, by name or by their relation to the user."""
+    owners = content(" ".join(_OWNED.findall(text)))
+    return frozenset(content(" ".join(find_names(text)))) | (content(text) & PEOPLE) | owners
 
 
 def rate(new: Claim, claims: Sequence[Claim], sense: Sense) -> list[Candidate]:

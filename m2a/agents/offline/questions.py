@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.acts import Utterance, utterances
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.kinds import KINDS, Kind, kind_of
@@ -14,6 +13,7 @@ from m2a.agents.offline.names import antecedent, find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import plain, stem, tokens
+from m2a.agents.offline.utterances import Utterance, utterances
 from m2a.types import Concept, DateInterval, Message
 
 # A question about what somebody cannot eat looks for allergies.

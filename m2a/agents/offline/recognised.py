@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.answers import DECLINED, quote
+from m2a.agents.offline.answers import DECLINED
 from m2a.agents.offline.dates import written
+from m2a.agents.offline.quoting import quote
 from m2a.agents.offline.showing import ORDINALS, said_to_user
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.types import DateInterval, Hit, MemoryEntry

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from m2a.agents.offline import lexicon
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
-from m2a.agents.offline.clauses import segments
+from m2a.agents.offline.claims import Claim
+from m2a.agents.offline.clauses import find_subject, segments
+from m2a.agents.offline.homes import Home
+from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
 from m2a.agents.offline.kinds import KINDS
+from m2a.agents.offline.meant import people_in
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import content, meets, members, plain, spelling, stem, stems
-from m2a.agents.offline.values import has_place
+from m2a.agents.offline.text import OF_ONESELF, content, meets, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 _SYNONYM = 0.9  # the value of a listed synonym; the same word counts 1, and any other its cosine
@@ -53,6 +55,7 @@ FEATURES = frozenset(
         "gives the name",
         "another number",
         "kin unmet",
+        "of oneself, told of oneself",
         *(f"{name}: lead" for name in _LEADING),
         *(f"asks: {kind}" for kind in KINDS),
     ]
@@ -88,9 +91,9 @@ def judged(
 ) -> list[Match]:
     """Returns every memory with the probability that it answers, best first, and the newer first among equals."""
     model = sense.models["answers"]
-    counted = _counted_kind(question)
+    counted = counted_kind(question)
     groups = together(entries)
-    home = _Home.of(question.text)
+    home = Home.of(question.text)
     # A memory and its corrections are one statement: any of them may have the words of the question, or the kind of answer.
     entries = [replace(entry, text=" ".join([entry.text, *(c.text for c in after)])) for entry, *after in groups]
     from_others = _from_other_tellers(question, entries)
@@ -104,10 +107,10 @@ def judged(
                 model.probability(features),
                 is_home=home is not None and home.is_told_by(entry.text),
                 is_past_home=has_home and home is not None and home.was_before(entry.text),
-                is_counted=_has_one(entry.text, counted),
+                is_counted=has_one(entry.text, counted),
                 tells_taste=tells_the_taste(question, entry.text),
                 is_anothers=entry.memory_id in from_others
-                or _is_elsewhere(entry.text, counted)
+                or is_elsewhere(entry.text, counted)
                 or (has_home and home is not None and home.is_anothers(entry.text))
                 or tells_anothers(question.text, entry.text)
                 or tells_another_thing(question, entry.text),
@@ -122,47 +125,6 @@ def judged(
     return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Home:
-    """A question about where somebody lives now, or their address; `who` is a pattern for how texts name them."""
-
-    who: str
-    is_address: bool = False
-
-    @classmethod
-    def of(cls, question: str) -> "_Home | None":
-        if match := _ASKS_HOME.search(plain(question)):
-            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)")
-        if match := _ASKS_ADDRESS.search(plain(question)):
-            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)", is_address=True)
-        return None
-
-    def is_told_by(self, text: str) -> bool:
-        match = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
-        return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
-
-    def is_anothers(self, text: str) -> bool:
-        return re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE) is not None and not self.is_told_by(text)
-
-    def was_before(self, text: str) -> bool:
-        past = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
-        return past is not None and not self.is_told_by(text)
-
-
-_ASKS_HOME = re.compile(
-    r"\b[Ww]here (?:(?i:do|are|am) (?i:i|we)|(?i:does|is) (?P<name>[A-Z]\w+))(?i: now| currently)?(?i: live| living| based)\b",
-)
-_ASKS_ADDRESS = re.compile(
-    r"\b[Ww]hat(?:'s|s| is) (?:(?i:my|our)|(?P<name>[A-Z]\w+)'s)(?i:(?: home| postal| full| new| current)? address)\b",
-)
-_LIVES_OR_MOVED = (
-    r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"
-    r" (?:lives?\b|living\b|based\b|settled\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b|"
-    r"(?:rent|own|bought|found|share)(?:s|ed|ing)? (?:an?|our|the|his|her) (?:[\w-]+ ){0,2}"
-    r"(?:flat|apartment|house|home|cottage|studio|bungalow|room|place)\b)"
-)
-
-
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
     """Returns the ids of what other people told, if there are several tellers and the question names any of them."""
     tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
@@ -171,18 +133,6 @@ def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> s
 
 
 _TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
-_HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
-
-
-def _counted_kind(question: Question) -> frozenset[str]:
-    """Returns the nouns counted by "how many pets have I got in all?" or "have I got pets?": all of a kind, whoever has it."""
-    has_any = question.kind.name == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
-    if question.names or not (question.kind.name == "count" or has_any):
-        return frozenset()
-    noun = stem(question.words[0] if has_any else question.noun)
-    others = {stem(word) for word in question.words} - {noun}
-    return members(noun) if others - members(noun) <= _OF_ALL else frozenset()
-
 
 _KIN = frozenset(
     (
@@ -191,37 +141,6 @@ _KIN = frozenset(
         "nephew niece sister sister-in-law son son-in-law uncle wife"
     ).split()
 )
-_OF_ALL = frozenset(
-    map(
-        stem,
-        "total altogether all told count counting every each have got own keep family household home house live here now today "
-        "currently".split(),
-    )
-)
-# Relatives that usually live in the user's household.
-_HOUSEHOLD = frozenset(
-    "boyfriend child daughter fiance fiancee girlfriend husband kid partner son spouse stepdaughter stepson wife".split()
-)
-_ELSEWHERE = (
-    rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(set(lexicon.RELATIONS) - _HOUSEHOLD))})s?['’]"  # "my neighbour's dog"
-)
-_OURS = (
-    rf"\b(?:my|our)\b(?!{_ELSEWHERE})|"
-    r"\b(?:us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
-    r"\b(?-i:[A-Z])\w+,? the \w+"  # "Pickle the tortoise"
-)
-
-
-def _has_one(text: str, kind: frozenset[str]) -> bool:
-    """Returns whether the text says that the user's household has one of the kind."""
-    return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
-
-
-def _is_elsewhere(text: str, kind: frozenset[str]) -> bool:
-    """Returns whether one of the kind belongs to another household: the neighbour's dog is not one of "our pets"."""
-    elsewhere = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)
-    return bool(kind) and elsewhere is not None and not _has_one(text, kind)
-
 
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<more>['’])?", re.IGNORECASE)
 _ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)['’]s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
@@ -367,6 +286,7 @@ def _features(
     cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
     of_part = max(_coverage(question, content_words(part), rarity, sense) for part in wholes)
     kind = holds_kind(question, entry.text, dated=entry.happened is not None)
+    of_oneself = bool(OF_ONESELF.search(question.text)) and not people_in(question.text)
     return {
         "cosine of a part": cosine,
         "cosine of the message": sense.cosine(question.context, entry.text),
@@ -387,8 +307,14 @@ def _features(
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "gives the name": float(gives_the_name(question, entry.text)),
         "another number": float(_has_another_number(question.text, entry.text)),
+        "of oneself, told of oneself": float(of_oneself and _is_told_of_oneself(entry.text)),
         "kin unmet": float(any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
     }
+
+
+def _is_told_of_oneself(text: str) -> bool:
+    subject = find_subject(text)
+    return subject is not None and (subject.text.lower() in ("i", "we") or Claim.of(text).owner == "I")
 
 
 def _has_another_number(question: str, text: str) -> bool:

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from m2a.agents.offline.acts import utterances
-from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest, selected
+from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.lookups import NEAREST
@@ -13,9 +12,11 @@ from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.said import without_history
+from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
+from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.wishes import UNMENTIONED
 from m2a.agents.state import MemoryContext, TurnState
 from m2a.types import MemoryEntry, Message

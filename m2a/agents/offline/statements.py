@@ -10,7 +10,6 @@ from datetime import date
 from typing import Literal
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.acts import SHOWS, Utterance, utterances
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
@@ -20,6 +19,7 @@ from m2a.agents.offline.names import antecedent, find_namings, is_named, mention
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings, without_denial
 from m2a.agents.offline.text import plain, tokens
+from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day
 from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
 from m2a.types import Concept, DateInterval, Message, NamedConcept

@@ -11,6 +11,7 @@ import snowballstemmer
 
 from m2a.agents.offline import lexicon
 
+OF_ONESELF = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[-'&/.:](?=[^\W_])[^\W_]+)*", re.UNICODE)
 _STEMMER = snowballstemmer.stemmer("english")
 _STEMMER_LOCK = threading.Lock()  # a stemmer holds its current word in its state

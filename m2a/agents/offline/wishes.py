@@ -167,7 +167,9 @@ def _roles(words: Sequence[str]) -> list[str]:
     return [_ROLES.get(word.replace("-", ""), word) for word in words]
 
 
-_GET_RID = re.compile(r"\bget(?:ting)? rid of\b")
+_GET_RID = re.compile(
+    r"\bget(?:ting)? rid of\b|\b(?:take|leave|cross|rub) (?:it|that|this|them|those|all of (?:it|that)) (?:out|off|away)\b"
+)
 _REQUESTS = re.compile(
     r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better)|<memory>) "
     r"<(?:remove|forget)> (?!to\b)|"

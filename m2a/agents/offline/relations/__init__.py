@@ -1,6 +1,6 @@
 """Facts about named subjects, and questions that lead from one to the next."""
 
-from m2a.agents.offline.relations.statements import Statements
+from m2a.agents.offline.relations.facts import Statements
 from m2a.agents.offline.relations.walk import follow
 from m2a.agents.offline.sense import Sense
 from m2a.agents.state import FindMessages, FollowedFact

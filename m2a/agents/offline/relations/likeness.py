@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
+from m2a.agents.offline.relations.facts import Statement
 from m2a.agents.offline.relations.frames import many
-from m2a.agents.offline.relations.statements import Statement
 from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from m2a.agents.offline.relations.facts import Statement, Statements
 from m2a.agents.offline.relations.frames import many
 from m2a.agents.offline.relations.likeness import (
     LIGHT,
@@ -24,7 +25,6 @@ from m2a.agents.offline.relations.likeness import (
     same_relation,
     values_of,
 )
-from m2a.agents.offline.relations.statements import Statement, Statements
 from m2a.agents.offline.relations.words import Words, is_name, is_verbal, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem

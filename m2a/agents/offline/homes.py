@@ -1,0 +1,47 @@
+"""Questions about where somebody lives, and the memories that say so."""
+
+import re
+from dataclasses import dataclass
+
+from m2a.agents.offline.text import plain
+from m2a.agents.offline.values import has_place
+
+_ASKS_HOME = re.compile(
+    r"\b[Ww]here (?:(?i:do|are|am) (?i:i|we)|(?i:does|is) (?P<name>[A-Z]\w+))(?i: now| currently)?(?i: live| living| based)\b",
+)
+_ASKS_ADDRESS = re.compile(
+    r"\b[Ww]hat(?:'s|s| is) (?:(?i:my|our)|(?P<name>[A-Z]\w+)'s)(?i:(?: home| postal| full| new| current)? address)\b",
+)
+_LIVES_OR_MOVED = (
+    r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"
+    r" (?:lives?\b|living\b|based\b|settled\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b|"
+    r"(?:rent|own|bought|found|share)(?:s|ed|ing)? (?:an?|our|the|his|her) (?:[\w-]+ ){0,2}"
+    r"(?:flat|apartment|house|home|cottage|studio|bungalow|room|place)\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A question about where somebody lives now, or their address; `who` is a pattern for how texts name them."""
+
+    who: str
+    is_address: bool = False
+
+    @classmethod
+    def of(cls, question: str) -> "Home | None":
+        if match := _ASKS_HOME.search(plain(question)):
+            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)")
+        if match := _ASKS_ADDRESS.search(plain(question)):
+            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)", is_address=True)
+        return None
+
+    def is_told_by(self, text: str) -> bool:
+        match = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
+        return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
+
+    def is_anothers(self, text: str) -> bool:
+        return re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE) is not None and not self.is_told_by(text)
+
+    def was_before(self, text: str) -> bool:
+        past = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
+        return past is not None and not self.is_told_by(text)

@@ -1,0 +1,228 @@
+"""A memory in an answer: the user's own words from the raw messages that it cites, with their date, corrections and marks."""
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import date
+
+from m2a.agents.offline.claims import Claim
+from m2a.agents.offline.clauses import PRONOUNS, find_subject
+from m2a.agents.offline.dates import find_dates, written
+from m2a.agents.offline.relevance import rests_on, together
+from m2a.agents.offline.showing import said_to_user
+from m2a.agents.offline.text import content
+from m2a.memory.quotations import Quotation, quotations
+from m2a.memory.withheld import FORGOTTEN
+from m2a.memory.words import finished_words
+from m2a.types import DateInterval, MemoryEntry, Message
+
+_NAME_WORDS = 4  # a subject with more words is no name
+
+
+def quote(
+    entry: MemoryEntry,
+    messages: Sequence[Message],
+    corrections: Sequence[MemoryEntry] = (),
+    beside: Sequence[MemoryEntry] = (),
+    names: Collection[str] = (),
+) -> str:
+    """Returns `On 12 March 2026 you told me: "…"` with marks that cite the memory and those `beside` it.
+
+    Its corrections are quoted with it, in the order of `_in_order`.
+    """
+    (first, _), *others = _in_order(entry, corrections, names)
+    quotation = f"{capitalised(_quoted(first, messages, 'told me'))} {_marks(first, beside if first is entry else ())}"
+    return followed_by(quotation, _others(others, entry, messages, beside))
+
+
+def _in_order(
+    entry: MemoryEntry, corrections: Sequence[MemoryEntry], names: Collection[str]
+) -> list[tuple[MemoryEntry, str]]:
+    """Returns a memory and its corrections in the order of quotation, each after the first with words that introduce it.
+
+    The newest comes first, since it holds, unless it is about somebody other than the `names` in the question: "Bas is eight"
+    says nothing about Noor in "Bas is seven and Noor is four".
+    """
+    names_asked = content(" ".join(names)) & content(entry.text)
+    subject = Claim.of(corrections[-1].text).subject_names if corrections else frozenset()
+    if names_asked and subject and not names_asked & subject:
+        return [(entry, ""), *((correction, "Since then") for correction in corrections)]
+    return [(member, "Before that") for member in reversed((entry, *corrections))]
+
+
+def followed_by(text: str, more: Sequence[str]) -> str:
+    """Returns the text followed by `more`, if any; then a full stop is set before the last marks of the text."""
+    if not more:
+        return text
+    marks = _LAST_MARKS.search(text)
+    words = text[: marks.start()] if marks is not None else text
+    end = "" if _ENDS.search(words) else "."
+    return " ".join([f"{words}{end}{text[len(words) :]}", *more])
+
+
+_LAST_MARKS = re.compile(r"(?: \[(?:memory|photo) \d+\])+$")
+_ENDS = re.compile(r"[.!?…]\W*$")
+
+
+def _others(
+    others: Sequence[tuple[MemoryEntry, str]],
+    entry: MemoryEntry,
+    messages: Sequence[Message],
+    beside: Sequence[MemoryEntry],
+) -> list[str]:
+    """Returns the quotations after the first of a memory and its corrections; `beside` is cited with `entry`."""
+    return [
+        f"{introduction}, {_quoted(member, messages, 'told me')} {_marks(member, beside if member is entry else ())}"
+        for member, introduction in others
+    ]
+
+
+def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
+    """Returns the user's words behind the memory with their days, and the dates that are meant but not written in them."""
+    quotes = _words_of(entry, messages)
+    if not quotes:
+        return f"on {day_told(entry, messages)} you {verb} something that I cannot quote"
+    parts: list[str] = []
+    last_day: date | None = None
+    verb = f"{verb} about {person}" if (person := _who_is_meant(entry, quotes)) else verb
+    for quotation in quotes:
+        day = quotation.message.said_at.date()
+        words = f'"{quotation.text}"'
+        parts.append(words if day == last_day else f"on {written_day(day)} you {verb}: {words}")
+        last_day = day
+    dates = [day for day in _days_meant(entry) if not any(day in q.text for q in quotes)]
+    meaning = f" (meaning {', '.join(dict.fromkeys(dates))})" if dates else ""
+    return " and ".join(parts) + meaning
+
+
+def _days_meant(entry: MemoryEntry) -> list[str]:
+    """Returns the dates added to the user's words; if the memory has a date inside one, that date: "next month, on the 3rd"."""
+    dates = [d.interval for d in find_dates(entry.text, entry.recorded_at.date(), past=False)]
+    days = []
+    for written_date in _DATE_MEANT.findall(entry.text):
+        period = next((d.interval for d in find_dates(written_date, entry.recorded_at.date(), past=False)), None)
+        inside = [d for d in dates if period and d != period and period.first <= d.first and d.last <= period.last]
+        days.append(written(min(inside, key=lambda d: d.last - d.first)) if inside else written_date)
+    return days
+
+
+_DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
+
+_ENDS_WITHHELD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)
+# Forgotten words, and the conjunctions that joined them to the rest.
+_FORGOTTEN_CLAUSE = re.compile(
+    r"(?:[\s,;:–—-]+(?:and|but|or|so|because|since|although|though|while|und|aber|oder|et|mais|y|pero|e|ma)\b){0,2}"
+    r"[\s,;:–—-]*" + re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|or|so)\b\W*)?",
+    re.IGNORECASE,
+)
+_LEANS = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
+
+
+def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
+    """Returns the person that the memory names, if the quotation begins with "she" or the like, or after withheld words.
+
+    Returns "" if the quotation begins otherwise.
+    """
+    if not quotes or not (_LEANS.match(quotes[0].text) or _follows_withheld_words(quotes[0])):
+        return ""
+    subject = find_subject(entry.text)
+    if subject is None or subject.text.lower() in PRONOUNS or len(subject.text.split()) > _NAME_WORDS:
+        return ""
+    if _LEANS.match(subject.text):
+        return ""
+    return said_to_user(re.sub(r"'s$", "", subject.text))
+
+
+def _follows_withheld_words(quotation: Quotation) -> bool:
+    before, separator, _ = quotation.message.text.partition(quotation.text)
+    return bool(separator) and quotation.text[:1].islower() and _ENDS_WITHHELD.search(before) is not None
+
+
+def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
+    """Returns the quotations for a memory: the newer of repeated words, or the whole message if the memory rewords it."""
+    quotes = quotations(entry, messages)
+    if not quotes:
+        sources = [m for m in messages if m.role == "user" and rests_on(entry, [m.message_id]) and m.text.strip()]
+        quotes = [Quotation(message, message.text.strip()) for message in sources[-1:]]
+    quotes = [Quotation(q.message, piece) for q in quotes for piece in _what_stays(q.text)]
+    words = [set(finished_words(quotation.text)) for quotation in quotes]
+    return [
+        quotation
+        for index, quotation in enumerate(quotes)
+        if not any(words[index] <= later for later in words[index + 1 :])
+    ]
+
+
+def _what_stays(text: str) -> list[str]:
+    """Returns the pieces of a quotation that are left after forgotten words are removed."""
+    if FORGOTTEN not in text:
+        return [text]
+    pieces = [piece.strip(" \n,;:-") for piece in _FORGOTTEN_CLAUSE.split(text)]
+    return [piece for piece in pieces if len(piece.split()) > 1]
+
+
+def as_list(entries: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = ()) -> str:
+    groups = told_once(together(entries), messages)
+    if len(groups) == 1:
+        (entry, *corrections), beside = groups[0]
+        return quote(entry, messages, corrections, beside, names)
+    return f"You told me:\n{as_lines(entries, messages, names)}"
+
+
+def as_lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = ()) -> str:
+    lines = []
+    for (entry, *corrections), beside in told_once(together(chosen), messages):
+        (first, _), *others = _in_order(entry, corrections, names)
+        quotes = _words_of(first, messages)
+        about = f"About {person}: " if (person := _who_is_meant(first, quotes)) else ""
+        words = " and ".join(f'"{quotation.text}"' for quotation in quotes)
+        line = f"- {about}{words} ({day_told(first, messages)}) {_marks(first, beside if first is entry else ())}"
+        lines.append(followed_by(line, _others(others, entry, messages, beside)))
+    return "\n".join(lines)
+
+
+def told_once(
+    groups: Sequence[list[MemoryEntry]], messages: Sequence[Message]
+) -> list[tuple[list[MemoryEntry], list[MemoryEntry]]]:
+    """Returns each group with the memories cited by its quotation: uncorrected ones whose words are part of it."""
+    words = [[(q.message.message_id, q.text) for q in _words_of(group[0], messages)] for group in groups]
+    told_with: dict[int, int] = {}
+    for index, group in enumerate(groups):
+        holders = (
+            other
+            for other in range(len(groups))
+            if other not in (index, *told_with) and words[index] and _are_among(words[index], words[other])
+        )
+        if len(group) == 1 and (holder := next(holders, None)) is not None:
+            told_with[index] = holder
+    return [
+        (group, [groups[other][0] for other, holder in told_with.items() if holder == index])
+        for index, group in enumerate(groups)
+        if index not in told_with
+    ]
+
+
+def _are_among(words: Sequence[tuple[int, str]], others: Sequence[tuple[int, str]]) -> bool:
+    return all(any(source == other and text in longer for other, longer in others) for source, text in words)
+
+
+def _marks(entry: MemoryEntry, beside: Sequence[MemoryEntry]) -> str:
+    return " ".join(f"[memory {member.memory_id}]" for member in (entry, *beside))
+
+
+def day_told(entry: MemoryEntry, messages: Sequence[Message]) -> str:
+    """Returns the day of the user's newest message that the memory cites."""
+    dates = [
+        message.said_at
+        for message in messages
+        if message.role == "user" and any(first <= message.message_id <= last for first, last in entry.evidence_ids)
+    ]
+    day = max(dates, default=entry.recorded_at).date()
+    return written(DateInterval(day, day))
+
+
+def capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def written_day(day: date) -> str:
+    return written(DateInterval(day, day))

@@ -1,0 +1,430 @@
+"""The utterances of a message: each sentence with its act, which is one of telling, asking and chatting, or a wish.
+
+A learned decision distinguishes telling, asking and chatting (`acts`). Wishes in fixed words (to forget, a style, a task) are
+recognised by those words. Text that is not English is not read.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from m2a.agents.offline.acts import AUXILIARY, COMMAND, GREETING, OPENER, WH, WH_FIRST, act_of, act_probabilities
+from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, refuted
+from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.foreign import asks_to_forget, is_courteous
+from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.names import find_names, find_namings
+from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.text import content, plain, tokens
+from m2a.agents.offline.values import find_values, has_place
+from m2a.agents.offline.wishes import (
+    RESTORE,
+    UNMENTIONED,
+    all_words,
+    forget_probability,
+    forgotten_by,
+    is_forget,
+    may_ask_to_forget,
+    wanted_words,
+)
+
+Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
+_WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
+_OPENING = 12  # characters within which a message that opens with a retraction has it
+_TELLS = 0.25  # from this probability a message of one sentence is kept, unless asking is more probable
+_TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question; below it, the sentence only explains the question
+_IDLE = 0.8  # from this probability a sentence of a message that tells something is left out as idle talk
+
+# The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
+# may tell something, and if it certainly does. From the last one on, it is read as that request alone.
+_FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
+_FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"; read otherwise if no memory matches
+_SURELY_TELLS = 0.97
+
+REMEMBER = re.compile(
+    r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
+    r"(?:(?:don't|do not|never|dont) forget|remember|keep in mind|bear in mind|note(?: down)?|make a note|save|"
+    r"(?:change|update|correct|amend|fix) (?:your|the|my) (?:notes?|records?|memory|file|entry)(?: (?:about|on|for) [^:]+(?=:))?)"
+    r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
+    re.IGNORECASE,
+)
+
+_THEN_FORGET = re.compile(
+    r"(?P<told>.{10,}?),? (?:and )?so,? (?P<request>(?:(?:please|pls|kindly|just|can you|could you|you can) )*"
+    r"(?:forget|delete|erase|remove|drop|scrap|scrub|scratch|disregard|ignore)\b.+)$",
+    re.IGNORECASE,
+)
+
+# "Remind me that the bins go out on Tuesday" is kept like any other statement: there are no reminders.
+_REMIND_THAT = re.compile(
+    r"^(?:please |can you |could you |would you |also )*remind (?:me|us) that (?P<what>.+)", re.IGNORECASE
+)
+_STYLE = re.compile(
+    r"\b(?:(?:keep|make|write|give) (?:your|me|the) [\w ]*(?:answers?|repl(?:y|ies)|responses?|messages?)|"
+    r"(?:answer|reply|respond|talk|speak)(?: to me)? (?:in|with|briefly|using|more|less|without|only)|call me|"
+    r"(?:short|brief|long|detailed|concise)\w* (?:answers?|repl(?:y|ies))|"
+    r"(?:use|don't use|avoid|no|like) (?:emojis?|bullet points|bullets|lists|jargon|metric|celsius|\w+ units))\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r'"[^"]*"')
+_TAG = re.compile(
+    rf"(?:(?<! or)(?<! and)[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|"
+    rf"can you (?:believe|imagine) (?:it|that)|{AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
+    rf",\s*{AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
+    re.IGNORECASE,
+)
+_YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=my |our |[A-Z])", re.IGNORECASE)
+# "Did I mention that his left eye is glass?" is a statement.
+_MENTIONED = re.compile(
+    r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that "
+    r"(?P<what>[^?.!]+)\?+$",
+    re.IGNORECASE,
+)
+# An opening that only asks for attention: "Guess what? I got the job!"
+_ATTENTION = re.compile(
+    r"^\W*(?:(?:hey|hi|oh|so|and|ok(?:ay)?)\b\W*(?:[A-Z]\w+\W+)?)*(?:guess what|you know what|you'll never guess)\b"
+    r"[\s!?.,:-]+(?!(?:i|we|you|he|she|it|they)\b[^.!]*\?)(?=\w)",
+    re.IGNORECASE,
+)
+# A sentence that points at a photo or announces something, and asks nothing: "Look what I bought".
+SHOWS = re.compile(
+    r"^\W*(?:(?:oh|hey|wow|just)\b,? )*(?:look|see|check out) (?:at )?(?:what|who|how) (?:i|we|my|our)\b[^?]*$",
+    re.IGNORECASE,
+)
+# Questions that are recognised without a question mark: no statement has these forms.
+_ASKS = (
+    re.compile(
+        r"(?:^|[,;:.!] +)(?:(?:so|and|but|please|kindly|can you|could you|would you) +)*"
+        r"(?:remind|tell) me (?:of|about|again|what|where|when|who|whose|which|how)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:(?:so|and|please|can you|could you) )*(?:tell|give|show) me (?:everything|all|anything|more|what)"
+        r"(?: (?:that )?(?:you (?:know|have)|there is))? (?:about|on|of)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?:^|[.!] +){OPENER}(?!which (?:is|was)){WH}(?: \w+){{0,2}}? (?:is|are|was|were|do|does|did|can|could|"
+        rf"would|"
+        r"should) (?:i|we|you|he|she|they)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^{OPENER}(?:{WH}|how (?:much|long|far)) (?:does|did|do|is|are|was|were|has|have|can|should|will)\b"
+        r"(?! (?:more|worse|funny|strange|odd|your?|why|how|what|when|where|because)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^{OPENER}(?:near |of |under |after |before )?(?:how (?:many|often|old)\b|"
+        rf"(?:which|what)(?: (?!i |you |we |he |she |they |an? |\w+(?:s|ed) |(?-i:[A-Z]))[\w-]+){{1,4}}? {AUXILIARY}\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^{OPENER}(?:(?:please|can you|could you),? )?(?:(?:show|find) (?:me|us)\b|let (?:me|us) see\b|"
+        r"(?:give|get|fetch) (?:me|us) (?:the|my|our|his|her|their|all|both|[\w-]+'?s) |"
+        r"(?:show|find|display|bring up|pull up|look up|search for) (?:the|my|our|a|an|any|all|every|some|[\w-]+'s) )",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^(?:name|list) (?:(?:all|every|both|each)(?: of)?|the)? ?(?:my|our|[\w-]+'s) |"
+        r"^(?:the )?(?:names?|date|day|time|age|address|number|price|colou?r|code|password|title) of (?!.*\d)"
+        rf"(?!.*\b{AUXILIARY}\b)[^.?!,:]+$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:can(?:'t|not| never| not)|if i can|trying to|struggling to) (?:for the life of me )?"
+        rf"(?:remember|recall|think) (?:of )?{WH}\b(?! to\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:,|;|\band) (?:so |please |can you |could you )*show (?:it|them|me|us|him|her)\b[^?.!,]{0,20}$",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"^{OPENER}who(?:'s)? (?!knows?\b|knew\b|would\b|cares?\b)\w+ \w+", re.IGNORECASE),
+    # A verb before its subject: "does tom have a sister", "is my sister coming". "Did the dishes" leaves its subject out.
+    re.compile(
+        rf"^{OPENER}(?:does (?!it\b)\w+ \w+|(?:is|are|was|were|can|will|do|does|did|has|have) (?:i|we|he|she|they) \w+|"
+        r"(?:is|are|can|will|do) (?:my|our|his|her|their) \w+ \w+|"
+        r"(?:is|was|has|did|can) (?:(?-i:[A-Z])\w+|mum|mom|dad|grandma|grandpa) (?!and\b|but\b|or\b)[a-z])"
+        r"[^.!,;]*$",
+        re.IGNORECASE,
+    ),
+    re.compile(r",\s*(?:where|who|what|when) (?:is|are|was|were) (?:it|he|she|they)\W*$", re.IGNORECASE),
+)
+# "HR want to know which day I'm off": somebody else's question, passed on.
+_PASSES_ON_A_QUESTION = re.compile(
+    rf"\b(?:(?:wants?|needs?|would like|is dying|are dying) (?:me )?to (?:know|hear)|(?:is|are|was|were|keeps?|'s|"
+    rf"'re) askin[g']?"
+    rf"(?: me| us)?|(?:wants?|needs?|asks?|asks for|is after|are after) (?:me |us )?(?=the (?:total )?(?:number|"
+    rf"name|date|"
+    rf"address)\b)|(?:just|has|have|'s|'ve) asked (?:me|us))(?: again)?,? (?:about )?(?:{WH}\b|if\b|whether\b|"
+    rf"the (?:total )?"
+    r"(?:number|name|date|address) of\b)",
+    re.IGNORECASE,
+)
+_PLEASE = re.compile(
+    r"^(?!.*\d)(?=.*\b(?:the|his|her|their|my|our|of|for|number|name|code|address|password|date|time)\b|.*\w's\b)"
+    r".*\b(?:please|pls)\W*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One sentence and its act. `text` is the content, without words that only express the act ("remember that").
+
+    `otherwise` is the second reading of a probable request to forget, for when no memory matches it.
+    """
+
+    act: Act
+    text: str
+    otherwise: tuple["Utterance", ...] = ()
+
+
+def utterances(message: str, sense: Sense) -> list[Utterance]:
+    """Returns the utterances of a message, in order."""
+    text = _ATTENTION.sub("", plain(message))
+    if mentioned := _MENTIONED.match(text):
+        text = mentioned["what"]
+    parts = [clause for part in _with_topics(sentences(text), sense) for clause in _apart_from_request(part)]
+    if asks_to_forget(text) and not any(map(is_forget, parts)):
+        return [Utterance("forget", text)]
+    if is_courteous(text):
+        return [Utterance("chat", text)]
+    if not is_english(text):
+        return [Utterance("unread", part) for part in parts]
+    sense.wordings([text[:_WHOLE_LENGTH], *parts])  # all are needed below, and one batch is encoded faster
+    message_act = act_of(text[:_WHOLE_LENGTH], sense)
+    has_question = any(part.endswith("?") for part in parts)
+    result: list[Utterance] = []
+    for part in parts:
+        alone = len(parts) == 1
+        if not alone and not is_english(part):
+            result.append(Utterance("unread", part))
+        else:
+            result.append(_wish(part, sense) or _read(part, message_act, sense, alone=alone, has_question=has_question))
+    result = [new_item for item in result for new_item in _with_statement(item)]
+    if len(result) > 1 and result[0].act == "forget" and not all_words(result[0].text) and TAKES_BACK.search(parts[0]):
+        result = [Utterance("tell", f"{parts[0]} {result[1].text}"), *result[2:]]  # "Scratch that. Monday."
+    if any(item.act == "forget" for item in result):
+        result = [item for item in result if item.act not in ("tell", "chat") or not _is_a_reason(item.text, sense)]
+    if any(item.act == "forget" and wanted_words(item.text) for item in result):
+        # "Forget the code. Delete it." is one request.
+        result = [item for item in result if item.act != "forget" or wanted_words(item.text)]
+    elif any(_to_remember(part) is not None for part in parts):
+        pass  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
+    elif len(text) <= _WHOLE_LENGTH and not all(item.act == "command" for item in result):
+        tells = any(item.act == "tell" for item in result)
+        probability = forget_probability(text, sense)
+        threshold = _enough_to_forget(text, sense) if tells else _FORGETS
+        if probability >= (min(threshold, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(text) else threshold):
+            certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
+            also_told = _also_told(result, sense)
+            request = " ".join(item.text for item in result if item not in also_told) if also_told else text
+            return [Utterance("forget", request, tuple(result) if probability < certain else ()), *also_told]
+        result = [_as_forget(item, sense) for item in result]
+    is_statement = len(result) == 1 and (result[0].act == "tell" or SHOWS.match(result[0].text))
+    return _with_question(result) if message_act == "ask" and not is_statement else result
+
+
+def _apart_from_request(sentence: str) -> tuple[str, ...]:
+    """Splits "He studies law now, so forget what I said about the stage" before the request, unless both name the same."""
+    match = _THEN_FORGET.match(sentence)
+    if match is None or find_subject(match["told"]) is None:
+        return (sentence,)
+    named = wanted_words(match["request"])
+    return (match["told"], match["request"]) if named and not named & content(match["told"]) else (sentence,)
+
+
+def _is_a_reason(sentence: str, sense: Sense) -> bool:
+    """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone."."""
+    if forget_probability(sentence, sense) >= _FORGETS_IN_ITS_WORDS:
+        return True  # "I've not told Ana and I don't want it written down."
+    subject = find_subject(sentence)
+    if re.search(r"\d", sentence) or find_names(sentence) or has_place(sentence):
+        return False
+    return subject is None or subject.text.lower() in ("he", "she", "they", "you", "it", "that", "this")
+
+
+def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
+    """Returns what a message with a request to forget tells besides: a change, or what follows the request and is no reason.
+
+    "Scrub the Fabia. We drive a Jogger now." forgets the Fabia, and keeps the Jogger.
+    """
+    also_told: list[Utterance] = []
+    has_asked = False
+    for item in items:
+        if forget_probability(item.text, sense) >= _FORGETS_IN_ITS_WORDS:
+            has_asked = True
+        elif item.act == "tell":
+            changed = bool(MOVES.search(item.text) or LATELY.search(item.text))
+            if changed or (has_asked and not _is_a_reason(item.text, sense)):
+                also_told.append(item)
+    return also_told
+
+
+def _with_statement(item: Utterance) -> list[Utterance]:
+    """Splits "No, both are true: I live in Graz and in Vienna" into the wish to restore and the statement."""
+    wish, _, statement = item.text.partition(": ")
+    if item.act != "restore" or find_subject(statement) is None:
+        return [item]
+    return [Utterance("restore", wish), Utterance("tell", statement)]
+
+
+def _enough_to_forget(text: str, sense: Sense) -> float:
+    """Returns the probability from which a message that tells something is a request to forget it."""
+    if act_probabilities(text, sense)["tell"] < _SURELY_TELLS:
+        return _FORGETS_TELLING
+    # A user who wants a number forgotten does not repeat it.
+    return _SURELY_FORGETS if re.search(r"\d", text) else _FORGETS_SURELY_TELLING
+
+
+def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
+    """Joins each topic in the form of a question to the sentence about it: "The long key? It is for the cellar."."""
+    result: list[str] = []
+    for part in parts:
+        if result and _is_topic(result[-1]) and _is_about_topic(part, sense):
+            result[-1] = f"{result[-1]} {part}"
+        else:
+            result.append(part)
+    return result
+
+
+def _is_topic(sentence: str) -> bool:
+    """Whether the sentence only names something and ends with a question mark, without a question word or a verb."""
+    lower = sentence.lower()
+    return (
+        sentence.endswith("?")
+        and len(tokens(sentence)) > 1
+        and not re.search(rf"\b{WH}\b|\b{AUXILIARY}\b|^(?:and|any|another|same)\b", lower)
+        and not GREETING.match(sentence)
+        and (find_subject(sentence) is None or re.match(r"(?:that|this|these|those) [a-z]", lower) is not None)
+    )
+
+
+def _is_about_topic(sentence: str, sense: Sense) -> bool:
+    """Whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
+    if sentence.endswith("?") or not is_english(sentence):
+        return False
+    subject = find_subject(sentence)
+    if subject is not None:
+        return subject.text.lower() not in ("i", "we", "you")
+    chances = act_probabilities(sentence, sense)
+    return chances["tell"] > max(chances["chat"], chances["ask"])
+
+
+def _as_forget(item: Utterance, sense: Sense) -> Utterance:
+    """Returns the utterance, as a request to forget if its sentence alone is certainly one."""
+    asks = item.act != "ask" and all_words(item.text) and forget_probability(item.text, sense) >= _SURELY_FORGETS
+    return Utterance("forget", item.text) if asks else item
+
+
+def _wish(sentence: str, sense: Sense) -> Utterance | None:
+    text = sentence.strip()
+    if RESTORE.search(text):
+        return Utterance("restore", text)
+    if UNMENTIONED.match(text):
+        return Utterance("command", text)
+    if (target := forgotten_by(text, sense)) is not None:
+        return Utterance("forget", target)
+    if (statement := _to_remember(text)) is not None:
+        return Utterance("preference" if _STYLE.search(statement) else "tell", statement)
+    if (remind := _REMIND_THAT.match(text)) and not text.endswith("?") and find_subject(remind["what"]) is not None:
+        return Utterance("tell", remind["what"])
+    if (
+        COMMAND.match(text)
+        and not (_corrects(text) and _takes_back_at_once(text))
+        and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
+    ):
+        return Utterance("command", text)
+    if _STYLE.search(text) and not text.endswith("?"):
+        return Utterance("preference", text)
+    return None
+
+
+def _to_remember(sentence: str) -> str | None:
+    """Returns what a sentence asks to remember, None if it asks nothing of the kind."""
+    match = REMEMBER.match(sentence.strip())
+    return match["what"].strip() if match is not None and _has_content(match["what"]) else None
+
+
+def _has_content(text: str) -> bool:
+    """Whether the text contains anything to remember: "don't forget the details!" does not."""
+    points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
+    return not (text.rstrip().endswith("?") or (points and find_subject(text) is None and not find_names(text)))
+
+
+def _read(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
+    utterance = _classified(sentence, message_act, sense, alone=alone, has_question=has_question)
+    if utterance.act == "chat" and _corrects(sentence):
+        return Utterance("tell", sentence)
+    return utterance
+
+
+def _corrects(sentence: str) -> bool:
+    """Whether the sentence corrects something, though it is as short as a remark: "No no, burgundy, not emerald"."""
+    match = TAKES_BACK.search(sentence)
+    if match is None or sentence.endswith("?"):
+        return False
+    names_something = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
+    return bool(names_something or (_takes_back_at_once(sentence) and find_values(sentence[match.end() :])))
+
+
+def _takes_back_at_once(sentence: str) -> bool:
+    match = TAKES_BACK.search(sentence)
+    return match is not None and match.start() <= _OPENING
+
+
+def _classified(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
+    asks = sentence.endswith("?")
+    if GREETING.match(sentence) or SHOWS.match(sentence):
+        return Utterance("chat", sentence)
+    if asks and (tag := _TAG.search(sentence)):
+        statement = _YOU_KNOW.sub("", sentence[: tag.start()]).strip(" ,")
+        if act_of(f"{statement}.", sense) == "tell":
+            return Utterance("tell", statement)
+        return Utterance("chat" if message_act == "chat" else "ask", sentence)
+    if any(pattern.search(sentence) for pattern in (*_ASKS, _PASSES_ON_A_QUESTION)) or _is_bare_request(sentence):
+        return Utterance("ask", sentence)
+    chances = act_probabilities(sentence, sense)
+    if alone:
+        is_statement = not asks and chances["tell"] >= max(_TELLS, chances["ask"])
+        return Utterance("ask" if asks else "tell" if is_statement else message_act, sentence)  # type: ignore[arg-type]
+    if message_act == "tell":
+        if asks and chances["ask"] > chances["tell"]:
+            return Utterance("ask", sentence)
+        idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
+        if has_question and chances["tell"] < _TELLS_BESIDE_A_QUESTION:
+            idle = True  # "The code? I forgot it again."
+        elif len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence):
+            idle = False  # "Nope. Thursday."
+        return Utterance("chat" if idle else "tell", sentence)
+    # Beside "…?" only a sentence that opens as a question asks too.
+    may_ask = not has_question or WH_FIRST.match(sentence.lower())
+    if asks or (message_act == "ask" and may_ask and chances["ask"] >= max(chances["tell"], chances["chat"])):
+        return Utterance("ask", sentence)
+    # A sentence beside a question says why the user asks. It tells something new only if it gives a name or a code.
+    tells_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
+    return Utterance("tell" if message_act == "ask" and (find_namings(sentence) or tells_code) else "chat", sentence)
+
+
+def _is_bare_request(sentence: str) -> bool:
+    """Whether the sentence only names what it wants: "Her hostel's postal code too, please"."""
+    return bool(_PLEASE.match(sentence)) and find_subject(sentence.replace("'s", "")) is None
+
+
+def _with_question(items: Sequence[Utterance]) -> list[Utterance]:
+    """Marks the longest sentence as the question if none is one. Joins "Who?" to the question before it."""
+    result: list[Utterance] = []
+    for item in items:
+        if item.act == "ask" and result and result[-1].act == "ask" and len(tokens(item.text)) < 3:
+            result[-1] = Utterance("ask", f"{result[-1].text} {item.text}")
+        else:
+            result.append(item)
+    has_purpose = any(item.act in ("ask", "forget", "restore", "preference", "command", "unread") for item in result)
+    if not has_purpose and not any(GREETING.match(item.text) for item in result):
+        longest = max(range(len(result)), key=lambda index: len(result[index].text), default=None)
+        if longest is not None:
+            result[longest] = Utterance("ask", result[longest].text)
+    return result
