@@ -11,7 +11,7 @@ PIP := $(BIN)/pip install --disable-pip-version-check --quiet
 run: $(VENV)/.installed
 	$(BIN)/m2a run
 
-# A file in one process: its tests share what is dear to set up. About half of their time is waiting (for a browser, a disk, a
+# A file in one process: its tests share what is dear to set up. Much of their time is waiting (for a browser, a disk, a
 # service), so there are more processes than two cores have room for; with several threads each they would fight for them. The
 # bytecode is written, because the tests start about a hundred programs.
 test: setup
