@@ -11,9 +11,11 @@ PIP := $(BIN)/pip install --disable-pip-version-check --quiet
 run: $(VENV)/.installed
 	$(BIN)/m2a run
 
-# A file in one process: its tests share what is dear to set up. Two processes of several threads would fight for the cores.
+# A file in one process: its tests share what is dear to set up. Much of their time is waiting (for a browser, a disk, a
+# service), so there are more processes than two cores have room for; with several threads each they would fight for them. The
+# bytecode is written, because the tests start about a hundred programs.
 test: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff format --check .

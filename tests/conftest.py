@@ -11,6 +11,17 @@ from tests.postgres import emptied, postgres_server
 
 without_interface_files()
 
+# One process runs a file, so the longest files decide when the last process ends, unless they begin first.
+LONGEST = (
+    "test_page", "test_offline_rules", "test_integrity", "test_chat_faults", "test_cli", "test_grammar", "test_browser_story",
+    "test_model_prompts", "test_browser_temporary", "test_model_generator", "test_photo_store", "test_browser_photos",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))  # which keeps the order within a file
+
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:

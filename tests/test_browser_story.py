@@ -1,6 +1,5 @@
 """The story of the product in a real browser: show, tell, come back after a restart, ask, correct, ask again."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,17 +123,3 @@ def test_nothing_leaves_the_machine(visit: Callable[..., Visitor], photos: Photo
     finally:
         server.stop()
     assert notes.read_text() == ""
-
-
-def test_a_tab_in_the_background_takes_the_next_message(server: Server, visit: Callable[..., Visitor]) -> None:
-    """All updates of a turn arrive at once there; the box is empty afterwards and sends again."""
-    visitor = visit()
-    visitor.page.add_init_script("Object.defineProperty(document, 'visibilityState', {get: () => 'hidden'})")
-    visitor.open(server.url)
-    for words in ("I take my coffee black.", "How do I take my coffee?", "Good night!"):
-        visitor.compose(words)
-        visitor.page.get_by_label("Send", exact=True).click()
-        visitor.page.evaluate("() => { const end = performance.now() + 2000; while (performance.now() < end); }")
-        expect(visitor.page.locator(".m-message").last).to_have_class(re.compile("m-assistant"))
-        expect(visitor.page.get_by_label("Send", exact=True)).to_be_visible()
-        expect(visitor.page.locator("#m2a-composer textarea")).to_have_value("")

@@ -75,7 +75,7 @@ def m2a(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Don
     return Done(result.returncode, result.stdout, result.stderr)
 
 
-def quick(data: Path, *words: str | Path, **settings: str) -> Done:
+def quick(data: Path, *words: str | Path, typed: str = "", **settings: str) -> Done:
     """Runs the command in this process, which saves the seconds that Python takes to start."""
     out, err = StringIO(), StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
@@ -84,6 +84,7 @@ def quick(data: Path, *words: str | Path, **settings: str) -> Done:
         for name, value in environment(data, **settings).items():
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["m2a", *map(str, words)])
+        patch.setattr(sys, "stdin", StringIO(typed))
         with pytest.raises(SystemExit) as ended:
             cli.main()
     code = ended.value.code
@@ -108,8 +109,8 @@ class MemoryFolder:
     def m2a(self, *words: str | Path, typed: str = "") -> Done:
         return m2a(self.data, *words, typed=typed)
 
-    def quick(self, *words: str | Path) -> Done:
-        return quick(self.data, *words)
+    def quick(self, *words: str | Path, typed: str = "") -> Done:
+        return quick(self.data, *words, typed=typed)
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +192,7 @@ class TestCommands:
         assert result.code == 0 and "Nothing in this chat is kept." in result.err
         assert "My sister Qwzolda lives in Graz" in result.out and "blue ball" in result.out
         assert held() == before and b"Qwzolda" not in bytes_under(memory.data)
-        result = memory.m2a(
+        result = memory.quick(
             "chat", "--temporary", "--without-memory", typed="What does Bobo love?\n" + "x" * 20_001 + "\nHello!\n"
         )
         assert result.code == 0 and "blue ball" not in result.out and "20,001 characters" in result.err
@@ -200,7 +201,7 @@ class TestCommands:
         assert refused == "Only a temporary chat can do without the memory; add --temporary."
 
     def test_a_chat_goes_on_in_one_conversation(self, memory):
-        result = memory.m2a("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
+        result = memory.quick("chat", typed="My uncle Emil lives in Brno.\nWhere does he live?\n")
         assert result.code == 0 and "Brno" in result.out and "Remembered: “My uncle Emil lives in Brno.”" in result.err
         conversations = memory.quick("erase", "conversation").out.splitlines()
         assert (
@@ -446,7 +447,7 @@ def test_a_chat_server_that_is_down_is_named_and_the_words_are_kept(tmp_path):
 
 def test_a_chat_whose_answers_fail_goes_on_in_one_conversation(tmp_path):
     down = {"M2A_CHAT_MODEL": "openai:any", "M2A_CHAT_BASE_URL": f"http://127.0.0.1:{free_port()}/v1"}
-    result = m2a(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
+    result = quick(tmp_path, "chat", typed="My dog is Bobo\nHello\n", **down)
     assert result.code == 0 and result.err.count("Cannot connect") == 2
     [conversation] = quick(tmp_path, "erase", "conversation").out.splitlines()
     assert "My dog is Bobo" in conversation

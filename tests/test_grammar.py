@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
@@ -76,6 +77,14 @@ def request(
     times = tuple(start + step * number for number in range(1, sessions + 1))
     placement = Placement(1, start, start + step * (sessions + 1), times)
     return GroupRequest(dialogue_id, SPEAKERS, ConceptGroup(number, concepts), placement, seed)
+
+
+@cache
+def ordinary(seed: int) -> tuple[GroupRequest, GeneratedGroup]:
+    """Returns a request and its group, which several tests look at."""
+    group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
+    [group] = generated([group_request])
+    return group_request, group
 
 
 BARE = (bare("Zubo", 3), bare("Wexa"), bare("Kolo"))
@@ -150,7 +159,7 @@ def test_what_a_photo_tells_is_not_told_in_its_turn():
         "clock": {"mossy", "violet"},
     }
     for seed in range(20):
-        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        _, group = ordinary(seed)
         for turn in (turn for session in group.sessions for turn in session):
             for photo in turn.photos:
                 assert secrets.get(photo.parent.name, set()).isdisjoint(words_of(turn.text))
@@ -168,7 +177,7 @@ def test_places_in_answers_are_those_of_the_photos_in_the_evidence():
     settings = {photo.setting: photo.path for concept in (DOG, CLOCK) for photo in concept.photos}
     place_answers = 0
     for seed in range(10):
-        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        _, group = ordinary(seed)
         for question in group.questions:
             if question.answer in settings:
                 assert settings[question.answer] in shown_in(group, question.evidence)
@@ -179,7 +188,7 @@ def test_places_in_answers_are_those_of_the_photos_in_the_evidence():
 def test_the_evidence_says_of_whom_something_is_told():
     text_count = 0
     for seed in range(10):
-        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        _, group = ordinary(seed)
         for question in group.questions:
             turns = [group.sessions[place.session - 1][place.turn - 1] for place in question.evidence]
             texts = [turn.text for turn in turns if not turn.photos]
@@ -191,8 +200,7 @@ def test_the_evidence_says_of_whom_something_is_told():
 def test_a_correction_decides_the_answer():
     corrected = 0
     for seed in range(20):
-        group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
-        group = generated([group_request])[0]
+        group_request, group = ordinary(seed)
         for question in group.questions:
             if question.category != 7 or question.derivation.since is not None:
                 continue
@@ -255,7 +263,7 @@ def test_what_is_asked_with_a_photo_is_told_and_not_shown():
 
 def test_questions_do_not_answer_one_another():
     for seed in range(10):
-        group = generated([request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)])[0]
+        _, group = ordinary(seed)
         places = [question for question in group.questions if question.category in (6, 9)]
         for question in places:
             others = [other.text for other in group.questions if other is not question]

@@ -1,12 +1,12 @@
-"""Metrics of answers and of retrieval, their intervals, and the summary of a run."""
+"""Metrics of answers and of retrieval, their intervals, and the summary of a run.
+
+torchmetrics takes seconds to import, so its three tests do: every process of the suite collects this file, and one runs it.
+"""
 
 import random
 from dataclasses import replace
 
 import pytest
-import torch
-from torchmetrics.functional.retrieval import retrieval_hit_rate, retrieval_recall
-from torchmetrics.functional.text import bleu_score, squad
 
 from m2a.evaluation.answer_metrics import accepted_match, bleu1, declines, exact_match, normalise, token_f1
 from m2a.evaluation.bootstrap import interval, paired_interval, rate_interval
@@ -32,6 +32,8 @@ def pairs(count: int = 200) -> list[tuple[str, str]]:
 
 
 def test_f1_agrees_with_torchmetrics() -> None:
+    from torchmetrics.functional.text import squad
+
     for reply, gold in pairs():
         reference = squad(
             [{"prediction_text": " ".join(normalise(reply)), "id": "q"}],
@@ -41,6 +43,8 @@ def test_f1_agrees_with_torchmetrics() -> None:
 
 
 def test_bleu_agrees_with_torchmetrics() -> None:
+    from torchmetrics.functional.text import bleu_score
+
     for reply, gold in pairs():
         reference = bleu_score([" ".join(normalise(reply))], [[" ".join(normalise(gold))]], n_gram=1)
         assert bleu1(reply, gold) == pytest.approx(float(reference), abs=1e-6)
@@ -104,6 +108,9 @@ def test_a_reply_that_declines(reply: str, declined: bool) -> None:
 
 
 def test_recall_and_hit_agree_with_torchmetrics() -> None:
+    import torch
+    from torchmetrics.functional.retrieval import retrieval_hit_rate, retrieval_recall
+
     draw = random.Random(5)
     for _ in range(200):
         ranking = [f"D1:{number}" for number in range(30)]

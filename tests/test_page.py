@@ -66,29 +66,28 @@ def fresh(shared_server: Server, visit: Visit) -> Visitor:
 # In the browser
 
 
-def test_an_example_goes_into_the_box_and_is_sent_only_then(visit: Visit, tmp_path: Path, shoot: Shoot) -> None:
-    server = Server(tmp_path / "data", command=("-m", "tests.page_server"))
-    server.start()
-    try:
-        visitor = visit()
-        page = visitor.page
-        visitor.open(server.url)
-        page.get_by_text("I run without a language model").click()
-        expect(page.get_by_text("M2A_CHAT_MODEL=openai:NAME")).to_be_visible()
-        shoot(visitor, "11-how-to-connect")
-        page.get_by_role("button", name=re.compile("Show me someone")).click()
-        box = page.locator("#m2a-composer textarea")
-        expect(box).to_have_value("This is my dog Bobo. He loves his red ball.")
-        expect(page.locator("#m2a-composer .thumbnail-item img")).to_have_count(1)
-        expect(page.locator(".m-message")).to_have_count(0)
-        expect(box).to_be_focused()
-        box.press("Enter")
-        visitor.remembered("Bobo")
-        visitor.photos_load()
-        assert not [path for path in (server.data_dir / "uploads").rglob("*") if path.is_file()]
-        visitor.forgive_lost_server()
-    finally:
-        server.stop()
+def test_an_example_goes_into_the_box_and_is_sent_only_then(
+    fresh: Visitor, shared_server: Server, shoot: Shoot
+) -> None:
+    page = fresh.page
+    uploads = files_under(shared_server.data_dir / "uploads")
+    page.get_by_text("I run without a language model").click()
+    expect(page.get_by_text("M2A_CHAT_MODEL=openai:NAME")).to_be_visible()
+    shoot(fresh, "11-how-to-connect")
+    page.get_by_role("button", name=re.compile("Show me someone")).click()
+    box = page.locator("#m2a-composer textarea")
+    expect(box).to_have_value("This is my dog Bobo. He loves his red ball.")
+    expect(page.locator("#m2a-composer .thumbnail-item img")).to_have_count(1)
+    expect(page.locator(".m-message")).to_have_count(0)
+    expect(box).to_be_focused()
+    box.press("Enter")
+    fresh.remembered("Bobo")
+    fresh.photos_load()
+    assert files_under(shared_server.data_dir / "uploads") <= uploads
+
+
+def files_under(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_file()}
 
 
 def test_hostile_text_is_shown_and_neither_runs_nor_loads(fresh: Visitor) -> None:
@@ -183,6 +182,20 @@ def test_what_was_typed_survives_a_reload(fresh: Visitor) -> None:
     expect(box).to_have_value("")
 
 
+def test_a_tab_in_the_background_takes_the_next_message(shared_server: Server, visit: Visit) -> None:
+    """All updates of a turn arrive at once there; the box is empty afterwards and sends again."""
+    visitor = visit()
+    visitor.page.add_init_script("Object.defineProperty(document, 'visibilityState', {get: () => 'hidden'})")
+    visitor.open(f"{shared_server.url}/?conversation=")
+    for words in ("I take my coffee black.", "How do I take my coffee?", "Good night!"):
+        visitor.compose(words)
+        visitor.page.get_by_label("Send", exact=True).click()
+        visitor.page.evaluate("() => { const end = performance.now() + 2000; while (performance.now() < end); }")
+        expect(visitor.page.locator(".m-message").last).to_have_class(re.compile("m-assistant"))
+        expect(visitor.page.get_by_label("Send", exact=True)).to_be_visible()
+        expect(visitor.page.locator("#m2a-composer textarea")).to_have_value("")
+
+
 def test_what_was_sent_is_not_in_the_box_of_the_next_conversation(fresh: Visitor) -> None:
     box, new = fresh.page.locator("#m2a-composer textarea"), fresh.page.get_by_role("button", name="New conversation")
     new.click()  # from a new conversation, where it changes nothing
@@ -205,39 +218,32 @@ def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
     expect(page.get_by_label("Message to M2A").last).to_have_value("typed meanwhile")
 
 
-def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(visit: Visit, tmp_path: Path) -> None:
-    server = Server(tmp_path / "data", command=("-m", "tests.page_server"))
-    server.start()
-    try:
-        visitor = visit()
-        page, box = visitor.page, visitor.page.locator("#m2a-composer textarea")
-        visitor.open(server.url)
-        visitor.say("The first message")
-        server.halt()  # between the click and the storing
-        visitor.compose("A message that comes too late")
-        page.get_by_label("Send", exact=True).click()
-        expect(page.locator("#m2a-composer .submit-button, #m2a-composer .stop-button").first).to_be_visible()
-        server.kill()
-        visitor.forgive("AbortError")
-        visitor.forgive_lost_server()
-        server.start()
-        visitor.open(server.url)
-        expect(page.locator(".m-user")).to_have_count(1)
-        expect(box).to_have_value("A message that comes too late")
-        visitor.new_conversation()
-        expect(box).to_have_value("")
-        visitor.compose("Of another conversation")
-        page.locator("#m2a-conversations a").first.click()
-        expect(box).to_have_value("A message that comes too late")
-        box.press("Enter")
-        expect(page.locator(".m-user")).to_have_count(2)
-        expect(box).to_have_value("")
-        visitor.wait_for_answer()
-        visitor.reload()
-        expect(page.locator(".m-user")).to_have_count(2)
-        expect(box).to_have_value("")
-    finally:
-        server.stop()
+def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(fresh: Visitor, shared_server: Server) -> None:
+    page, box = fresh.page, fresh.page.locator("#m2a-composer textarea")
+    fresh.say("The first message")
+    shared_server.halt()  # between the click and the storing
+    fresh.compose("A message that comes too late")
+    page.get_by_label("Send", exact=True).click()
+    expect(page.locator("#m2a-composer .submit-button, #m2a-composer .stop-button").first).to_be_visible()
+    shared_server.kill()
+    fresh.forgive("AbortError")
+    fresh.forgive_lost_server()
+    shared_server.start()
+    fresh.open(shared_server.url)
+    expect(page.locator(".m-user")).to_have_count(1)
+    expect(box).to_have_value("A message that comes too late")
+    fresh.new_conversation()
+    expect(box).to_have_value("")
+    fresh.compose("Of another conversation")
+    page.locator("#m2a-conversations a").first.click()
+    expect(box).to_have_value("A message that comes too late")
+    box.press("Enter")
+    expect(page.locator(".m-user")).to_have_count(2)
+    expect(box).to_have_value("")
+    fresh.wait_for_answer()
+    fresh.reload()
+    expect(page.locator(".m-user")).to_have_count(2)
+    expect(box).to_have_value("")
 
 
 def test_a_change_is_undone_with_the_keyboard(fresh: Visitor, shoot: Shoot) -> None:

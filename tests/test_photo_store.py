@@ -20,6 +20,8 @@ from m2a.memory.photo_decoder import PhotoDecoder, PhotoRefusedError
 from m2a.memory.photo_store import PhotoAudit, PhotoDamagedError, PhotoNotFoundError, PhotoStore
 from tests.hostile_photos import encode, picture
 
+# For tests of pixels and files, where it does not matter which database holds the row.
+on_sqlite = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 OWNER, OTHER = "a" * 32, "b" * 32
 CLEAN = PhotoAudit((), (), (), ())
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -79,6 +81,7 @@ def test_the_same_photo_is_stored_once(store: PhotoStore, database: Database, cl
     assert len(_rows(database)[0]) == 2
 
 
+@on_sqlite
 def test_the_same_pixels_are_the_same_photo_in_every_lossless_format(store: PhotoStore) -> None:
     grey = picture(Random(2)).convert("L").quantize(32).convert("L")
     forms = [
@@ -92,6 +95,7 @@ def test_the_same_pixels_are_the_same_photo_in_every_lossless_format(store: Phot
     assert len({store.add(OWNER, form).photo_id for form in forms}) == 1
 
 
+@on_sqlite
 @pytest.mark.parametrize("image_format", ["JPEG", "PNG", "WEBP"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_a_photo_is_stored_upright(store: PhotoStore, image_format: str, orientation: int) -> None:
@@ -122,6 +126,7 @@ def _is_red(pixel: object) -> bool:
     return bool(pixel[0] > 200 and pixel[1] < 60)
 
 
+@on_sqlite
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16"])
 def test_every_mode_keeps_its_brightness(store: PhotoStore, mode: str) -> None:
     dark_and_light = Image.new("L", (64, 32), 0)
@@ -137,6 +142,7 @@ def test_every_mode_keeps_its_brightness(store: PhotoStore, mode: str) -> None:
     assert left < 40 and right > 225
 
 
+@on_sqlite
 def test_transparent_parts_become_white(store: PhotoStore) -> None:
     clear = Image.new("RGBA", (40, 40), (0, 0, 0, 0))
     for data in (encode(clear, "PNG"), encode(clear, "WEBP"), encode(Image.new("P", (40, 40)), "GIF", transparency=0)):
@@ -144,6 +150,7 @@ def test_transparent_parts_become_white(store: PhotoStore) -> None:
         assert isinstance(pixel, tuple) and min(pixel) > 250
 
 
+@on_sqlite
 def test_colours_are_converted_to_srgb(store: PhotoStore) -> None:
     """By the profile of a camera that swaps red and blue: were it only dropped, the colours would stay swapped."""
     from PIL import ImageCms
@@ -156,6 +163,7 @@ def test_colours_are_converted_to_srgb(store: PhotoStore) -> None:
     assert isinstance(pixel, tuple) and pixel[0] > 240 and pixel[2] < 20
 
 
+@on_sqlite
 def test_a_large_photo_is_stored_with_4096_pixels_a_side(store: PhotoStore) -> None:
     photo = store.add(OWNER, encode(Image.new("RGB", (6_000, 3_000), "teal"), "JPEG"))
     assert (photo.width, photo.height) == (4_096, 2_048)
@@ -163,6 +171,7 @@ def test_a_large_photo_is_stored_with_4096_pixels_a_side(store: PhotoStore) -> N
     assert (twelve.width, twelve.height) == (4_032, 3_024)
 
 
+@on_sqlite
 def test_a_photo_of_pure_noise_stays_within_ten_megabytes(store: PhotoStore) -> None:
     noise = Image.frombytes("RGB", (4_096, 4_096), Random(3).randbytes(3 * 4_096**2))
     photo = store.add(OWNER, encode(noise, "JPEG", quality=60))
@@ -182,6 +191,7 @@ def test_what_is_not_there_is_not_found(store: PhotoStore, jpeg: bytes) -> None:
                 method(owner, requested_id)
 
 
+@on_sqlite
 @pytest.mark.parametrize("owner", ["", "..", "a" * 31, "A" * 32, "a" * 32 + "\n", "../" + "a" * 29, "bob"])
 def test_an_owner_is_a_key_of_ours(store: PhotoStore, jpeg: bytes, owner: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is not an owner key"):
@@ -329,6 +339,7 @@ REPLACED = {
 }
 
 
+@on_sqlite
 @pytest.mark.parametrize("fault", REPLACED)
 def test_what_lies_in_a_photos_place_is_not_followed(
     store: PhotoStore, jpeg: bytes, tmp_path: Path, fault: str
@@ -428,6 +439,7 @@ while True:
     database.close()
 
 
+@on_sqlite
 @pytest.mark.skipif(sys.platform != "linux", reason="Counts descriptors in /proc.")
 def test_no_descriptor_and_no_process_is_left_behind(store: PhotoStore, jpeg: bytes) -> None:
     store.add(OWNER, jpeg)
@@ -456,6 +468,7 @@ def test_importing_the_decoder_costs_no_pillow() -> None:
     assert result.stdout.strip() == "[]"
 
 
+@on_sqlite
 def test_heic_is_read_with_the_extra_and_explained_without(store: PhotoStore) -> None:
     try:
         import pillow_heif
@@ -472,6 +485,7 @@ def test_heic_is_read_with_the_extra_and_explained_without(store: PhotoStore) ->
     assert b"M2A-MARKER" not in store.data(OWNER, photo.photo_id)
 
 
+@on_sqlite
 def test_the_decoder_runs_under_an_asyncio_server(store: PhotoStore, jpeg: bytes) -> None:
     """As the app calls it: from worker threads of a running loop."""
     import asyncio

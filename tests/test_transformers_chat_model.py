@@ -2,6 +2,8 @@
 
 Without layers, a Llama's next token depends on its last one alone, so the weights can spell a script: each token's
 embedding is a unit vector, and the head points from every token to its successor.
+
+torch and transformers are imported where they are used: every process of the suite collects this file, and one runs it.
 """
 
 import asyncio
@@ -10,30 +12,22 @@ import itertools
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import huggingface_hub.constants
 import pytest
-import torch
 from PIL import Image
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as token_models
-from transformers import (
-    CLIPImageProcessorPil,
-    CLIPVisionConfig,
-    GenerationConfig,
-    LlamaConfig,
-    LlamaForCausalLM,
-    LlavaConfig,
-    LlavaForConditionalGeneration,
-    LlavaProcessor,
-    PreTrainedTokenizerFast,
-    Qwen2VLConfig,
-)
 
 from models.availability import PackageMissingError
 from models.chat_model import ChatMessage, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
 from models.load import load_chat_model, load_image_encoder
 from models.transformers_chat_model import TransformersChatModel
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import LlamaConfig, PreTrainedTokenizerFast
 
 SPECIAL = ["<unk>", "</s>", "<image>", "<|system|>", "<|user|>", "<|assistant|>"]
 TOOL = Tool("search", "Search the memory.", {"type": "object", "properties": {"query": {"type": "string"}}})
@@ -46,8 +40,10 @@ PHOTO_TEMPLATE = (
 )
 
 
-def tokenizer_of(script: list[str], template: str | None) -> PreTrainedTokenizerFast:
+def tokenizer_of(script: list[str], template: str | None) -> "PreTrainedTokenizerFast":
     """A tokenizer that knows the script's tokens and nothing else."""
+    from transformers import PreTrainedTokenizerFast
+
     vocabulary = {token: n for n, token in enumerate([*SPECIAL, *dict.fromkeys(script)])}
     tokenizer = Tokenizer(token_models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s"), "merged_with_next")
@@ -62,7 +58,9 @@ def tokenizer_of(script: list[str], template: str | None) -> PreTrainedTokenizer
     )
 
 
-def llama_config(tokenizer: PreTrainedTokenizerFast, context: int = 4096) -> LlamaConfig:
+def llama_config(tokenizer: "PreTrainedTokenizerFast", context: int = 4096) -> "LlamaConfig":
+    from transformers import LlamaConfig
+
     size = 64
     assert len(tokenizer) <= size
     return LlamaConfig(
@@ -78,8 +76,10 @@ def llama_config(tokenizer: PreTrainedTokenizerFast, context: int = 4096) -> Lla
     )
 
 
-def write_script(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, script: list[str]) -> None:
+def write_script(model: "torch.nn.Module", tokenizer: "PreTrainedTokenizerFast", script: list[str]) -> None:
     """After `<|assistant|>` the model says the script; a token that comes twice makes it say that part for ever."""
+    import torch
+
     spoken = tokenizer.convert_tokens_to_ids(["<|assistant|>", *script, "</s>"])
     head = torch.zeros_like(model.get_output_embeddings().weight)
     for now, after in itertools.pairwise(spoken):
@@ -90,6 +90,8 @@ def write_script(model: torch.nn.Module, tokenizer: PreTrainedTokenizerFast, scr
 
 
 def text_model(folder: Path, script: list[str], *, template: str | None = TEXT_TEMPLATE, context: int = 4096) -> str:
+    from transformers import LlamaForCausalLM
+
     tokenizer = tokenizer_of(script, template)
     model = LlamaForCausalLM(llama_config(tokenizer, context))
     write_script(model, tokenizer, script)
@@ -99,6 +101,14 @@ def text_model(folder: Path, script: list[str], *, template: str | None = TEXT_T
 
 
 def photo_model(folder: Path, script: list[str]) -> str:
+    from transformers import (
+        CLIPImageProcessorPil,
+        CLIPVisionConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+    )
+
     tokenizer = tokenizer_of(script, PHOTO_TEMPLATE)
     eyes = CLIPVisionConfig(
         hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8, image_size=16, patch_size=8
@@ -140,6 +150,8 @@ async def test_a_reply_comes_in_pieces_and_then_its_usage(tmp_path):
 
 
 async def test_a_greedy_model_draws_no_lots_whatever_its_makers_say(tmp_path):
+    from transformers import GenerationConfig
+
     folder = text_model(tmp_path, ["Rex ", "is ", "a ", "dog."])
     settings = GenerationConfig.from_pretrained(folder)
     settings.update(do_sample=True, temperature=1e6, top_k=0, max_new_tokens=12)
@@ -292,6 +304,8 @@ def test_a_hub_out_of_reach_is_named(monkeypatch):
 
 
 def test_a_processor_that_needs_torchvision_names_the_extra(tmp_path):
+    from transformers import Qwen2VLConfig
+
     Qwen2VLConfig().save_pretrained(tmp_path)
     tokenizer_of(["Rex."], PHOTO_TEMPLATE).save_pretrained(tmp_path)
     kinds = {"image_processor_type": "Qwen2VLImageProcessor", "processor_class": "Qwen2VLProcessor"}

@@ -1,4 +1,7 @@
-"""`m2a tune` on three dialogues small enough to read."""
+"""`m2a tune` on three dialogues small enough to read.
+
+It needs torch, so the tests import it: every process of the suite collects this file, and one runs it.
+"""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -7,9 +10,6 @@ import numpy as np
 import pytest
 
 from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Question, Session, Turn
-from m2a.evaluation.tune import Row, TuningQuestion, ladder, tune
-from m2a.evaluation.tune_fit import Dialogue as Material
-from m2a.evaluation.tune_fit import fit_head, fit_ranker
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.token_head import TokenHead, unit
 from models.text_encoder import TokenStates
@@ -43,6 +43,8 @@ def benchmark(count: int) -> Benchmark:
 
 
 def test_weights_are_learned_and_their_worth_is_shown(tmp_path: Path):
+    from m2a.evaluation.tune import tune
+
     lines: list[str] = []
     tune(
         benchmark(3),
@@ -65,11 +67,15 @@ def test_weights_are_learned_and_their_worth_is_shown(tmp_path: Path):
 
 
 def test_two_dialogues_are_too_few():
+    from m2a.evaluation.tune import tune
+
     with pytest.raises(BenchmarkError, match="three or more"):
         tune(benchmark(2), HashingTokenEncoder(), leave_one_out=True, out=None, made_by="", log=print)
 
 
 def test_a_ladder_is_a_mean_over_questions():
+    from m2a.evaluation.tune import Row, TuningQuestion, ladder
+
     states = TokenStates(np.zeros(1), np.zeros((0, 1)), np.zeros((0, 2)))
     questions = [
         TuningQuestion(0, "a", "one", frozenset({1, 2}), states),
@@ -81,6 +87,8 @@ def test_a_ladder_is_a_mean_over_questions():
 
 
 def test_the_ranker_learns_what_tells_answers_apart():
+    from m2a.evaluation.tune_fit import fit_ranker
+
     random = np.random.default_rng(0)
     tables = [random.normal(size=(20, 3)) for _ in range(40)]
     relevant = [table[:, 1] == table[:, 1].max() for table in tables]
@@ -93,6 +101,9 @@ def test_the_ranker_learns_what_tells_answers_apart():
 
 
 def test_the_head_learns_which_tokens_matter():
+    from m2a.evaluation.tune_fit import Dialogue as Material
+    from m2a.evaluation.tune_fit import fit_head
+
     random = np.random.default_rng(0)
     topics, noise = unit(random.normal(size=(12, 96))), unit(random.normal(size=(1, 96)))[0]
     messages = [unit(np.stack([topic, noise + 0.1 * random.normal(size=96)])) for topic in topics]

@@ -1,0 +1,29 @@
+"""A photo that is shown first and named later, in German, with a model over HTTP; `test_browser_photos` plays it in English."""
+
+from pathlib import Path
+
+from m2a.types import MemoryChanged, MessageRecorded, ReplyFinished
+from tests.browser import DREAMBOOTH
+from tests.drawings import draw_dog, draw_teapot
+from tests.model_talk import talk
+from tests.photo_story import STORIES, answer, keep_names
+from tests.scripted_model import ScriptedModel
+from tests.turns import only
+
+
+async def test_a_photo_first_and_its_name_later(tmp_path: Path) -> None:
+    naming, another, request, question = STORIES["German"]
+    dogs = [DREAMBOOTH / "dog6" / f"0{number}.jpg" for number in (0, 3)]
+    if not DREAMBOOTH.is_dir():
+        dogs = [draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(2)]
+    model = ScriptedModel(keep_names, answer)
+    async with talk(tmp_path / "data", model) as chat:
+        [recorded] = only(MessageRecorded, await chat.say("", dogs[0]))
+        [change] = only(MemoryChanged, await chat.say(naming))
+        assert change.entry.text == naming and change.entry.photo_ids == recorded.message.photos
+        await chat.say(another, draw_teapot(tmp_path / "teapot.png", 0))
+        [shown] = only(ReplyFinished, await chat.say(request))
+        assert shown.message.photos == recorded.message.photos
+    async with talk(tmp_path / "data", model) as chat:
+        [reply] = only(ReplyFinished, await chat.say(question, dogs[1]))
+        assert reply.message.text == "Mango!"
