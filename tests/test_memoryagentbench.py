@@ -61,7 +61,8 @@ def test_json_lines_end_with_line_feeds_alone(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     rows = [row("factconsolidation_sh_6k", context=f"{FACTS}\n5. Ada Low’s motto is “Go\u2028on”.")] * 2
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    assert [dialogue.dialogue_id[-2:] for dialogue in read_memoryagentbench(file).dialogues] == ["#1", "#2"]
+    [dialogue] = read_memoryagentbench(file).dialogues
+    assert [question.question_id[-4:] for question in dialogue.questions] == ["#1/1", "#1/2", "#2/1", "#2/2"]
 
 
 def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Path) -> None:
@@ -362,6 +363,8 @@ async def test_the_rules_answer_by_the_newest_fact_and_by_chains_over_them(tmp_p
         case("mh", "What is the capital of the country of citizenship of the author of Misery?", "Oslo", [3, 7, 8]),
     ]
     benchmark = read_memoryagentbench(written(tmp_path, *rows))
+    [dialogue] = benchmark.dialogues  # both kinds of question are about one context, which is taken in once
+    assert [question.question_id.split("#")[0] for question in dialogue.questions] == list(benchmark.categories)
     result = await run(benchmark, ["m2a"], tmp_path / "out", parts=parts_of(), settings={"systems": ["m2a"]})
     assert result.failed == 0
     for category, figures in result.summary["m2a"]["categories"].items():
