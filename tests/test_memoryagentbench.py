@@ -272,6 +272,11 @@ def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its
     assert list(summary["m2a"]["categories"]) == names
     [table] = [table for table in tables_of(summary, {}) if table.title.startswith("By sub-dataset")]
     assert len(table.rows) == 3 and "do not compare them with published figures" in table.note
+    assert not any(table.title.startswith("Published") for table in tables_of(summary, {}))
+    of_the_paper = summarise([replace(row, category="factconsolidation_mh_262k") for row in rows])
+    [table] = [table for table in tables_of(of_the_paper, {}) if table.title.startswith("Published")]
+    assert table.columns == ("system", "factconsolidation_mh_262k (n = 100)", "note")
+    assert ("HippoRAG-v2", "5.0", "–") in table.rows
 
 
 def hop(cloze: str, question: str, answer: str) -> dict[str, Any]:
