@@ -61,7 +61,8 @@ def test_json_lines_end_with_line_feeds_alone(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     rows = [row("factconsolidation_sh_6k", context=f"{FACTS}\n5. Ada Low’s motto is “Go\u2028on”.")] * 2
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    assert [dialogue.dialogue_id[-2:] for dialogue in read_memoryagentbench(file).dialogues] == ["#1", "#2"]
+    [dialogue] = read_memoryagentbench(file).dialogues
+    assert [question.question_id[-4:] for question in dialogue.questions] == ["#1/1", "#1/2", "#2/1", "#2/2"]
 
 
 def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Path) -> None:
@@ -271,6 +272,11 @@ def test_figures_stand_by_competency_and_stratum_and_a_chain_counts_with_all_its
     assert list(summary["m2a"]["categories"]) == names
     [table] = [table for table in tables_of(summary, {}) if table.title.startswith("By sub-dataset")]
     assert len(table.rows) == 3 and "do not compare them with published figures" in table.note
+    assert not any(table.title.startswith("Published") for table in tables_of(summary, {}))
+    of_the_paper = summarise([replace(row, category="factconsolidation_mh_262k") for row in rows])
+    [table] = [table for table in tables_of(of_the_paper, {}) if table.title.startswith("Published")]
+    assert table.columns == ("system", "factconsolidation_mh_262k (n = 100)", "note")
+    assert ("HippoRAG-v2", "5.0", "–") in table.rows
 
 
 def hop(cloze: str, question: str, answer: str) -> dict[str, Any]:
@@ -362,6 +368,8 @@ async def test_the_rules_answer_by_the_newest_fact_and_by_chains_over_them(tmp_p
         case("mh", "What is the capital of the country of citizenship of the author of Misery?", "Oslo", [3, 7, 8]),
     ]
     benchmark = read_memoryagentbench(written(tmp_path, *rows))
+    [dialogue] = benchmark.dialogues  # both kinds of question are about one context, which is taken in once
+    assert [question.question_id.split("#")[0] for question in dialogue.questions] == list(benchmark.categories)
     result = await run(benchmark, ["m2a"], tmp_path / "out", parts=parts_of(), settings={"systems": ["m2a"]})
     assert result.failed == 0
     for category, figures in result.summary["m2a"]["categories"].items():

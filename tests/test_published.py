@@ -1,5 +1,8 @@
-"""The published figures of LoCoMo against their own totals."""
+"""Published figures against their own totals."""
 
+import pytest
+
+from m2a.evaluation import published_memoryagentbench
 from m2a.evaluation.published_locomo import AGREES, LOCOMO_ROWS, QUESTIONS
 
 
@@ -12,3 +15,8 @@ def test_rows_of_locomo_reproduce_their_overall_once_their_columns_are_put_right
     [hymem] = [row for row in LOCOMO_ROWS if row.system == "HyMem"]
     assert hymem.accuracy == {"multi-hop": 85.15, "temporal": 88.16, "open-domain": 77.08, "single-hop": 92.98}
     assert "columns corrected" in hymem.note and not next(row.note for row in LOCOMO_ROWS if row.system == "ENGRAM")
+
+
+def test_rows_of_memoryagentbench_reproduce_their_overall() -> None:
+    for row in published_memoryagentbench.ROWS:
+        assert row.mean_of_competencies == pytest.approx(row.overall, abs=0.1), row.system

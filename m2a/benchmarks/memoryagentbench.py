@@ -10,7 +10,7 @@ that file have no score, and neither do summaries without the key points that th
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,10 @@ _WORD = re.compile(r"\w+")
 
 
 def read_memoryagentbench(path: Path) -> Benchmark:
-    """Returns a dialogue for each row of a file, or of all files in a folder, ordered by name.
+    """Returns a dialogue for each context of a file, or of all files in a folder, ordered by name.
+
+    Rows with the same context, such as the single-hop and multi-hop questions about the same facts, are one dialogue, so that a
+    system takes it in once.
 
     Questions of FactConsolidation have evidence, and a stratum that says whether there is a conflict. Both come from the row's
     metadata, or for questions of one fact from the facts themselves. Raises `BenchmarkError` with the place of the first fault.
@@ -77,13 +80,17 @@ def read_memoryagentbench(path: Path) -> Benchmark:
     rows = [(place, row) for file in _files_of(path) for place, row in _rows(file)]
     titles = _titles(path if path.is_dir() else path.parent)
     counts: dict[str, int] = {}
-    dialogues = []
+    by_context: dict[Sequence[Session], Dialogue] = {}
     for place, row in rows:
         source = _source(row, place)
         counts[source] = counts.get(source, 0) + 1
-        dialogues.append(_dialogue(row, f"{source}#{counts[source]}", source, place, titles))
+        dialogue = _dialogue(row, f"{source}#{counts[source]}", source, place, titles)
+        first = by_context.setdefault(dialogue.sessions, dialogue)
+        if first is not dialogue:
+            by_context[dialogue.sessions] = replace(first, questions=(*first.questions, *dialogue.questions))
+    dialogues = tuple(by_context.values())
     categories = dict.fromkeys(question.category for dialogue in dialogues for question in dialogue.questions)
-    return Benchmark("memoryagentbench", tuple(dialogues), tuple(categories))
+    return Benchmark("memoryagentbench", dialogues, tuple(categories))
 
 
 def competency_of(category: str) -> str | None:

@@ -47,6 +47,8 @@ class PublishedLocomoRow:
         return "; ".join(notes)
 
 
+_AS_IN_MEMU = ("single-hop", "multi-hop", "temporal", "open-domain")
+
 _HYMEM, _ENGRAM = "HyMem, table 1", "ENGRAM, table 1"
 LOCOMO_ROWS = (
     PublishedLocomoRow(_ENGRAM, "LangMem", "gpt-4o-mini", (67.32, 56.71, 49.56, 24.21), 55.28),
@@ -60,9 +62,15 @@ LOCOMO_ROWS = (
     PublishedLocomoRow(_HYMEM, "Mem0", "gpt-4o-mini", (67.13, 51.15, 72.93, 55.51), 66.88, _AS_IN_MEM0),
     PublishedLocomoRow(_HYMEM, "Zep", "gpt-4o-mini", (74.11, 66.04, 67.71, 79.76), 75.14, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "LightMem", "gpt-4o-mini", (76.61, 67.02, 45.83, 76.32), 72.99),
+    PublishedLocomoRow(_HYMEM, "Nemori", "gpt-4o-mini", (82.10, 65.30, 44.80, 71.00), 74.40),
     PublishedLocomoRow(_HYMEM, "full context", "gpt-4o-mini", (80.14, 46.89, 58.33, 90.49), 77.51, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "LangMem", "gpt-4.1-mini", (74.47, 61.06, 67.71, 86.92), 78.05, _BY_NUMBER),
+    PublishedLocomoRow(_HYMEM, "Zep", "gpt-4.1-mini", (79.43, 69.16, 73.96, 83.33), 79.09, _BY_NUMBER),
+    PublishedLocomoRow(_HYMEM, "Mem0", "gpt-4.1-mini", (62.41, 57.32, 44.79, 66.47), 62.47, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "MIRIX", "gpt-4.1-mini", (85.11, 83.70, 65.62, 88.39), 85.38, _BY_NUMBER),
+    PublishedLocomoRow(_HYMEM, "Nemori", "gpt-4.1-mini", (84.90, 75.10, 51.00, 77.60), 79.40),
+    PublishedLocomoRow(_HYMEM, "MemU", "gpt-4.1-mini", (74.91, 72.34, 43.61, 54.17), 66.67, _AS_IN_MEMU),
+    PublishedLocomoRow(_HYMEM, "naive RAG, k = 3", "gpt-4.1-mini", (70.92, 69.47, 65.62, 75.74), 72.97, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "naive RAG, k = 5", "gpt-4.1-mini", (72.69, 74.14, 68.75, 81.21), 77.40, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "full context", "gpt-4.1-mini", (88.53, 77.70, 71.88, 92.70), 87.52, _BY_NUMBER),
     PublishedLocomoRow(_HYMEM, "HyMem", "gpt-4.1-mini", (85.15, 88.16, 77.08, 92.98), 89.55, _BY_NUMBER),

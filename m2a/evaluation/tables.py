@@ -6,7 +6,7 @@ from typing import Any
 
 from m2a.benchmarks import longmemeval
 from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES
-from m2a.evaluation import published
+from m2a.evaluation import published, published_memoryagentbench
 from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
 from m2a.evaluation.retrieval_metrics import CUTOFFS
@@ -47,6 +47,7 @@ def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = No
         _known_errors(summary),
         _word_metrics(summary, facts),
         _competencies(summary),
+        _published_memoryagentbench(summary),
         _abilities(summary),
         _retrieval(summary, facts),
         _recall_by_category(summary, facts),
@@ -240,6 +241,25 @@ def _competencies(summary: Summary) -> Table | None:
         "the sources. Categories that begin with own_ were composed here; do not compare them with published figures."
     )
     return Table("By sub-dataset (MemoryAgentBench), %", ("system", "n", *metrics), rows, note)
+
+
+def _published_memoryagentbench(summary: Summary) -> Table | None:
+    """Returns the rows of the paper for the published sub-datasets of a run that has answers."""
+    counts = published_memoryagentbench.QUESTIONS
+    columns = [category for category in categories_of(summary) if category in counts]
+    if not columns or not (_has(summary, "as_published") or _has(summary, "accuracy")):
+        return None
+    rows = tuple(
+        (row.system, *(f"{row.rates[column]:.1f}" for column in columns), row.note or NONE)
+        for row in published_memoryagentbench.ROWS
+    )
+    return Table(
+        "Published on MemoryAgentBench, as_published in %",
+        ("system", *(f"{column} (n = {counts[column]})" for column in columns), "note"),
+        rows,
+        f"{published_memoryagentbench.SOURCE}; not measured here. Agents use GPT-4o-mini if no model is named; some take in "
+        "chunks of 4,096 tokens throughout.",
+    )
 
 
 def _abilities(summary: Summary) -> Table | None:

@@ -162,20 +162,20 @@ def _varying(before: Words, after: Words, other: Words) -> tuple[int, int, int] 
     if other[:offset] != before:
         return None
     best: tuple[int, int, int] | None = None
-    for size in range(1, min(_LONGEST, len(other) - offset - 1) + 1):
-        rest = other[offset + size :]
-        first = _common(after, rest)
+    common_ending = _common(reversed(after), reversed(other))
+    for position in range(offset + 1, min(offset + _LONGEST, len(other) - 1) + 1):
+        first = _common(after, other[position:]) if after and other[position] == after[0] else 0
         if not (first or before):
             continue
-        last = _common(after[first:][::-1], rest[first:][::-1])
-        own, others = len(after) - first - last, len(rest) - first - last
+        last = min(common_ending, len(after) - first, len(other) - position - first)
+        own, others = len(after) - first - last, len(other) - position - first - last
         shared = offset + first + last
         if 0 < own <= _LONGEST and 0 < others <= _LONGEST and shared > 1 and (best is None or shared > best[0]):
             best = (shared, first, len(after) - last)
     return best
 
 
-def _common(left: Words, right: Words) -> int:
+def _common(left: Iterable[str], right: Iterable[str]) -> int:
     """Returns the length of the common beginning."""
     count = 0
     for left_word, right_word in zip(left, right, strict=False):
