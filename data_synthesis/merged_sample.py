@@ -13,8 +13,9 @@ from typing import Any
 
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import GeneratedQuestion, GroupRequest, SynthesisError, TurnPlace
+from data_synthesis.group_records import WovenGroup
 from data_synthesis.groups import choice_faults
-from data_synthesis.interpolation import WovenGroup, host_sessions, unweave, weave
+from data_synthesis.interpolation import host_sessions, unweave, weave
 from data_synthesis.merged_folder import Fault, describe_difference, differences, short
 from data_synthesis.placement import session_times
 from data_synthesis.wording import words_of
