@@ -357,7 +357,7 @@ def test_what_goes_on_takes_its_time_and_fits_the_season():
 def test_what_another_group_tells_of_its_things_is_not_told_again():
     def nouns_of(plan):
         passages = [passage for session in plan.sessions for passage in session if passage.kind in ("arc", "origin")]
-        return {str(passage.template.get("noun") or passage.template["ask"]) for passage in passages}
+        return {str(passage.template.get("noun") or passage.template["lines"][0]) for passage in passages}
 
     for seed in range(6):
         group_request = request(DOG, CLOCK, bare("Kolo"), dialogue_id=f"conv-{seed}", seed=seed)
