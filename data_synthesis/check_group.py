@@ -201,33 +201,30 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
 
 
 def _question_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
-    if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
-        yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
-    if not words_of(question.text):
-        yield "schema", "it has no text."
+    too_little = too_little_fault(question.accepted, question.text)
+    given = answer_given_away(question.text, (question.answer, *question.accepted))
+    options = options_of(question.text) if question.category == VISUAL_RETRIEVAL else None
+    is_option = not options or words_of(question.answer) in map(words_of, options)
+    known = question.category in (*QUESTION_RATIO, VISUAL_RETRIEVAL)
+    for rule, kept, sentence in (
+        ("schema", known, f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."),
+        ("schema", words_of(question.text), "it has no text."),
+        ("answer", words_of(question.answer), "the answer is empty."),
+        ("answer", all(map(words_of, question.accepted)), "an accepted answer is empty."),
+        ("answer", not too_little, too_little or ""),
+        ("answer", not given, f"the answer {given!r} stands in the question."),
+        ("answer", is_option, f"the answer {question.answer!r} is neither of its two options."),
+    ):
+        if not kept:
+            yield rule, sentence
     texts = (question.text, question.answer, *question.accepted)
     yield from _wording_faults(texts, {concept.name for concept in view.concepts})
-    yield from (("answer", sentence) for sentence in _answer_faults(question))
     yield from (("evidence", sentence) for sentence in _evidence_faults(question, view))
     if question.photos or question.category == VISUAL_RETRIEVAL:
         yield from _retrieval_faults(question, view)
     if question.category == TEMPORAL or question.derivation is not None:
         yield from (("temporal", sentence) for sentence in _derivation_faults(question, view))
     yield from premise_faults(question, view)
-
-
-def _answer_faults(question: GeneratedQuestion) -> Iterator[str]:
-    if not words_of(question.answer):
-        yield "the answer is empty."
-    if not all(map(words_of, question.accepted)):
-        yield "an accepted answer is empty."
-    if fault := too_little_fault(question.accepted, question.text):
-        yield fault
-    if given := answer_given_away(question.text, (question.answer, *question.accepted)):
-        yield f"the answer {given!r} stands in the question."
-    options = options_of(question.text) if question.category == VISUAL_RETRIEVAL else None
-    if options and words_of(question.answer) not in map(words_of, options):
-        yield f"the answer {question.answer!r} is neither of its two options."
 
 
 def _evidence_faults(question: GeneratedQuestion, view: GroupView) -> Iterator[str]:
@@ -279,28 +276,23 @@ def _derivation_faults(question: GeneratedQuestion, view: GroupView) -> Iterator
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
     days, shown = list[date](), {place for _, _, place in view.evidence_photos(question)}
-    for event in question.derivation.events:
-        said_on, name = view.date_of(event.place), view.turn_name(event.place)
-        if said_on is None or event.place not in view.turns:
-            yield f"its date follows from {name}, which does not exist."
-            return
-        if not stands_in(event.expression, view.turns[event.place].text):
-            yield f"{name} does not say {event.expression!r}."
-            return
-        if event.place not in question.evidence:
-            yield f"its date follows from {name}, which is not in its evidence."
-        asks_of_saying = _SAYING.search(question.text)
-        if event.expression and event.place in shown and asks_of_saying and not question.photos:
-            yield f"what is shared in {name} is shared on its own day, not {event.expression!r}."
-        past = {expression: day for expression, day in view.dates_in(event.place) if day <= said_on and expression}
-        if not event.expression and past and said_on not in past.values() and not asks_of_saying:
-            yield f"{name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
-        try:
-            days.append(resolve(event.expression, said_on))
-        except ValueError as error:
-            yield str(error)
-            return
+    asks_of_saying = _SAYING.search(question.text)
     try:
+        for event in question.derivation.events:
+            place, expression, name = event.place, event.expression, view.turn_name(event.place)
+            said_on = view.date_of(place)
+            if said_on is None or place not in view.turns:
+                raise ValueError(f"its date follows from {name}, which does not exist.")
+            if not stands_in(expression, view.turns[place].text):
+                raise ValueError(f"{name} does not say {expression!r}.")
+            if place not in question.evidence:
+                yield f"its date follows from {name}, which is not in its evidence."
+            if expression and place in shown and asks_of_saying and not question.photos:
+                yield f"what is shared in {name} is shared on its own day, not {expression!r}."
+            past = {words: day for words, day in view.dates_in(place) if day <= said_on and words}
+            if not expression and past and said_on not in past.values() and not asks_of_saying:
+                yield f"{name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
+            days.append(resolve(expression, said_on))
         right = right_answers(days[0], days[1] if len(days) > 1 else None)
     except ValueError as error:
         yield str(error)

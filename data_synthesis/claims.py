@@ -173,17 +173,17 @@ def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
             yield f"it says {match[0]!r} on {written(day)}."
     if words := words_at_odds(turn.text, hour, certain=True):
         yield f"it says {words!r} at {hour} o'clock."
-    now = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in now:
-        yield f"it says {match[0]!r} on a {now[0]} in {now[1]}."
+    weekday, month = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
+    if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in (weekday, month):
+        yield f"it says {match[0]!r} on a {weekday} in {month}."
     for weekday_before, day_month, weekday_after in _WEEKDAY_DATE.findall(turn.text):
         try:
             right = WEEKDAYS[resolve(f"on {day_month}", day).weekday()]
         except ValueError:
             yield f"there is no {day_month}."
             continue
-        if (weekday := weekday_before or weekday_after) and weekday.title() != right:
-            yield f"{day_month} is no {weekday}."
+        if (claimed := weekday_before or weekday_after) and claimed.title() != right:
+            yield f"{day_month} is no {claimed}."
     for expression, then in view.dates_in(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"

@@ -129,6 +129,8 @@ def _bare(answer: str) -> list[str]:
 
 
 _COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(NUMBERS))})"
+_DAYS = {"day": 1, "week": 7, "fortnight": 14}
+_UNIT = rf"(?P<unit>{'|'.join(_DAYS)})s?"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS).lower()})"
 _MONTH = rf"(?P<month>{'|'.join(MONTHS).lower()})"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -157,8 +159,8 @@ def _shift(days: int) -> Callable[[re.Match[str], date], date]:
     return lambda match, said_on: said_on + timedelta(days=days)
 
 
-def _counted(days: int) -> Callable[[re.Match[str], date], date]:
-    return lambda match, said_on: said_on + timedelta(days=days * _count(match))
+def _counted(sign: int) -> Callable[[re.Match[str], date], date]:
+    return lambda match, said_on: said_on + timedelta(days=sign * _count(match) * _DAYS[match["unit"]])
 
 
 def _weekday(match: re.Match[str]) -> int:
@@ -200,14 +202,9 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], date]], ...
         (r"(?:earlier )?today|this (?:morning|afternoon|evening)|tonight", _shift(0)),
         (rf"yesterday{_PART}|last night", _shift(-1)),
         (rf"tomorrow{_PART}|tomorrow night", _shift(1)),
-        (rf"{_COUNT} days? ago", _counted(-1)),
-        (rf"{_COUNT} weeks? ago", _counted(-7)),
-        (rf"{_COUNT} fortnights? ago", _counted(-14)),
-        (rf"in {_COUNT} days?", _counted(1)),
-        (rf"{_COUNT} days? from (?:now|today)", _counted(1)),
-        (rf"in {_COUNT} weeks?", _counted(7)),
-        (rf"{_COUNT} weeks? from (?:now|today)", _counted(7)),
-        (rf"in {_COUNT} fortnights?", _counted(14)),
+        (rf"{_COUNT} {_UNIT} ago", _counted(-1)),
+        (rf"in {_COUNT} {_UNIT}", _counted(1)),
+        (rf"{_COUNT} {_UNIT} from (?:now|today)", _counted(1)),
         (rf"last {_WEEKDAY}", _last),
         (rf"this {_WEEKDAY}", _this),
         (rf"next {_WEEKDAY}", _next),

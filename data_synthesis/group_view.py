@@ -172,10 +172,13 @@ class GroupView:
         about = self.turns_about[concept.name]
         return next((place for place in about if words and words <= self.words_at(place)), None)
 
-    def said_elsewhere(self, words: frozenset[str], concept: PersonalConcept) -> bool:
-        """Whether one of the dialogue's other turns names the concept and says all of the words."""
+    def where_said(self, words: frozenset[str], concept: PersonalConcept) -> str | None:
+        """The name of a turn about the concept that says all of the words, in the group or in the rest of the dialogue."""
+        if place := self.turn_saying(words, concept):
+            return self.turn_name(place)
         words -= content_of(concept.name)
-        return bool(words) and any(words <= turn for turn in self._words_elsewhere.get(concept.name, ()))
+        elsewhere = words and any(words <= turn for turn in self._words_elsewhere.get(concept.name, ()))
+        return "a turn outside of its group" if elsewhere else None
 
     def turn_with_any(self, words: frozenset[str]) -> TurnPlace | None:
         """The first turn of the sessions that says one of the words."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data_synthesis.group import GeneratedQuestion, SynthesisError
-from data_synthesis.interpolation import WovenGroup
+from data_synthesis.group_records import WovenGroup
 from data_synthesis.leakage import TEXT_LIMIT, Rate, holds_one
 from data_synthesis.merged_sample import UnwovenSample
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, Tool

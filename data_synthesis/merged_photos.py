@@ -6,9 +6,8 @@ from pathlib import Path
 from data_synthesis.copies import copies_among
 from data_synthesis.group import SynthesisError
 from data_synthesis.merged_folder import Fault, MergedFolder
-from data_synthesis.merged_sample import UnwovenSample
+from data_synthesis.merged_sample import UnwovenSample, parts_of
 from data_synthesis.run_folder import PHOTOS, kept_name
-from m2a.benchmarks.locomo import session_numbers
 from m2a.benchmarks.photos import is_decodable
 
 
@@ -33,18 +32,10 @@ def photo_faults(merged: MergedFolder, samples: Sequence[UnwovenSample]) -> Iter
 
 def _named_photos(sample: UnwovenSample) -> Iterator[tuple[str, str]]:
     """The photos that a sample names, each with its place."""
-    conversation = sample.merged["conversation"]
-    for number in session_numbers(conversation):
-        for at, turn in enumerate(conversation[f"session_{number}"], start=1):
-            for photo in turn.get("photos") or ():
-                yield photo, f"{sample.place}, session_{number}, turn {at} ({turn['dia_id']})"
-    for group in sample.merged["groups"]:
-        for concept in group["concepts"]:
-            for photo in (*concept["photos"], *concept["unseen_photos"]):
-                yield photo, f"{sample.place}, group {group['number']}"
-    for question in sample.merged["qa"]:
-        for photo in question["photos"]:
-            yield photo, f"{sample.place}, question {question['question_id']}"
+    for (_, place), part in parts_of(sample.merged).items():
+        for named in (part, *part.get("concepts", ())) if isinstance(part, dict) else ():
+            photos = (*(named.get("photos") or ()), *named.get("unseen_photos", ()))
+            yield from ((photo, f"{sample.place}, {place}") for photo in photos)
 
 
 def _copies(folder: Path, sample: UnwovenSample, faulty: Collection[str]) -> Iterator[Fault]:

@@ -13,8 +13,9 @@ from typing import Any
 
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import GeneratedQuestion, GroupRequest, SynthesisError, TurnPlace
+from data_synthesis.group_records import WovenGroup
 from data_synthesis.groups import choice_faults
-from data_synthesis.interpolation import WovenGroup, host_sessions, unweave, weave
+from data_synthesis.interpolation import host_sessions, unweave, weave
 from data_synthesis.merged_folder import Fault, describe_difference, differences, short
 from data_synthesis.placement import session_times
 from data_synthesis.wording import words_of
@@ -139,7 +140,7 @@ def _repeated_questions(sample: UnwovenSample) -> Iterator[Fault]:
 
 def _woven_faults(sample: UnwovenSample, right: Sample, standard: str) -> Iterator[Fault]:
     """Where the sample differs from the result of weaving; `standard` introduces the right value in the host's part."""
-    for ((rule, place), *path), actual, right_value in differences(_parts(sample.merged), _parts(right)):
+    for ((rule, place), *path), actual, right_value in differences(parts_of(sample.merged), parts_of(right)):
         own_rule = next((_RULES[step] for step in path if step in _RULES), rule)
         if rule == "host" and own_rule != "numbering":
             own_rule = rule
@@ -147,7 +148,7 @@ def _woven_faults(sample: UnwovenSample, right: Sample, standard: str) -> Iterat
         yield Fault(f"{sample.place}, {place}", own_rule, sentence)
 
 
-def _parts(sample: Sample) -> dict[tuple[str, str], Any]:
+def parts_of(sample: Sample) -> dict[tuple[str, str], Any]:
     """The parts of a sample by place, each with the rule that a difference in it breaks."""
     inserted = {str(number) for group in sample["groups"] for number in group["sessions"]}
     parts: dict[tuple[str, str], Any] = {}

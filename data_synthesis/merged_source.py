@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from data_synthesis.group import ConceptPhoto, PersonalConcept
-from data_synthesis.interpolation import concept_entry, kept_concept
+from data_synthesis.group_records import concept_entry
+from data_synthesis.interpolation import kept_concept
 from data_synthesis.merged_folder import Fault, describe_difference, differences
 from data_synthesis.merged_sample import UnwovenSample
 from data_synthesis.run_folder import kept_name

@@ -21,7 +21,8 @@ from data_synthesis.group import (
     Generator,
     GroupRequest,
 )
-from data_synthesis.interpolation import WovenGroup, weave
+from data_synthesis.group_records import WovenGroup
+from data_synthesis.interpolation import weave
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions

@@ -5,8 +5,9 @@ set; none depends on its generator.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import chain, pairwise
+from collections.abc import Callable, Collection, Iterator
+from itertools import chain, pairwise, product
+from pathlib import Path
 
 from data_synthesis.classes import class_facts
 from data_synthesis.dates import MONTHS, NUMBERS, written
@@ -58,11 +59,8 @@ def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:
     """An answer that must be seen is said in a turn. The answer to a look may be said: the class alone gives it."""
     for concept, _, fact in view.answering_facts(question):
         for form in (question.answer, *question.accepted) if fact.kind != "look" else ():
-            words = content_of(form)
-            if place := view.turn_saying(words, concept):
-                yield "leakage", f"{view.turn_name(place)} tells {form!r} of {concept.name}."
-            elif view.said_elsewhere(words, concept):
-                yield "leakage", f"a turn outside of its group tells {form!r} of {concept.name}."
+            if where := view.where_said(content_of(form), concept):
+                yield "leakage", f"{where} tells {form!r} of {concept.name}."
         words = content_of(question.answer)
         for place in view.turns_about[concept.name] if fact.kind == "attribute" else ():
             if fact.asked_by(view.words_at(place)) and 2 * len(words & view.words_at(place)) >= len(words):
@@ -100,15 +98,14 @@ def _own_photo(question: GeneratedQuestion, view: GroupView) -> Faults:
     if question.derivation is None and not view.evidence_answers(question):
         yield "answer", f"its evidence does not say {question.answer!r}, so that its photo alone might tell."
     words = content_of(question.text)
-    unseen = ((concept, photo) for concept in view.concepts for photo in concept.unseen)
-    for concept, photo in ((concept, photo) for concept, photo in unseen if photo.path in question.photos):
+    unseen = [(concept, photo) for concept in view.concepts for photo in concept.unseen]
+    for concept, photo in (owner for owner in unseen if owner[1].path in question.photos):
         if any(content_of(question.answer) <= fact.words for fact in facts_of(concept, photo)):
             yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
         class_words = content_of(concept.class_name)
         if view.quoted_look(words, concept, photo) or (concept.class_name and class_words <= words):
             yield "photo", f"it says in words what its photo shows of {concept.name}."
-        others = [other.name for other in view.concepts if other is not concept]
-        if words & {"called", "name"} and question.answer in others:
+        if words & {"called", "name"} and question.answer in {one.name for one in view.concepts} - {concept.name}:
             yield "truth", f"its photo shows {concept.name}, not {question.answer}."
 
 
@@ -140,20 +137,17 @@ def _accepted_forms(question: GeneratedQuestion, view: GroupView) -> Faults:
 
 def _general_knowledge(question: GeneratedQuestion, view: GroupView) -> Faults:
     """A question about a class is asked of a concept of that class, and answered by what is known of the class."""
-    words = content_of(question.text)
-    all_facts = [fact for concept in view.all_concepts for fact in class_facts(concept)]
     for concept in view.concepts_in(question.text) if question.category == OPEN_DOMAIN else ():
-        own = class_facts(concept)
-        asks = ((fact, content_of(fact.ask.replace("{N}", concept.name))) for fact in (*own, *all_facts))
-        fact = next((fact for fact, ask in asks if ask == words), None)
-        if fact is not None and fact not in own:
+        facts = [fact for one in (concept, *view.all_concepts) for fact in class_facts(one)]
+        words = content_of(question.text.replace(concept.name, "{N}"))
+        fact = next((fact for fact in facts if content_of(fact.ask) == words), None)
+        if fact and fact not in class_facts(concept):
             yield "truth", f"it asks of another class of things than that of {concept.name}, a {concept.class_name}."
-        elif fact is not None:
+        elif fact:
             right = [words_of(form) for form in (fact.answer, *fact.accepted)]
-            for form in (question.answer, *question.accepted):
-                if words_of(form) not in right:
-                    reason = f"by what is known of a {concept.class_name} it must be {fact.answer!r}, not {form!r}."
-                    yield "truth", reason
+            for form in (form for form in (question.answer, *question.accepted) if words_of(form) not in right):
+                reason = f"by what is known of a {concept.class_name} it must be {fact.answer!r}, not {form!r}."
+                yield "truth", reason
 
 
 # Which photo is meant
@@ -182,23 +176,28 @@ def _points_to(question: GeneratedQuestion, view: GroupView, concept: PersonalCo
     days = {day for place in own if (day := view.date_of(place))}
     if any(written(day) in question.text for day in days):
         return not any(view.date_of(place) in days for place in others)
-    if any(view.quoted_words(words, *owner) for owner in view.owners.values()):
+    if _quoted_photos(question, view, view.concepts):
         return True
     distinct = frozenset().union(*map(view.words_at, own)) - frozenset().union(*map(view.words_at, others))
     return len(words & (distinct - content_of(concept.name))) >= 2
 
 
+def _quoted_photos(question: GeneratedQuestion, view: GroupView, concepts: Collection[PersonalConcept]) -> list[Path]:
+    """The photos of these concepts that the question tells from the others by their settings."""
+    words = content_of(question.text)
+    owners = (owner for owner in view.owners.values() if owner[0] in concepts)
+    return [photo.path for concept, photo in owners if view.quoted_words(words, concept, photo)]
+
+
 def _order(question: GeneratedQuestion, view: GroupView) -> Faults:
     """What the question says of the order in which photos were shown is true."""
-    words, order, extreme = content_of(question.text), _ORDER.search(question.text), _EXTREME.search(question.text)
+    order, extreme = _ORDER.search(question.text), _EXTREME.search(question.text)
     if order and question.derivation is None:
-        among = view.concepts_in(question.text) or view.concepts
-        owners = [owner for owner in view.owners.values() if owner[0] in among]
-        quoted = [photo for concept, photo in owners if view.quoted_words(words, concept, photo)]
+        quoted = _quoted_photos(question, view, view.concepts_in(question.text) or view.concepts)
         settings = [answering for answering in view.answering_facts(question) if answering[2].kind == "setting"]
-        for other, (concept, photo, _) in ((one, answer) for one in quoted for answer in settings):
-            places = [min(view.shown[path]) for path in (other.path, photo.path) if path in view.shown]
-            if other is not photo and len(places) == 2 and (places[1] > places[0]) != (order[1] == "after"):
+        for other, (concept, photo, _) in product(quoted, settings):
+            places = [min(view.shown[path]) for path in (other, photo.path) if path in view.shown]
+            if other != photo.path and len(places) == 2 and (places[1] > places[0]) != (order[1] == "after"):
                 yield "truth", f"the photo of {concept.name} {photo.setting!r} was not shown {order[1]} that one."
     if extreme and question.derivation is not None and question.derivation.since is None:
         event = question.derivation.event.place
@@ -255,10 +254,9 @@ def _mentions(question: GeneratedQuestion, view: GroupView) -> Faults:
         if look and holds(text, look) and concept not in [own for own, *_ in shown]:
             yield "truth", f"it mentions {look!r}, which nothing in its evidence shows."
     for concept in view.concepts_in(question.text):
-        photos = (*concept.photos, *concept.unseen)
-        own_words = content_of(" ".join(f"{photo.setting} {photo.description}" for photo in photos))
         for other, photo in view.owners.values():
-            if holds(text, f"{concept.name} {photo.setting}") and not content_of(photo.setting) <= own_words:
+            stated = content_of(photo.setting) <= view.stated_words(concept)
+            if holds(text, f"{concept.name} {photo.setting}") and not stated:
                 yield "truth", f"it mentions {concept.name} {photo.setting!r}, where {other.name} is."
 
 
@@ -286,7 +284,7 @@ def _contradicted(question: GeneratedQuestion, view: GroupView) -> Faults:
             if earlier == event.place and CORRECTS.search(view.turns[place].text):
                 yield "truth", f"the day of {view.turn_name(earlier)} is taken back in {view.turn_name(place)}."
         return
-    is_name = bool(names_of(f"It was {answer}."))
+    is_name, unit = bool(names_of(f"It was {answer}.")), answer.partition(" ")[2]
     if answer in own_names or view.answering_facts(question) or not (is_name or _COUNT.fullmatch(answer)):
         return
     texts = {place: view.turns[place].text for place in about}
@@ -299,18 +297,14 @@ def _contradicted(question: GeneratedQuestion, view: GroupView) -> Faults:
         if meant and new_names and answer not in new_names and CORRECTS.search(texts[place]):
             yield "truth", f"{answer!r} is taken back in {view.turn_name(place)}."
     answering = [text for place in evidence for text in sentences_of(texts[place]) if holds(text, answer)]
-    for place in (place for place in about if place not in evidence):
-        for sentence in sentences_of(texts[place]):
-            others = names_of(sentence) - own_names if is_name else _counts(sentence, answer.partition(" ")[2])
+    for place in about:
+        for sentence in sentences_of(texts[place]) if place not in evidence else ():
+            counts = {match[0] for match in _COUNT.finditer(sentence) if unit in ("", match[1])}
+            others = names_of(sentence) - own_names if is_name else counts
             words = content_of(sentence) - content_of(" ".join(own_names))
             alike = max(len(words & content_of(text)) for text in (*answering, question.text)) >= _ENOUGH_ALIKE
             if others and alike and not holds(sentence, answer):
                 yield "truth", f"{view.turn_name(place)} says this about {min(others)}, not about {answer}."
-
-
-def _counts(text: str, unit: str) -> set[str]:
-    """The numbers in a text; with a `unit`, only those of it."""
-    return {match[0] for match in _COUNT.finditer(text) if not unit or match[1] == unit}
 
 
 # Evidence
@@ -322,8 +316,7 @@ def _evidence(question: GeneratedQuestion, view: GroupView) -> Faults:
     events = {event.place for event in question.derivation.events} if question.derivation else set()
     asked_words = (words | content_of(question.answer)) - content_of(" ".join(view.request.speakers)) - _ASKING
     meant, photos = view.concepts_in(question.text), {detail.photo for detail in details}
-    owners = [owner for owner in view.owners.values() if owner[0] in meant]
-    quoted = {photo.path for concept, photo in owners if view.quoted_words(words, concept, photo)}
+    quoted = {*_quoted_photos(question, view, meant)}
     quoted = quoted if question.category == SINGLE_HOP and len(quoted) == 1 else set()
     meant += [one for one in view.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
     meant += [one for one, photo, _ in view.evidence_photos(question) if view.quoted_look(words, one, photo)]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from data_synthesis.group import SynthesisError
-from data_synthesis.interpolation import WovenGroup, unweave, weave
+from data_synthesis.group_records import WovenGroup
+from data_synthesis.interpolation import unweave, weave
 from data_synthesis.placement import place_groups, session_times
 from data_synthesis.plan import Plan, plan_run
 from data_synthesis.retrieval_questions import retrieval_questions

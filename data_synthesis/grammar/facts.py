@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from data_synthesis.classes import class_words
 from data_synthesis.grammar.concept_looks import is_place, tells_apart
@@ -66,22 +67,23 @@ class ShownPhoto:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """A statement about a concept. `ask` is a question for it, with {N} for the concept's name."""
+    """Through whom a concept came to its owner, by name or by profession, and the lines that tell it."""
 
-    kind: str
+    kind: Literal["origin", "job"]
     member: Member
-    ask: str
     answer: str
     lines: tuple[Line, ...]
-    accepted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """An event that `line` dates with `expression`; `earlier` are lines that gave it another date."""
+    """An event that `line` dates with `expression`; `earlier` are lines that gave it another date.
+
+    `noun` is what its owner calls it, with {N} for the concept's name.
+    """
 
     member: Member
-    ask: str
+    noun: str
     line: Line
     expression: str
     earlier: tuple[Line, ...] = ()
@@ -95,3 +97,12 @@ class Facts:
     statements: list[Statement] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     nicknames: dict[str, tuple[Line, ...]] = field(default_factory=dict)
+
+    def ambiguous_origins(self) -> list[Statement]:
+        """The origins of which an owner tells several, so that a question for one must say which concept is meant."""
+        origins = [one for one in self.statements if one.kind == "origin"]
+        return [one for one in origins if sum(one.member.owner == other.member.owner for other in origins) > 1]
+
+    def ambiguous_nicknames(self) -> dict[str, tuple[Line, ...]]:
+        """The nicknames, if there are several."""
+        return self.nicknames if len(self.nicknames) > 1 else {}

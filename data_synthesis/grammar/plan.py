@@ -8,7 +8,7 @@ from typing import Any
 
 from data_synthesis.classes import UNKNOWN, class_facts, kind_of, known_class
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.concept_looks import THINGS, looks_of, suits_hour
+from data_synthesis.grammar.concept_looks import THINGS, suits_hour
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
@@ -207,8 +207,6 @@ def chat_for(plan: Plan, number: int) -> Any:
 def _chains(plan: Plan) -> list[list[Passage]]:
     """Chains of passages that must come in this order in different sessions; the first chains are placed first."""
     members = plan.drawn.sample(plan.members, len(plan.members))
-    # Questions about events name a concept by its look.
-    members.sort(key=lambda member: not any(looks_of(member.concept, member.concept.photos)))
     chains = []
     for place, member in enumerate(members[:3]):
         arc = _template_for(plan, "arcs", member)
@@ -219,15 +217,15 @@ def _chains(plan: Plan) -> list[list[Passage]]:
             chains.append([stages[0], correction])
         else:
             chains.append(stages)
-    for place, member in enumerate(reversed(members[-2:])):
+    # Two things of one owner, and two nicknames: from the words alone, nobody can tell which of two a question means.
+    owner = max(range(2), key=[member.owner for member in members].count)
+    for place, member in enumerate([member for member in members if member.owner == owner][:2]):
         origin = Passage("origin", 0, member.owner, member, template=_template_for(plan, "origins", member))
-        if place == 0:
-            origin.wrong_giver = True
-            chains.insert(1, [origin, Passage("giver correction", 0, member.owner, member, after=origin)])
-        else:
-            chains.append([origin, Passage("job", 0, member.owner, member, after=origin)])
+        origin.wrong_giver = place == 0
+        told_later = "giver correction" if origin.wrong_giver else "job"
+        chains.insert(1 + place, [origin, Passage(told_later, 0, member.owner, member, after=origin)])
     nicknames = [Passage("nickname", 0, member.owner, member) for member in plan.members if member.nickname]
-    chains[3:3] = [[passage] for passage in nicknames[:1]]
+    chains[3:3] = [[passage] for passage in nicknames]
     distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *THINGS)]
     for member in distracting[:1]:
         chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
@@ -252,7 +250,7 @@ def _new_stories(plan: Plan, templates: Sequence[Any]) -> Sequence[Any]:
 
 
 def _story_id(template: Any) -> str:
-    return str(template.get("id") or template["ask"])
+    return str(template.get("id") or template["lines"][0])
 
 
 def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:

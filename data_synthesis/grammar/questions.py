@@ -1,6 +1,7 @@
 """Questions about the facts of a script. Their evidence is known, because each fact knows the line that tells or shows it."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +12,12 @@ from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.classes import TABLE, ClassFact, class_facts
 from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
-from data_synthesis.grammar.concept_looks import question_about
 from data_synthesis.grammar.facts import Event
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import (
+    Picture,
     QuestionSketch,
-    by_looks,
     multi_hop,
-    photo_places,
     pictures,
     single_hop,
 )
@@ -38,7 +37,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView
 from data_synthesis.retrieval_questions import Sessions, retrieval_questions
-from data_synthesis.wording import answer_given_away, words_of
+from data_synthesis.wording import answer_given_away, holds, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +171,10 @@ def _temporal(script: Script) -> Iterator[Candidate]:
             text = f"When {verb} {picture.phrase}{'' if shown.found else ' taken'}?"
             day = resolve(shown.expression, shown.day)
             yield _dated("taken", name, text, day, DatedEvent(place, shown.expression))
-    for event in script.facts.events:
-        yield from _events(script, event)
     quoted = [(picture.shown, picture) for picture in all_pictures if not picture.which]
+    for event in script.facts.events:
+        for _, picture in quoted:
+            yield from _from_event(script, event, picture)
     for (one, first), (two, second) in ((a, b) for a in quoted for b in quoted if a[0].day < b[0].day):
         days = (two.day - one.day).days
         text = (
@@ -190,16 +190,24 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         )  # fmt: skip
 
 
-def _events(script: Script, event: Event) -> Iterator[Candidate]:
-    """Questions about an event that name its concept only by its look."""
-    owner = script.plan.request.speakers[event.member.owner]
-    day = resolve(event.expression, script.plan.dates[event.line.at.session - 1])
-    form = "corrected" if event.earlier else "event"
-    for look in by_looks(script, event.member):
-        text = question_about(event.ask, look).format(owner=owner, it="it", its="its")
-        places = {*photo_places(script, event.member), *(line.at for line in event.earlier), event.line.at}
-        dated = DatedEvent(event.line.at, event.expression)
-        yield _dated(form, event.member.name, text, day, dated, tuple(sorted(places)))
+def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Candidate]:
+    """How many days lie between an event, as it was dated last, and the day on which a picture was shared."""
+    speakers, shown = script.plan.request.speakers, picture.shown
+    owner, happened = speakers[event.member.owner], DatedEvent(event.line.at, event.expression)
+    noun = re.sub(r"\bI\b", owner, re.sub(r"\bmy\b", f"{owner}'s", event.noun)).replace("{N}", event.member.name)
+    shared = f"the day {speakers[shown.member.owner]} shared {picture.phrase}"
+    days = (shown.day - resolve(event.expression, script.plan.dates[event.line.at.session - 1])).days
+    since, then = (happened, DatedEvent(shown.line.at))[:: 1 if days > 0 else -1]
+    if days and any(holds(line.text, event.member.name) for line in (event.line, *event.earlier)):
+        evidence = tuple(sorted({*(line.at for line in event.earlier), event.line.at, shown.line.at}))
+        text = (
+            f"How many days passed from {noun} to {shared}?"
+            if days > 0
+            else f"How many days passed from {shared} to {noun}?"
+        )
+        answers = (written_days(abs(days)), evidence, accepted_days(abs(days)))
+        question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=Derivation(then, since=since))
+        yield Candidate("corrected" if event.earlier else "event", event.member.name, question)
 
 
 def _dated(

@@ -195,11 +195,7 @@ class Script(LineWriter):
         slots, lines = self._lines("", [stage["lines"]], member.owner, {"when": when}, member)
         self._spoken[id(passage)] = (slots, lines)
         if not passage.misdated:
-            self.facts.events.append(Event(member, stage["ask"], lines[0], when))
-        for fact in stage["facts"]:
-            line = lines[fact["line"]]
-            answer = self.plan.speech[line.speaker].spelled(fill(fact["answer"], slots))
-            self.facts.statements.append(Statement("arc", member, fact["ask"], answer, _saying(lines, line, member)))
+            self.facts.events.append(Event(member, stage["noun"], lines[0], when))
         return lines
 
     def _date_correction(self, passage: Passage) -> list[Line]:
@@ -215,7 +211,7 @@ class Script(LineWriter):
             "date corrections", texts, member.owner, {"when": when, "noun": noun, "noun_f": friends}, member
         )
         line = next(line for line in lines if when in line.text or when.capitalize() in line.text)
-        self.facts.events.append(Event(member, wrong.template["ask"], line, when, (earlier[0],)))
+        self.facts.events.append(Event(member, wrong.template["noun"], line, when, (earlier[0],)))
         return lines
 
     def _origin(self, passage: Passage) -> list[Line]:
@@ -226,9 +222,7 @@ class Script(LineWriter):
         self._spoken[id(passage)] = (slots, lines)
         if not passage.wrong_giver:
             saying = _saying(lines, lines[1], member)
-            self.facts.statements.append(
-                Statement("origin", member, passage.template["ask"], member.giver.name, saying)
-            )
+            self.facts.statements.append(Statement("origin", member, member.giver.name, saying))
         return lines
 
     def _giver_correction(self, passage: Passage) -> list[Line]:
@@ -239,8 +233,7 @@ class Script(LineWriter):
         _, lines = self._lines("giver corrections", texts, member.owner, extra, member)
         correction = next(line for line in lines if line.speaker == member.owner)
         earlier = self._spoken[id(origin)][1][1]
-        ask = origin.template["ask"]
-        self.facts.statements.append(Statement("origin", member, ask, member.giver.name, (correction, earlier)))
+        self.facts.statements.append(Statement("origin", member, member.giver.name, (correction, earlier)))
         return lines
 
     def _job(self, passage: Passage) -> list[Line]:
@@ -248,8 +241,7 @@ class Script(LineWriter):
         _, lines = self._lines("jobs", data("text/talk.json")["jobs"], member.owner, self._givers(passage), member)
         origin = next(one for one in self.facts.statements if one.kind == "origin" and one.member is member)
         line = next(line for line in lines if line.speaker == member.owner)
-        ask = "What is the profession of the person to whom {owner} owes {N}?"
-        self.facts.statements.append(Statement("job", member, ask, member.giver.job, (*origin.lines, line)))
+        self.facts.statements.append(Statement("job", member, member.giver.job, (*origin.lines, line)))
         return lines
 
     def _nickname(self, passage: Passage) -> list[Line]:

@@ -15,7 +15,7 @@ from data_synthesis.grammar.concept_looks import (
     shared_surroundings,
     short_places,
 )
-from data_synthesis.grammar.facts import ShownPhoto
+from data_synthesis.grammar.facts import ShownPhoto, Statement
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
 from data_synthesis.group import TurnPlace
@@ -157,6 +157,10 @@ def by_looks(script: Script, member: Member) -> list[str]:
     return [f"the {look}" for look in looks_of(member.concept, shown)]
 
 
+def origin_question(script: Script, fact: Statement, called: str) -> str:
+    return f"Whom does {script.plan.request.speakers[fact.member.owner]} have to thank for {called}?"
+
+
 def photo_places(script: Script, member: Member) -> list[TurnPlace]:
     """The turns that show the concept."""
     return [one.line.at for one in script.facts.shown if one.member is member]
@@ -164,25 +168,22 @@ def photo_places(script: Script, member: Member) -> list[TurnPlace]:
 
 def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
     speakers = script.plan.request.speakers
+    for fact in script.facts.ambiguous_origins():
+        for look in by_looks(script, fact.member):
+            evidence = [*photo_places(script, fact.member), *(line.at for line in fact.lines)]
+            yield "origin of a look", fact.member.name, origin_question(script, fact, look), fact.answer, evidence, ()
     for fact in script.facts.statements:
-        member, owner = fact.member, speakers[fact.member.owner]
-        saying = [line.at for line in fact.lines]
-        for look in by_looks(script, member):
-            text, evidence = (
-                question_about(fact.ask, look).format(owner=owner),
-                [*photo_places(script, member), *saying],
-            )
-            yield f"told of a look {fact.kind}", member.name, text, fact.answer, evidence, fact.accepted
-        if fact.kind == "origin":
-            called = f"the one that came to {owner} through {fact.answer}"
-            for text, answer, accepted, places in attributes(script, member, drawn, called):
-                yield "look of what was given", member.name, text, answer, [*saying, *places], accepted
+        member, saying = fact.member, [line.at for line in fact.lines]
+        giver = fact.answer if fact.kind == "origin" else f"the {fact.answer}"
+        called = f"the one that came to {speakers[member.owner]} through {giver}"
+        for text, answer, accepted, places in attributes(script, member, drawn, called):
+            yield f"look by {fact.kind}", member.name, text, answer, [*saying, *places], accepted
     for member in script.plan.members:
         lines = script.facts.nicknames.get(member.name)
         if lines is None:
             continue
         naming, called = [line.at for line in lines], f"the one nicknamed '{member.nickname}'"
-        for look in by_looks(script, member):
+        for look in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
             text, evidence = f"By what other name is {look} known?", [*photo_places(script, member), *naming]
             yield "nickname of a look", member.name, text, member.nickname, evidence, ()
         for text, answer, accepted, places in attributes(script, member, drawn, called):
