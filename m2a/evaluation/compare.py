@@ -9,7 +9,7 @@ from m2a.evaluation.bootstrap import paired_interval
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.report import ReportError, differences, learned_from, read_settings
 from m2a.evaluation.summary import judges_of, metrics_of, values_by_question
-from m2a.evaluation.tables import Table, markdown
+from m2a.evaluation.table import Table, markdown
 from m2a.evaluation.training_overlap import marked_name, overlap_note
 
 _NOTE = "The difference is second minus first, in points; in brackets its 95 % interval by paired bootstrap."

@@ -14,7 +14,8 @@ from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
 from m2a.evaluation.record import read_questions
-from m2a.evaluation.tables import NONE, Table, categories_of, markdown, rates, tables_of, without_empty_columns
+from m2a.evaluation.table import NONE, Table, markdown, without_empty_columns
+from m2a.evaluation.tables import categories_of, rates, tables_of
 from m2a.evaluation.training_overlap import LearnedFrom, by_marked_name, marked_name, overlap_note
 from m2a.types.errors import UserError
 

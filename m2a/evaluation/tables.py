@@ -1,41 +1,22 @@
 """Makes the tables of a run, shaped like those of the M2A paper, as text cells for HTML and Markdown."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from m2a.benchmarks import longmemeval
 from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES
 from m2a.evaluation import published, published_memoryagentbench
 from m2a.evaluation.answer_metrics import NORMALISATION
+from m2a.evaluation.cost_tables import costs, ingestion
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
 from m2a.evaluation.retrieval_metrics import CUTOFFS
 from m2a.evaluation.summary import MAIN_RATES
+from m2a.evaluation.table import NONE, Summary, Table, has_metric, without_empty_columns
 from m2a.evaluation.training_overlap import LearnedFrom, marked_name, overlap_note
 
-Summary = Mapping[str, Mapping[str, Any]]
-
-NONE = "–"
 _LOCOMO = tuple(CATEGORY_NAMES.values())
 _CATEGORY_ORDER = (*_LOCOMO[:ADVERSARIAL], "visual-centric", *_LOCOMO[ADVERSARIAL:])
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of text under columns. The first column names the row; `note` appears below the table."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-
-
-def markdown(table: Table) -> str:
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
-
-    lines = [f"### {table.title}", "", line(table.columns), line(["---"] * len(table.columns)), *map(line, table.rows)]
-    return "\n".join([*lines, "", *([table.note, ""] if table.note else [])])
 
 
 def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = None) -> list[Table]:
@@ -53,15 +34,8 @@ def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = No
         _recall_by_category(summary, facts),
     ]
     rate_tables = [_with_marks(table, learned or {}) for table in tables if table is not None]
-    cost_tables = [table for table in (_costs(summary, facts), _ingestion(facts)) if table is not None]
+    cost_tables = [table for table in (costs(summary, facts), ingestion(facts)) if table is not None]
     return list(map(without_empty_columns, [*rate_tables, *cost_tables]))
-
-
-def without_empty_columns(table: Table) -> Table:
-    """Returns the table without its empty columns."""
-    kept = [n for n in range(len(table.columns)) if n == 0 or any(row[n] != NONE for row in table.rows)]
-    rows = tuple(tuple(row[n] for n in kept) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[n] for n in kept), rows=rows)
 
 
 def _with_marks(table: Table, learned: LearnedFrom) -> Table:
@@ -96,13 +70,9 @@ def percent(figures: Mapping[str, Any], metric: str) -> str:
     return f"{100 * figures[metric]:.1f}{suffix}"
 
 
-def _has(summary: Summary, metric: str) -> bool:
-    return any(metric in figures for figures in summary.values())
-
-
 def main_rate(summary: Summary) -> str | None:
     """Returns the first of `MAIN_RATES` that the run has."""
-    return next((name for name in MAIN_RATES if _has(summary, name)), None)
+    return next((name for name in MAIN_RATES if has_metric(summary, name)), None)
 
 
 def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
@@ -111,7 +81,7 @@ def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Map
     judges = dict.fromkeys(key for figures in summary.values() for key in figures if key.startswith("judge:"))
     judges = {key: None for key in judges if not key.endswith("_ci95")}
     means = {metric: "total" if metric != "accuracy" else "mean of judges"}
-    if metric == "accuracy" and _has(summary, "strict_accuracy"):
+    if metric == "accuracy" and has_metric(summary, "strict_accuracy"):
         means = {"accuracy": "mean of lenient judges", "strict_accuracy": "mean of strict judges"}
     columns = (*categories, *(key.removeprefix("judge:") for key in judges), *means.values())
 
@@ -123,7 +93,7 @@ def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Map
 
 
 def _accuracy(summary: Summary, facts: Summary) -> Table | None:
-    if not _has(summary, "accuracy"):
+    if not has_metric(summary, "accuracy"):
         return None
     columns, cells = rates(summary, "accuracy")
     rows = [(system, *cells(figures)) for system, figures in summary.items()]
@@ -144,7 +114,7 @@ def _accuracy(summary: Summary, facts: Summary) -> Table | None:
 def _published_locomo(summary: Summary) -> Table | None:
     """Returns the rows of papers for a run on LoCoMo alone, in the right columns and with a check of their overall accuracy."""
     categories = set(categories_of(summary))
-    if not _has(summary, "accuracy") or not set(QUESTIONS) <= categories or "visual-centric" in categories:
+    if not has_metric(summary, "accuracy") or not set(QUESTIONS) <= categories or "visual-centric" in categories:
         return None
     rows = tuple(
         (
@@ -195,7 +165,7 @@ def _word_metrics(summary: Summary, facts: Summary) -> Table | None:
         "judge_failed",
         "errors",
     )
-    present = [metric for metric in metrics if _has(summary, metric)]
+    present = [metric for metric in metrics if has_metric(summary, metric)]
     if not set(present) - {"errors"}:
         return None
     rows = tuple((system, *(percent(figures, metric) for metric in present)) for system, figures in summary.items())
@@ -226,7 +196,7 @@ def _known_errors(summary: Summary) -> Table | None:
 def _competencies(summary: Summary) -> Table | None:
     """Returns the rates on MemoryAgentBench by sub-dataset, competency and stratum, scored as published and strictly."""
     metrics = ("as_published", "summary_f1", "strict", "chain_valid")
-    if not any(_has(summary, metric) for metric in metrics):
+    if not any(has_metric(summary, metric) for metric in metrics):
         return None
     rows = tuple(
         (f"{system}: {category}", str(part["n"]), *(percent(part, metric) for metric in metrics))
@@ -247,7 +217,7 @@ def _published_memoryagentbench(summary: Summary) -> Table | None:
     """Returns the rows of the paper for the published sub-datasets of a run that has answers."""
     counts = published_memoryagentbench.QUESTIONS
     columns = [category for category in categories_of(summary) if category in counts]
-    if not columns or not (_has(summary, "as_published") or _has(summary, "accuracy")):
+    if not columns or not (has_metric(summary, "as_published") or has_metric(summary, "accuracy")):
         return None
     rows = tuple(
         (row.system, *(f"{row.rates[column]:.1f}" for column in columns), row.note or NONE)
@@ -265,7 +235,7 @@ def _published_memoryagentbench(summary: Summary) -> Table | None:
 def _abilities(summary: Summary) -> Table | None:
     """Returns the rates on LongMemEval by ability, including abstention, with the means over questions and abilities."""
     categories = categories_of(summary)
-    metric = next((name for name in ("accuracy", "accepted_match") if _has(summary, name)), None)
+    metric = next((name for name in ("accuracy", "accepted_match") if has_metric(summary, name)), None)
     if metric is None or len(categories) < 2 or not set(categories) <= set(longmemeval.CATEGORIES):
         return None
     rows = []
@@ -298,7 +268,7 @@ def _abilities(summary: Summary) -> Table | None:
 
 def _retrieval(summary: Summary, facts: Summary) -> Table | None:
     metrics = [f"{name}@{k}" for name in ("recall", "hit", "session_recall") for k in CUTOFFS]
-    metrics = [metric for metric in metrics if _has(summary, metric)]
+    metrics = [metric for metric in metrics if has_metric(summary, metric)]
     if not metrics:
         return None
     rows = tuple(
@@ -333,7 +303,7 @@ def _short_list_notes(facts: Summary) -> list[str]:
 
 
 def _recall_by_category(summary: Summary, facts: Summary) -> Table | None:
-    metric = next((name for name in ("recall@10", "session_recall@10") if _has(summary, name)), None)
+    metric = next((name for name in ("recall@10", "session_recall@10") if has_metric(summary, name)), None)
     if metric is None:
         return None
     categories = [
@@ -352,105 +322,3 @@ def _recall_by_category(summary: Summary, facts: Summary) -> Table | None:
         for system, figures in summary.items()
     )
     return Table(f"{metric} by category, %", ("system", *map(column, categories)), rows)
-
-
-def _costs(summary: Summary, facts: Summary) -> Table | None:
-    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "context tokens": lambda figures: _number(figures, "context_tokens"),
-        "tokens per question": lambda figures: _tokens(figures, "total_tokens", "estimated_tokens"),
-        "calls per question": lambda figures: _number(figures, "calls", "{:.1f}"),
-        "cost of the answers": lambda figures: _cost(figures, "cost", "calls"),
-        "cost of the judges": lambda figures: _cost(figures, "judge_cost", "judge_calls"),
-        "search p50 / p95": lambda figures: _times(figures, "search_seconds"),
-        "total p50 / p95": lambda figures: _times(figures, "seconds"),
-        "failed questions": lambda figures: (
-            percent({"errors": figures["errors"]}, "errors") + " %" if "errors" in figures else NONE
-        ),
-    }
-    rows = tuple(
-        (system, *(cell({**facts.get(system, {}), **figures}) for cell in columns.values()))
-        for system, figures in summary.items()
-    )
-    return Table(
-        "Cost per question",
-        ("system", *columns),
-        rows,
-        " ".join(
-            [
-                "≈: estimated, because the server did not count all tokens. An unknown cost is shown as unknown, not as 0.",
-                *_failed_attempt_notes(facts),
-            ]
-        ),
-    )
-
-
-def _failed_attempt_notes(facts: Summary) -> list[str]:
-    return [
-        f"In addition, {system} used {_number(figures, 'failed_tokens')} tokens in {figures['failed_attempts']} failed attempts "
-        f"(cost {_cost(figures, 'failed_cost', 'failed_tokens')})."
-        for system, figures in facts.items()
-        if figures.get("failed_attempts")
-    ]
-
-
-def _ingestion(facts: Summary) -> Table | None:
-    if not _has(facts, "messages"):
-        return None
-
-    def stored(figures: Mapping[str, Any]) -> str:
-        if figures.get("store_only"):
-            return "as they are, without a chat model"
-        return "by the chat model" if figures.get("ingestion_calls") else "by rules"
-
-    rows = tuple(
-        (
-            system,
-            str(figures.get("version", NONE)),
-            str(figures.get("messages", NONE)),
-            stored(figures),
-            _number(figures, "add_per_second", "{:,.1f}"),
-            _number(figures, "ingestion_seconds", "{:,.1f}"),
-            _number(figures, "ingestion_calls"),
-            _tokens(figures, "ingestion_tokens", "ingestion_estimated_tokens"),
-            _cost(figures, "ingestion_cost", "ingestion_calls"),
-            str(figures.get("ingestion_failures", NONE)),
-        )
-        for system, figures in facts.items()
-    )
-    columns = (
-        "system",
-        "version",
-        "messages",
-        "stored",
-        "messages/s",
-        "seconds",
-        "calls",
-        "tokens",
-        "cost",
-        "failed model calls",
-    )
-    return Table("Ingestion of the dialogues", columns, rows)
-
-
-def _number(figures: Mapping[str, Any], key: str, form: str = "{:,.0f}") -> str:
-    return form.format(figures[key]) if key in figures else NONE
-
-
-def _tokens(figures: Mapping[str, Any], key: str, estimated: str) -> str:
-    return ("≈ " if figures.get(estimated) else "") + _number(figures, key) if key in figures else NONE
-
-
-def _cost(figures: Mapping[str, Any], key: str, calls: str) -> str:
-    if key in figures:
-        return f"${figures[key]:.2f}"
-    return "unknown" if figures.get(calls) else NONE
-
-
-def _times(figures: Mapping[str, Any], key: str) -> str:
-    if f"{key}_p50" not in figures:
-        return NONE
-    return " / ".join(_seconds(figures[f"{key}_{part}"]) for part in ("p50", "p95"))
-
-
-def _seconds(value: float) -> str:
-    return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.1f} s"

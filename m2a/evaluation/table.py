@@ -1,0 +1,38 @@
+"""A table of a report: its title, columns, rows and note; and whether any system of a run has a figure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+Summary = Mapping[str, Mapping[str, Any]]
+
+NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under columns. The first column names the row; `note` appears below the table."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def markdown(table: Table) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+    lines = [f"### {table.title}", "", line(table.columns), line(["---"] * len(table.columns)), *map(line, table.rows)]
+    return "\n".join([*lines, "", *([table.note, ""] if table.note else [])])
+
+
+def without_empty_columns(table: Table) -> Table:
+    """Returns the table without its empty columns."""
+    kept = [n for n in range(len(table.columns)) if n == 0 or any(row[n] != NONE for row in table.rows)]
+    rows = tuple(tuple(row[n] for n in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[n] for n in kept), rows=rows)
+
+
+def has_metric(summary: Summary, metric: str) -> bool:
+    return any(metric in figures for figures in summary.values())
