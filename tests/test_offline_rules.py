@@ -616,12 +616,11 @@ async def test_what_follows_a_request_to_forget_is_kept_and_can_be_quoted(talk: 
     assert not any("boiler" in text for text in talk.known())
 
 
-async def test_a_question_about_oneself_is_not_answered_with_what_is_true_of_others(talk: Talk) -> None:
+async def test_a_question_about_oneself_is_answered_with_what_is_true_of_oneself(talk: Talk) -> None:
     await talk.say("My mum's blood group is A positive.")
-    await talk.say("Isla is scared of wasps")
-    for question in ("What is my blood group?", "What am I scared of?"):
-        assert (await talk.say(question)).startswith(DECLINED)
+    assert (await talk.say("What is my blood group?")).startswith(DECLINED)
     await talk.say("I'm scared of lifts")
+    await talk.say("Isla is scared of wasps")
     reply = await talk.say("What am I scared of?")
     assert "lifts" in reply and "wasps" not in reply
     assert "wasps" in await talk.say("What is Isla scared of?")

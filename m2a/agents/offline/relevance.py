@@ -144,10 +144,18 @@ _KIN = frozenset(
 
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<more>['’])?", re.IGNORECASE)
 _ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)['’]s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
+_AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
+_IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
 
 
 def tells_anothers(question: str, text: str) -> bool:
-    """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type"."""
+    """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
+
+    "Pieter is scared of lifts" does not say what "I" am scared of, either.
+    """
+    is_so = _IS_SO.match(plain(text)) if _AM_I.search(question) and not people_in(question) else None
+    if is_so is not None and people_in(is_so["who"]):
+        return True
     match = _MINE.search(plain(question))
     wanted = content(match["what"]) if match is not None and not match["more"] else set()
     own = [content(m["what"]) for m in _MINE.finditer(plain(text)) if not m["more"]]
