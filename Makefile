@@ -11,9 +11,8 @@ PIP := $(BIN)/pip install --disable-pip-version-check --quiet
 run: $(VENV)/.installed
 	$(BIN)/m2a run
 
-# A file in one process: its tests share what is dear to set up. Much of their time is waiting (for a browser, a disk, a
-# service), so there are more processes than two cores have room for; with several threads each they would fight for them. The
-# bytecode is written, because the tests start about a hundred programs.
+# A file in one process: its tests share what is dear to set up. Tests wait for a browser, a disk or a service now and then, so
+# four processes of one thread keep two cores busy. The bytecode is written, because the tests start about a hundred programs.
 test: setup
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
