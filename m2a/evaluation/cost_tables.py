@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from m2a.evaluation.table import NONE, Summary, Table, has_metric
-from m2a.evaluation.tables import percent
+from m2a.evaluation.table import NONE, Summary, Table, has_metric, percent
 
 
 def costs(summary: Summary, facts: Summary) -> Table | None:

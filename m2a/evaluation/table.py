@@ -1,4 +1,4 @@
-"""A table of a report: its title, columns, rows and note; and whether any system of a run has a figure."""
+"""A table of a report: its title, columns, rows and note, and the figures of a run as they are shown there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,3 +36,12 @@ def without_empty_columns(table: Table) -> Table:
 
 def has_metric(summary: Summary, metric: str) -> bool:
     return any(metric in figures for figures in summary.values())
+
+
+def percent(figures: Mapping[str, Any], metric: str) -> str:
+    """Returns a cell like `12.3 (10.1–14.5)`, with the interval if there is one."""
+    if metric not in figures:
+        return NONE
+    interval = figures.get(f"{metric}_ci95")
+    suffix = f" ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})" if interval else ""
+    return f"{100 * figures[metric]:.1f}{suffix}"

@@ -12,7 +12,7 @@ from m2a.evaluation.cost_tables import costs, ingestion
 from m2a.evaluation.published_locomo import LOCOMO_ROWS, QUESTIONS
 from m2a.evaluation.retrieval_metrics import CUTOFFS
 from m2a.evaluation.summary import MAIN_RATES
-from m2a.evaluation.table import NONE, Summary, Table, has_metric, without_empty_columns
+from m2a.evaluation.table import NONE, Summary, Table, has_metric, percent, without_empty_columns
 from m2a.evaluation.training_overlap import LearnedFrom, marked_name, overlap_note
 
 _LOCOMO = tuple(CATEGORY_NAMES.values())
@@ -59,15 +59,6 @@ def categories_of(summary: Summary) -> list[str]:
     present = dict.fromkeys(category for figures in summary.values() for category in figures["categories"])
     ordered = [category for category in _CATEGORY_ORDER if category in present]
     return ordered + [category for category in present if category not in ordered]
-
-
-def percent(figures: Mapping[str, Any], metric: str) -> str:
-    """Returns a cell like `12.3 (10.1–14.5)`, with the interval if there is one."""
-    if metric not in figures:
-        return NONE
-    interval = figures.get(f"{metric}_ci95")
-    suffix = f" ({100 * interval[0]:.1f}–{100 * interval[1]:.1f})" if interval else ""
-    return f"{100 * figures[metric]:.1f}{suffix}"
 
 
 def main_rate(summary: Summary) -> str | None:
