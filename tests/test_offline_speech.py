@@ -312,6 +312,9 @@ def test_a_pronoun_means_nobody_who_it_cannot_be(statement: str, kept: str, sens
         ("My dad was in Y block.", True),
         ("Greta wohnt jetzt in Hamburg.", False),
         ("Die Sommerreifen liegen in der Garage.", False),
+        ("Ha ha ha, that was a good one", True),
+        ("Ha! Brilliant", True),
+        ("Mi hermana ha comprado una casa", False),
     ],
 )
 def test_a_sentence_is_english_unless_more_words_say_otherwise(text: str, english: bool) -> None:

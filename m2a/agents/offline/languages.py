@@ -12,6 +12,8 @@ from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import is_verb
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+# "Ha" is a word of Spanish and Swedish, "ha ha" is laughter in any language.
+_LAUGHTER = re.compile(r"\bha(?:[\s,!-]+ha)+\b|\bha(?=\s*[!,])", re.IGNORECASE)
 # Common English function words; those that another language shares count for neither.
 _ENGLISH = frozenset(
     """
@@ -27,6 +29,7 @@ _ENGLISH = frozenset(
 
 def is_english(text: str) -> bool:
     """Whether the rules can read the text; a text without words counts as English."""
+    text = _LAUGHTER.sub(" ", text)
     letters = [character for character in text if character.isalpha()]
     if not letters:
         return True
