@@ -143,6 +143,29 @@ def test_the_rest_of_a_memory_stays_with_its_words_its_photo_and_what_was_said_o
     assert memory.bank.messages([message.message_id])[message.message_id].text == message.text
 
 
+def test_a_correction_of_the_rest_stays_and_one_that_may_tell_of_what_goes_does_not(memory):
+    message, _ = memory.say("Our landlord is Mr Petrov, and the rent is 910.", "Noted.")
+    whole = memory.bank.add(draft_of(message, "Our landlord is Mr Petrov, and the rent is 910."), who="test", why="")
+    quill = memory.tell("The landlord is Mrs Quill now.", corrects=whole.memory_id)
+    memory.tell("It's 950 now.", corrects=whole.memory_id)
+    memory.tell("The landlord has put it up to 970.", corrects=whole.memory_id)
+    _, reply = memory.say("Forget the rent.")
+    forgetting = Forgetting((whole.memory_id,), "", rest=draft_of(message, "Our landlord is Mr Petrov."))
+    _, kept = memory.bank.write([forgetting], who="test", update_of=reply.message_id)
+    stay = {entry.memory_id: entry for entry in memory.bank.entries()}
+    assert stay.keys() == {kept.entry.memory_id, quill.memory_id}
+    assert stay[quill.memory_id].corrects == kept.entry.memory_id
+    assert not any(number in memory.shown() for number in ("910", "950", "970"))
+    assert memory.bank.undo(reply.message_id, 0) and memory.bank.undo(reply.message_id, 1)
+    restored = {entry.text: entry.corrects for entry in memory.bank.entries()}
+    assert restored == {
+        whole.text: None,
+        quill.text: whole.memory_id,
+        "It's 950 now.": whole.memory_id,
+        "The landlord has put it up to 970.": whole.memory_id,
+    }
+
+
 def test_what_belongs_to_it_goes_along_and_what_only_looks_alike_stays(memory):
     old = memory.tell("My sister Anna lives in Berlin and works as a nurse.")
     message, reply = memory.say("No, Anna lives in Linz.")

@@ -1,6 +1,6 @@
 """Makes changes to a memory, and undoes them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from m2a.memory.forgetting import Forgetter
 from m2a.memory.keeper import KEPT, Keeper
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
+from m2a.memory.words import finished_words
 from m2a.types import (
     Addition,
     Change,
@@ -96,6 +97,9 @@ class ChangeWriter:
                 self.keeper.undo(unit, stored, by)
             case "forgotten":
                 self._forgetter.undo(unit, stored["forgetting_id"], by)
+                kept = stored.get("kept_corrections", ())
+                for correction_id in self._semantic.get(unit, kept):
+                    self._semantic.tie(unit, correction_id, previous_id)
             case "restored":
                 successor_id = stored["successor_id"]
                 if successor_id not in self._semantic.get(unit, [successor_id]):
@@ -183,6 +187,9 @@ class ChangeWriter:
             if change.rest is None
             else [self._add(unit, Addition(change.rest, "the user asked to forget another part"), by)]
         )
+        kept = [] if change.rest is None else self._kept_with_rest(unit, named, change.rest)
+        for correction in kept:
+            self._semantic.tie(unit, correction, rest[0].stored["memory_id"])
         written: list[WrittenChange] = []
         memory_ids: list[int | None] = [*dict.fromkeys(change.memory_ids)]
         for memory_id in memory_ids or [None]:
@@ -193,9 +200,27 @@ class ChangeWriter:
                 forgetting_id = self._forgetter.forget(unit, memory_id, spans, by.because(change.why))
                 along = self._forgetter.taken_along(unit, forgetting_id)
                 undo = {"forgetting_id": forgetting_id, "taken_along": along}
+                undo |= {"kept_corrections": kept} if kept else {}
             previous = None if memory_id is None else named[memory_id]
             written.append(_written(MemoryChanged("forgotten", None, previous), undo))
         return [*written, *rest]
+
+    def _kept_with_rest(self, unit: UnitOfWork, entries: Mapping[int, MemoryEntry], rest: EntryDraft) -> list[int]:
+        """Returns the ids of the corrections of the entries that correct the rest, and tell nothing of the part that goes.
+
+        "It's 950 now" names no word of either part, but may give the rent that is to be forgotten, so it is not kept.
+        """
+        stays = set(finished_words(rest.text))
+        goes = {word for entry in entries.values() for word in finished_words(entry.text)} - stays
+        corrections = self._semantic.corrections_of(unit, list(entries))
+        return [
+            correction.memory_id
+            for group in corrections.values()
+            for correction in group
+            if (words := set(finished_words(correction.text))) & stays
+            and not words & goes
+            and not (_have_number(words) and _have_number(goes))
+        ]
 
     def _restore(self, unit: UnitOfWork, change: Restoration, by: Attribution) -> list[WrittenChange]:
         if change.memory_id in self._semantic.get(unit, [change.memory_id]):
@@ -210,6 +235,10 @@ class ChangeWriter:
         is_live = memory_id in self._semantic.get(unit, [memory_id])
         if not is_live and memory_id not in self._semantic.superseded(unit, [memory_id]):
             raise RejectedWriteError(f"Memory {memory_id} was forgotten meanwhile; undo that first.")
+
+
+def _have_number(words: Collection[str]) -> bool:
+    return any(character.isdigit() for word in words for character in word)
 
 
 def _written(changed: MemoryChanged, undo: Mapping[str, object]) -> WrittenChange:
