@@ -86,9 +86,13 @@ class Server:
             self._process = None
 
     def halt(self) -> None:
-        """Stop the process without ending it: it accepts data, but does nothing until it is killed."""
+        """Stop the process without ending it: it accepts data, but does nothing until it goes on or is killed."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         assert self._process is not None

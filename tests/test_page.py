@@ -218,6 +218,23 @@ def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
     expect(page.get_by_label("Message to M2A").last).to_have_value("typed meanwhile")
 
 
+def test_a_message_sent_before_the_last_one_is_stored_stays_in_the_box(fresh: Visitor, shared_server: Server) -> None:
+    page, box = fresh.page, fresh.page.locator("#m2a-composer textarea")
+    fresh.say("The first message")
+    shared_server.halt()  # between the click and the storing
+    fresh.compose("The second message")
+    box.press("Enter")
+    box.fill("The third message")
+    box.press("Enter")
+    shared_server.go_on()
+    expect(page.locator(".m-user")).to_have_count(2)
+    fresh.wait_for_answer()
+    expect(box).to_have_value("The third message")
+    box.press("Enter")
+    expect(page.locator(".m-user")).to_have_count(3)
+    expect(box).to_have_value("")
+
+
 def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(fresh: Visitor, shared_server: Server) -> None:
     page, box = fresh.page, fresh.page.locator("#m2a-composer textarea")
     fresh.say("The first message")

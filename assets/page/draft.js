@@ -2,7 +2,8 @@
 
 import { isTemporary, navigate, shown } from './conversation.js';
 
-const NOTHING_SENT = { text: null, conversation: '', after: 0 };
+// `texts` were sent one after the other and are not known to be stored; `after` is the id of the message before them.
+const NOTHING_SENT = { texts: [], conversation: '', after: 0 };
 let typed = '';
 let sent = NOTHING_SENT;
 
@@ -51,28 +52,32 @@ export function onSubmit() {
   if (!text.trim()) return;
   typed = text;
   navigate(false);
-  sent = { text, conversation: shown || '', after: lastAsked().id };
+  const conversation = shown || '';
+  const after = lastAsked().id;
+  const earlier = sent.conversation === conversation && sent.after === after ? sent.texts : [];
+  sent = { texts: [...earlier, text], conversation, after };
   saveDraft(sent.conversation, text, sent.after);
 }
 
 export function openDraft(conversation, first) {
   const draft = loadDraft(conversation);
-  sent = draft.after === null ? NOTHING_SENT : { text: draft.text, conversation, after: draft.after };
+  sent = draft.after === null ? NOTHING_SENT : { texts: [draft.text], conversation, after: draft.after };
   if (first && (box()?.value || !draft.text)) return;
   const was = sent;
   fillBox(draft.text);
   sent = was;
-  if (was.text !== null) saveDraft(conversation, was.text, was.after);
+  if (was.texts.length) saveDraft(conversation, draft.text, was.after);
 }
 
 export function keepDraft() {
   const place = box();
-  if (!place || sent.text === null) return;
+  if (!place || !sent.texts.length) return;
   const last = lastAsked();
-  const isStored = last.id > sent.after && last.text === sent.text.trim();
-  if (place.value && !(isStored && place.value === sent.text)) return;
-  // It is stored; text typed meanwhile stays in the box.
-  const rest = typed === sent.text ? '' : typed.startsWith(sent.text) ? typed.slice(sent.text.length).trimStart() : typed;
+  const stored = last.id > sent.after ? sent.texts.find((text) => text.trim() === last.text) : undefined;
+  if (place.value && place.value !== stored) return;
+  // What was sent first is stored; text typed meanwhile stays in the box, even if it was sent too early.
+  const gone = stored ?? sent.texts[0];
+  const rest = typed.startsWith(gone) ? typed.slice(gone.length).trimStart() : typed;
   saveDraft(sent.conversation, '');
   sent = NOTHING_SENT;
   typed = rest;
