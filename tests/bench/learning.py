@@ -1,11 +1,14 @@
-"""Logistic regression on named features, and on the vector of a text."""
+"""Learns decisions on named features: logistic regression, also on the vector of a text, and additive step functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 _STEPS = 50
+_ROUNDS = 300  # of boosting
+_MAX_LIMITS = 63  # of a feature
 _LEAST_SPREAD = 1e-3  # of a dimension of the vectors; some dimensions are constant
 
 
@@ -66,3 +69,31 @@ def fit(
     if len(vectors):
         model["vector"] = [round(float(value), 4) for value in of_vector]
     return model
+
+
+def fit_steps(examples: Sequence[Example]) -> dict[str, object]:
+    """Boosted step functions, one per feature: gradient boosting with trees of a single split (Friedman, 2001)."""
+    names = sorted({name for example in examples for name in example.features})
+    rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
+    limits = [_limits(column) for column in rows.T]
+    steps = np.stack([np.searchsorted(limit, column) for limit, column in zip(limits, rows.T, strict=True)], axis=1)
+    model = HistGradientBoostingClassifier(
+        max_depth=1, max_iter=_ROUNDS, min_samples_leaf=8, l2_regularization=5.0, early_stopping=False
+    ).fit(steps, [example.label for example in examples], sample_weight=[example.weight for example in examples])
+    nothing = np.zeros((1, len(names)))
+    bias = float(model.decision_function(nothing)[0])
+    of_features = {}
+    for column, (name, limit) in enumerate(zip(names, limits, strict=True)):
+        values = model.decision_function(np.eye(1, len(names), column) * np.arange(len(limit) + 1)[:, None]) - bias
+        changes = np.flatnonzero(np.abs(np.diff(values)) > 1e-9)  # steps that change nothing are left out
+        kept = np.concatenate([values[:1], values[changes + 1]])
+        of_features[name] = [*limit[changes].round(4).tolist()], [*kept.round(4).tolist()]
+    return {"bias": round(bias, 4), "steps": of_features}
+
+
+def _limits(column: np.ndarray) -> np.ndarray:
+    """Returns the limits between the steps of a feature: between all its values, or quantiles if they are many."""
+    values = np.unique(column)
+    if len(values) <= _MAX_LIMITS:
+        return np.asarray((values[1:] + values[:-1]) / 2)
+    return np.unique(np.quantile(column, np.linspace(0, 1, _MAX_LIMITS + 2)[1:-1]).round(4))

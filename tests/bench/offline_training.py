@@ -12,7 +12,7 @@ from m2a.agents.offline.acts import features as act_features
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
-from m2a.agents.offline.relevance import features_of
+from m2a.agents.offline.relevance import as_one, features_of, together
 from m2a.agents.offline.sense import Sense, as_decisions
 from m2a.agents.offline.text import plain
 from m2a.agents.offline.wishes import phrases
@@ -21,7 +21,7 @@ from models.text_encoder import MINILM
 from tests.bench.corpus import INTEGRITY, LEARNED_CASES, PAIRS, SHORT
 from tests.bench.correction_training import corrects_examples, meant_examples, situations
 from tests.bench.forget_training import forgotten_examples, requests
-from tests.bench.learning import Example, fit
+from tests.bench.learning import Example, fit, fit_steps
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played, holds_any
 
@@ -29,7 +29,12 @@ _GROUP = "cases"  # the cases are all used for training together, or left out
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
 _OF_PAIR = 1.0
 _OF_SENTENCE = 0.3
-_OF_CROWDED = 0.5
+_OF_CROWDED = 0.15
+_OF_ANOTHER = 0.2  # a memory beside the one that answers
+_OF_ANOTHER_CROWDED = 0.06
+_OF_NEVER_TOLD = 3.0
+_OF_LEFT_OUT = 0.2  # a question whose answers were left out
+_OF_LEFT_OUT_CROWDED = 0.15
 _FOUND = 25  # memories that the searches for a question return
 _OF_A_WORD = 0.15  # weight of a shared word next to the cosine in the search
 _OF_SHORT = 1.0
@@ -37,7 +42,6 @@ _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
 _OF_ANYTHING = 0.3
 _OFTEN = 4  # requests that hold a run of words by which others may be known
-ANSWER_PENALTY = 30.0
 MEANT_PENALTY = 2.0
 Cases = Mapping[str, Sequence[Sequence[str]]]
 
@@ -47,7 +51,9 @@ _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_sa
 def write(path: Path, models: Mapping[str, Mapping[str, object]]) -> None:
     """Writes the models, one part a line, so that a diff can be read."""
     content = {"encoder": MINILM, **models}
-    path.write_text(json.dumps(content, indent=1).replace(",\n   ", ", ") + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=1).replace(",\n   ", ", ")
+    text = re.sub(r", +", ", ", re.sub(r"\n {4,}|\n {3}(?=\])", "", text))  # the limits and values of a feature
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def act_examples(played: Sequence[Played], group: str, sense: Sense) -> dict[str, list[Example]]:
@@ -83,7 +89,10 @@ def short_examples(path: Path, sense: Sense) -> dict[str, list[Example]]:
 
 
 def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[Example]:
-    """Pairs every question with every memory: the answer is in those that contain what the story accepts."""
+    """Pairs every question with every memory: the answer is in those that contain what the story accepts.
+
+    Each question is also asked to the memories that do not answer it, which are as near to it as what was never told can be.
+    """
     examples = []
     for outcome in played:
         if outcome.turn.kind not in ("question", "never_said"):
@@ -91,12 +100,18 @@ def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[
         question = first_question(outcome, sense)
         if question is None:
             continue
-        labels = [bool(outcome.turn.accept) and _answers(outcome, entry) for entry in outcome.before]
+        groups = together(outcome.before)
+        labels = [bool(outcome.turn.accept) and any(_answers(outcome, entry) for entry in group) for group in groups]
         if outcome.turn.kind == "question" and not any(labels):
             continue
-        for features, label in zip(features_of(question, outcome.before, outcome.concepts, sense), labels, strict=True):
-            weight = 1 / sum(labels) if label else 3.0 if outcome.turn.kind == "never_said" else 0.2
+        memories = [as_one(each) for each in groups]
+        others = [memory for memory, label in zip(memories, labels, strict=True) if not label]
+        for features, label in zip(features_of(question, memories, outcome.concepts, sense), labels, strict=True):
+            weight = 1 / sum(labels) if label else _OF_ANOTHER if any(labels) else _OF_NEVER_TOLD
             examples.append(Example(features, label, group, weight=weight))
+        if any(labels):
+            rows = features_of(question, others, outcome.concepts, sense)
+            examples += [Example(features, False, group, weight=_OF_LEFT_OUT) for features in rows]
     return examples
 
 
@@ -108,7 +123,7 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
         for question, answering in case["asked"]:
             rows = features_of(parse(question, _TODAY.date()), memories, (), sense)
             for index, features in enumerate(rows):
-                weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else 0.2
+                weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else _OF_ANOTHER
                 examples.append(Example(features, index in answering, f"{path.stem} {number}", weight=weight))
     return examples
 
@@ -166,7 +181,7 @@ def _as_typed(texts: Sequence[str]) -> list[str]:
 
 
 def crowded_examples(cases: Cases, sense: Sense) -> list[Example]:
-    """Questions to one memory of all pairs: the hits are closer to each other than in a story."""
+    """Questions to one memory of all pairs, with their answers and without: the hits are closer to each other than in a story."""
     pairs = [case for case in cases["pairs"] if all(map(is_english, case[:3]))]
     texts = [text for first, second, _, _ in pairs for text in (first, second)]
     facts = _memories(texts)
@@ -178,17 +193,23 @@ def crowded_examples(cases: Cases, sense: Sense) -> list[Example]:
             float(cosine) + _OF_A_WORD * len(words & text_words)
             for cosine, text_words in zip(vectors @ sense.vector(query), words_of, strict=True)
         ]
-        order = sorted(range(len(texts)), key=lambda index: near[index], reverse=True)[:_FOUND]
-        right = [
-            index in (2 * number, 2 * number + 1)
-            and any(key.strip().casefold() in texts[index].casefold() for key in keys.split(";"))
-            for index in order
-        ]
-        features = features_of(parse(query, _TODAY.date(), context=query), [facts[index] for index in order], (), sense)
-        examples += [
-            Example(row, label, _GROUP, weight=_OF_CROWDED / max(1, sum(right)) if label else 0.2)
-            for row, label in zip(features, right, strict=True)
-        ]
+        order = sorted(range(len(texts)), key=lambda index: near[index], reverse=True)
+        own = (2 * number, 2 * number + 1)
+        parsed = parse(query, _TODAY.date(), context=query)
+        for found, is_left_out in (
+            (order[:_FOUND], False),
+            ([index for index in order if index not in own][:_FOUND], True),
+        ):
+            labels = [
+                index in own and any(key.strip().casefold() in texts[index].casefold() for key in keys.split(";"))
+                for index in found
+            ]
+            weight = _OF_LEFT_OUT_CROWDED if is_left_out else _OF_ANOTHER_CROWDED
+            rows = features_of(parsed, [facts[index] for index in found], (), sense)
+            examples += [
+                Example(row, label, _GROUP, weight=_OF_CROWDED / sum(labels) if label else weight)
+                for row, label in zip(rows, labels, strict=True)
+            ]
     return examples
 
 
@@ -253,7 +274,7 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     """Returns the decisions learned from all sets but the one left out."""
     used = {name: [example for example in rows if example.group != without] for name, rows in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
-    models["answers"] = fit(used["answers"], penalty=ANSWER_PENALTY)
+    models["answers"] = fit_steps(used["answers"])
     models["meant"] = fit(used["meant"], penalty=MEANT_PENALTY)
     models["forgets"] = fit(used["forgets"], penalty=0.5, vector_penalty=0.3, standardised=False)
     models["forgotten"] = fit(used["forgotten"], penalty=3.0)

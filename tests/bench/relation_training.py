@@ -22,7 +22,7 @@ from m2a.agents.offline.relations.facts import Statement, Statements
 from m2a.agents.offline.relations.likeness import ParsedQuestion, answering_features, relation_features
 from m2a.agents.offline.relations.walk import parse_question
 from m2a.agents.offline.relations.words import keys_of
-from m2a.agents.offline.sense import Logistic, Sense, as_decisions
+from m2a.agents.offline.sense import LearnedDecision, Sense, as_decisions
 from m2a.types import Message
 from tests.bench.corpus import RESTATED
 from tests.bench.learning import Example, fit
@@ -128,7 +128,7 @@ def value_examples(facts: Facts, restated: Restated, *, seed: int = 1) -> Iterat
                     yield [Example(row, keys[slice(*span)] == gold, relation) for span, row in rows.items()]
 
 
-def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int = 1) -> list[Situation]:
+def situations(facts: Facts, restated: Restated, chooses: LearnedDecision, *, seed: int = 1) -> list[Situation]:
     """`facts` of one subject and relation stand in the order in which they hold."""
     draw = random.Random(seed)
     by_subject: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
@@ -150,7 +150,7 @@ def situations(facts: Facts, restated: Restated, chooses: Logistic, *, seed: int
 
 
 def _in_context(
-    by_subject: Mapping[str, Facts], filler: Facts, restated: Restated, chooses: Logistic, draw: random.Random
+    by_subject: Mapping[str, Facts], filler: Facts, restated: Restated, chooses: LearnedDecision, draw: random.Random
 ) -> list[Situation]:
     by_place: list[tuple[str, str, str]] = []
     messages = []
@@ -210,7 +210,7 @@ def _message(number: int, wording: str, fact: tuple[str, str, str]) -> Message:
     return Message(number, "owner", "c", "user", "user", f"{text[0].upper()}{text[1:]}.", (), _NOW)
 
 
-def _statements(messages: Sequence[Message], chooses: Logistic | None) -> Statements:
+def _statements(messages: Sequence[Message], chooses: LearnedDecision | None) -> Statements:
     statements = Statements(lambda _: messages, chooses)
     statements.look_for("")
     return statements

@@ -40,7 +40,8 @@ class Home:
         return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
 
     def is_anothers(self, text: str) -> bool:
-        return re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE) is not None and not self.is_told_by(text)
+        somebodys = re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE)
+        return somebodys is not None and not self.is_told_by(text) and not self.was_before(text)
 
     def was_before(self, text: str) -> bool:
         past = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)

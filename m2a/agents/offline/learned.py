@@ -8,7 +8,7 @@ from typing import Any
 
 from m2a.agents.offline import acts, correction_features, forgotten, meant, relevance
 from m2a.agents.offline.relations import likeness, spans
-from m2a.agents.offline.sense import Logistic, as_decisions
+from m2a.agents.offline.sense import LearnedDecision, as_decisions
 from models.text_encoder import TextEncoder
 
 LEARNED = Path(__file__).parent / "learned.json"
@@ -26,7 +26,7 @@ _FEATURES: Mapping[str, frozenset[str]] = {
 }
 
 
-def learned(encoder: TextEncoder) -> Mapping[str, Logistic]:
+def learned(encoder: TextEncoder) -> Mapping[str, LearnedDecision]:
     """Returns the decisions of the committed files, by name.
 
     Raises `ValueError` for an encoder that they were not trained on, and for weights of other features.
@@ -38,12 +38,12 @@ def learned(encoder: TextEncoder) -> Mapping[str, Logistic]:
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[str, Mapping[str, Logistic]]:
+def _shipped() -> tuple[str, Mapping[str, LearnedDecision]]:
     content: dict[str, Any] = json.loads(LEARNED.read_text(encoding="utf-8"))
     content |= json.loads(OF_RELATIONS.read_text(encoding="utf-8"))
     trained_on = content.pop("encoder")
     decisions = as_decisions(content)
     for name, features in _FEATURES.items():
-        if differing := features ^ decisions[name].features.keys():
+        if differing := features ^ set(decisions[name].names):
             raise ValueError(f"The weights of {name!r} do not fit its features: {', '.join(sorted(differing))}.")
     return trained_on, decisions

@@ -15,7 +15,7 @@ from m2a.agents.offline.learned import learned
 from m2a.agents.offline.people import are_several, told_to_each_other
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
-from m2a.agents.offline.sense import Logistic, Sense
+from m2a.agents.offline.sense import LearnedDecision, Sense
 from m2a.agents.offline.writes import Writes
 from m2a.agents.state import Decision, FindMessages, FollowedFact, Stage, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
@@ -36,7 +36,7 @@ class OfflineRules:
     quotes_user_alone = True  # the rules' own replies are mostly such quotations
     consent = None
 
-    def __init__(self, encoder: TextEncoder, decisions: Mapping[str, Logistic] | None = None) -> None:
+    def __init__(self, encoder: TextEncoder, decisions: Mapping[str, LearnedDecision] | None = None) -> None:
         """`decisions` replace the built-in ones; without them, raises `ValueError` if the built-in do not fit the encoder."""
         self._sense = Sense(encoder, learned(encoder) if decisions is None else decisions)
         self._writes = Writes(self._sense)

@@ -49,10 +49,7 @@ FEATURES = frozenset(
         "kind missing and coverage",
         "value missing",
         "literal share",
-        "literal and cosine of a part",
-        "literal and coverage of a part",
         "rare literal",
-        "gives the name",
         "another number",
         "kin unmet",
         "of oneself, told of oneself",
@@ -60,8 +57,8 @@ FEATURES = frozenset(
         *(f"asks: {kind}" for kind in KINDS),
     ]
 )
-SURE = 0.6  # the probability from which a memory is the answer
-_PAST_HOME = 0.3  # the factor on it for a former home, if the present one is known
+SURE = 0.45  # the probability from which a memory is the answer
+_PAST_HOME = 0.2  # the factor on it for a former home, if the present one is known
 NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
 
 
@@ -94,8 +91,7 @@ def judged(
     counted = counted_kind(question)
     groups = together(entries)
     home = Home.of(question.text)
-    # A memory and its corrections are one statement: any of them may have the words of the question, or the kind of answer.
-    entries = [replace(entry, text=" ".join([entry.text, *(c.text for c in after)])) for entry, *after in groups]
+    entries = [as_one(group) for group in groups]
     from_others = _from_other_tellers(question, entries)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
     matches = [
@@ -108,6 +104,7 @@ def judged(
                 is_home=home is not None and home.is_told_by(entry.text),
                 is_past_home=has_home and home is not None and home.was_before(entry.text),
                 is_counted=has_one(entry.text, counted),
+                gives_name=gives_the_name(question, entry.text),
                 tells_taste=tells_the_taste(question, entry.text),
                 is_anothers=entry.memory_id in from_others
                 or is_elsewhere(entry.text, counted)
@@ -123,6 +120,11 @@ def judged(
         )
     ]
     return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
+
+
+def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:
+    """Returns a memory with the texts of its corrections: any of them may have what the question asks for."""
+    return replace(group[0], text=" ".join(entry.text for entry in group))
 
 
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
@@ -190,6 +192,7 @@ def _score(
     is_home: bool,
     is_past_home: bool,
     is_counted: bool,
+    gives_name: bool,
     tells_taste: bool,
     is_anothers: bool,
 ) -> float:
@@ -197,7 +200,7 @@ def _score(
         return probability * _RULED_OUT
     if is_past_home:
         return probability * _PAST_HOME
-    if is_counted or is_home:
+    if is_counted or is_home or gives_name:
         return SURE + (1 - SURE) * probability
     about_user = question.kind.name == "about" and not question.words  # "what do you know about me?"
     about_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
@@ -310,10 +313,7 @@ def _features(
         "kind missing and coverage": coverage if kind is False else 0.0,
         "value missing": float(kind is False and question.kind.value),
         "literal share": len(literal) / max(1, len(scores)),
-        "literal and cosine of a part": cosine if literal else 0.0,
-        "literal and coverage of a part": of_part if literal else 0.0,
         "rare literal": max((rarity[word] for word in literal), default=0.0),
-        "gives the name": float(gives_the_name(question, entry.text)),
         "another number": float(_has_another_number(question.text, entry.text)),
         "of oneself, told of oneself": float(of_oneself and _is_told_of_oneself(entry.text)),
         "kin unmet": float(any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),

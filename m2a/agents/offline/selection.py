@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match, is_sure, share_evidence
+from m2a.agents.offline.relevance import SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.types import MemoryEntry
 
@@ -58,7 +58,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     best = matches[0].score
     if question.kind.answer in ("counted", "with photos", "shown"):
         return _with_corrections([match for match in matches if match.score >= _LOOSELY_CLOSE * best][:MAX_LISTED])
-    close = [match for match in matches if match.score >= _CLOSE * best][:_MAX_QUOTED]
+    close = [match for match in matches if match.score >= min(SURE, _CLOSE * best)][:_MAX_QUOTED]
     if question.kind.answer == "quoted":
         close.sort(key=_place)
     alike = [match for match in matches if _is_alike(match, matches[0])]

@@ -4,9 +4,10 @@ The committed decisions (`learned`) fit only the vectors of the embedded all-Min
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,26 +16,72 @@ from models.text_encoder import MINILM, TextEncoder, WordingEncoder
 _CACHED = 16_384
 
 
+class LearnedDecision(Protocol):
+    """A probability from named features, and for some decisions a vector of the text. A missing feature is 0."""
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of its features."""
+
+    def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        """Returns the logarithm of the odds."""
+
+    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float: ...
+
+
 @dataclass(frozen=True)
 class Logistic:
-    """A probability from named features and, for some decisions, a vector of the text. A missing feature is 0."""
+    """A decision that weighs each feature and each dimension of the vector."""
 
     bias: float
     features: Mapping[str, float]
     vector: tuple[float, ...] = ()
 
+    @property
+    def names(self) -> Collection[str]:
+        return self.features.keys()
+
     def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
-        """Returns the logarithm of the odds."""
         total = self.bias + sum(self.features.get(name, 0.0) * value for name, value in features.items())
         return total + float(np.dot(self.vector, vector)) if self.vector and vector is not None else total
 
     def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.score(features, vector)))))
+        return _sigmoid(self.score(features, vector))
 
 
-def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Logistic]:
+@dataclass(frozen=True)
+class Additive:
+    """A decision that adds a step function of each feature (generalised additive model; Hastie and Tibshirani, 1986).
+
+    It knows that more of a feature may say nothing more. A feature has rising limits and one value more than limits: the
+    i-th is added above i limits.
+    """
+
+    bias: float
+    steps: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+
+    @property
+    def names(self) -> Collection[str]:
+        return self.steps.keys()
+
+    def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        values = (values[bisect_left(limits, features.get(name, 0.0))] for name, (limits, values) in self.steps.items())
+        return self.bias + sum(values)
+
+    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        return _sigmoid(self.score(features))
+
+
+def _sigmoid(score: float) -> float:
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, score))))
+
+
+def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, LearnedDecision]:
+    """Returns the decisions of a file: those with "steps" add step functions, the others weigh."""
     return {
-        name: Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
+        name: Additive(model["bias"], model["steps"])
+        if "steps" in model
+        else Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
         for name, model in models.items()
     }
 
@@ -73,7 +120,9 @@ class _VectorCache:
 class Sense:
     """The vectors of meaning and wording of texts, and the decisions that use them."""
 
-    def __init__(self, encoder: TextEncoder, models: Mapping[str, Logistic], *, remembered: int = _CACHED) -> None:
+    def __init__(
+        self, encoder: TextEncoder, models: Mapping[str, LearnedDecision], *, remembered: int = _CACHED
+    ) -> None:
         """Raises `ValueError` for an encoder without vectors of wordings."""
         if not isinstance(encoder, WordingEncoder):
             raise ValueError(f"The offline rules need an encoder that shows how texts are worded, as {MINILM} does.")
@@ -82,7 +131,7 @@ class Sense:
         self.models = models
         self._meanings, self._wordings = _VectorCache(remembered), _VectorCache(remembered)
 
-    def with_models(self, models: Mapping[str, Logistic]) -> "Sense":
+    def with_models(self, models: Mapping[str, LearnedDecision]) -> "Sense":
         """Returns a copy with these decisions added. Both share their cached vectors."""
         other = Sense(self._encoder, {**self.models, **models}, remembered=self._remembered)
         other._meanings, other._wordings = self._meanings, self._wordings

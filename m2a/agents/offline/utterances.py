@@ -39,7 +39,8 @@ _IDLE = 0.8  # from this probability a sentence of a message that tells somethin
 # The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
 # may tell something, and if it certainly does. From the last one on, it is read as that request alone.
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
-_FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"; read otherwise if no memory matches
+_FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"
+_MAY_FORGET = 0.06  # with such words: read otherwise if no memory matches
 _SURELY_TELLS = 0.97
 
 REMEMBER = re.compile(
@@ -218,7 +219,7 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         tells = any(item.act == "tell" for item in result)
         probability = forget_probability(text, sense)
         threshold = _enough_to_forget(text, sense) if tells else _FORGETS
-        if probability >= (min(threshold, _FORGETS_IN_ITS_WORDS) if may_ask_to_forget(text) else threshold):
+        if probability >= (_MAY_FORGET if may_ask_to_forget(text) else threshold):
             certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
             also_told = _also_told(result, sense)
             request = " ".join(item.text for item in result if item not in also_told) if also_told else text

@@ -107,7 +107,7 @@ _REQUEST_STEMS = {
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
     "info detail entry whole story record told tell say said erase remove wipe scrub purge unlearn scrap strike drop bin "
     "clear lose rid throw list mind head file keep kept hold store save remember retain confidence pretend happen "
-    "kindly would ever anyone anybody omg reason longer never ok completely entirely altogether".split()
+    "history chat kindly would ever anyone anybody omg reason longer never ok completely entirely altogether".split()
 }
 
 
@@ -168,13 +168,16 @@ def _roles(words: Sequence[str]) -> list[str]:
 
 
 _GET_RID = re.compile(
-    r"\bget(?:ting)? rid of\b|\b(?:take|leave|cross|rub) (?:it|that|this|them|those|all of (?:it|that)) (?:out|off|away)\b"
+    r"\bget(?:ting)? rid of\b|"
+    r"\b(?:take|leave|cross|rub) (?:(?:it|that|this|them|those|all of (?:it|that)) (?:back )?(?:out|off|away)|out(?= \w))\b"
 )
 _REQUESTS = re.compile(
-    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better)|<memory>) "
+    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better|"
+    r"jesus|god|christ|also)|<memory>) "
     r"<(?:remove|forget)> (?!to\b)|"
     r"\b(?:that|it|this|they|those|these) (?:should|ought to|must|has to|have to|needs? to|can|may|might as well) go\b|"
-    r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>|<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
+    r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>(?! (?:how|if|what|when|where|whether|why)\b)|"
+    r"<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
 )
 # The role of words in a request to forget: they remove, keep, say, negate, or name the place of a memory.
 _ROLES = {

@@ -27,7 +27,7 @@ from m2a.agents.offline.relations.words import (
     keys_of,
     name_runs,
 )
-from m2a.agents.offline.sense import Logistic
+from m2a.agents.offline.sense import LearnedDecision
 from m2a.agents.state import FindMessages
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Message
@@ -98,7 +98,7 @@ class _Sentence:
 class Statements:
     """The sentences of messages, and their statements by subject. `find` returns the messages that contain words of a text."""
 
-    def __init__(self, find: FindMessages, decision: Logistic | None) -> None:
+    def __init__(self, find: FindMessages, decision: LearnedDecision | None) -> None:
         self._find = find
         self._decision = decision
         self._about: dict[Words, list[Statement]] = {}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS
 from m2a.agents.offline.relations.words import GLUE, Words, is_name, is_verbal, name_runs
-from m2a.agents.offline.sense import Logistic
+from m2a.agents.offline.sense import LearnedDecision
 
 FEATURES = frozenset(
     {
@@ -39,7 +39,7 @@ Span = tuple[int, int]
 Neighbours = Collection[tuple[Words, Words]]  # the word before and the word after, if any
 
 
-def value_span(rows: Mapping[Span, Mapping[str, float]], decision: Logistic) -> Span | None:
+def value_span(rows: Mapping[Span, Mapping[str, float]], decision: LearnedDecision) -> Span | None:
     """Returns the most probable candidate, None if there are none."""
     return max(rows, key=lambda span: (decision.score(rows[span]), span), default=None)
 
