@@ -35,6 +35,8 @@ FLAGS = (
 expect.set_options(timeout=SECONDS * 500)
 CHROMIUM = "Chromium (Debian: apt-get install chromium)"
 NEWEST_QUESTION = "Math.max(0, ...[...document.querySelectorAll('.m-user[id]')].map((one) => Number(one.id.slice(1))))"
+# Gradio's client ends the stream that it waits on when a page is left, by address or back, and may say so.
+FORGIVEN = ("AbortError: signal is aborted without reason", "Connection errored out")
 LOCAL = re.compile(r"(https?://(127\.0\.0\.1|localhost)[:/]|data:|blob:)")
 
 
@@ -111,8 +113,7 @@ class Visitor:
         self.page = page
         self.foreign: list[str] = []
         self.errors: list[str] = []
-        # Gradio's client ends the stream that it waits on when a page is left, by address or back, and may say so.
-        self._forgiven: tuple[str, ...] = ("AbortError: signal is aborted without reason", "Connection errored out")
+        self._forgiven: tuple[str, ...] = FORGIVEN
         self._asked = 0  # the number of the newest question sent to the server that is open
         page.set_default_timeout(SECONDS * 1000)
         page.on("request", self._on_request)
@@ -155,6 +156,15 @@ class Visitor:
         expect(self.page.locator("#m2a-composer textarea")).to_be_editable()
         expect(self.page.locator(".m-opening")).to_have_count(0)
         expect(self.page.locator("#m2a-first")).to_have_count(0)
+
+    def begin_again(self) -> None:
+        """Begin a new conversation on the open page, with nothing typed and nothing recorded of what happened before."""
+        self.new_conversation()
+        self.page.evaluate("localStorage.clear()")
+        expect(self.page.locator("#m2a-composer textarea")).to_have_value("")
+        expect(self.page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
+        self._asked = 0
+        self.foreign, self.errors, self._forgiven = [], [], FORGIVEN
 
     def reload(self) -> None:
         self.forgive("AbortError")
@@ -324,5 +334,6 @@ def _free_port() -> int:
 
 
 __all__ = [
-    "DREAMBOOTH", "FLAGS", "Error", "Server", "Visitor", "chromium", "chromium_path", "playwright", "server", "shoot", "visit",
+    "DREAMBOOTH", "FLAGS", "Error", "Server", "Visitor", "chromium", "chromium_path", "open_window", "playwright",
+    "server", "shoot", "visit",
 ]  # fmt: skip

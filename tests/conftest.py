@@ -14,7 +14,7 @@ without_interface_files()
 # One process runs a file, so the longest files decide when the last process ends, unless they begin first.
 LONGEST = (
     "test_page", "test_offline_rules", "test_integrity", "test_chat_faults", "test_cli", "test_grammar", "test_browser_story",
-    "test_model_prompts", "test_browser_temporary", "test_model_generator", "test_photo_store", "test_browser_photos",
+    "test_model_prompts", "test_browser_temporary", "test_model_generator", "test_photo_store",
 )  # fmt: skip
 
 

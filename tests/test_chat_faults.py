@@ -3,7 +3,7 @@
 Every turn tells two facts, which the scripted model keeps with two writes. Whatever goes wrong, the user's words are
 kept, the user is told in a sentence, either both facts are in the memory or none, and once the server is well again
 the update is done exactly once. Each case has an assistant of its own, opened as a user opens one; the stages that exist
-only as published have one that is asked for them.
+only as published have one that is asked for them. Faults that end at the adapter of the endpoint are in test_provider_chat_model.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from m2a.settings import load_settings
 from m2a.types import Failed, ReplyFinished, TextDelta, TurnEvent
 from m2a.wiring import chat_model
 from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, call, hang, mode_of, raw, say, status
+from tests.chat_server import ChatServer, Reply, call, hang, mode_of, say, status
 from tests.chat_server import Fault as ServerFault
 from tests.drawings import draw_teapot
 from tests.scripted_model import Call, Prompt, PromptStage, ScriptedModel
@@ -66,7 +66,6 @@ class Case:
 
 HANG = {"timeout": 0.25}
 NO_TOOLS: Any = {"lacking": ("tools",)}
-HTML = raw(b"<html><body>502 Bad Gateway</body></html>", "text/html")
 NO_CHOICES = say("", choices=False)
 FACT = {"text": "I like nothing", "evidence_ids": [[1, 1]]}
 SEARCH = ("search_semantic_memories", {"query": "locker"})
@@ -110,56 +109,38 @@ def looks_while_offered(answer: Reply) -> Fault:
 
 PUBLISHED = [
     Case("429 with Retry-After of a day", "query", (status(429, retry_after="86400"),), waits=30),
-    Case("502 with HTML", "manage query", (raw(HTML.body or b"", "text/html", 502),) * 2),
     Case("503 without end", "manage query", (status(503),), "no reply", forever=True),
-    Case("401", "query", (status(401, f"{KEY} is wrong"),), "no reply", forever=True),
-    Case("hangs before the first piece", "manage query", (hang("hang before the first piece"),), **HANG),
     Case("hangs in a tool call", "query", (call("answer", {}, fault="hang after the first piece"),), **HANG),
     Case("cut in a tool call", "query", (call("answer", {}, fault="cut after the first piece"),)),
-    Case("ends without a finish", "query", (call("answer", {}, fault="end without a finish"),)),
     Case("no choices without end", "query", (NO_CHOICES,), "no search", forever=True),
-    Case("HTML", "query", (HTML,)),
-    Case("half a chunk", "manage query", (raw(b'data: {"id": "x", "choi'),)),
     Case("arguments cut off", "query", (call("query_memory", '{"query": "Bo', finish_reason="length"),)),
     Case("arguments of wrong types", "query", (call("query_memory", {"query": ["a", 2]}),)),
     Case("arguments too many", "query", (call("query_memory", {"query": "a", "owner": "someone else"}),)),
     Case("tool of another stage", "query", (call("add_memory", FACT),)),
-    Case("words for a tool call", "manage query", (say("I would search for it."),)),
     Case("never a tool call", "query", (say("Hm."),), "no search", forever=True),
     Case("never a whole tool call", "manage query", (call("finish", "{"),), forever=True),
     Case("finish names memories that are none", "manage query", (call("finish", {"memory_ids": [999]}),)),
     Case("finish names messages that are none", "manage query", (call("finish", {"message_ids": [9999]}),)),
-    Case("says stop for a tool call", "query", (call("answer", {}, finish_reason="stop"),)),
     Case("no JSON modes, prose", "query", (say("Sure!"),), lacking=("tools", "json_schema", "json_object")),
     Case("update: asked for: 503 without end", "update", (status(503),), "no update", forever=True),
     Case("update: not asked for", "update", (call("finish", {}),), "nothing kept"),
 ]
 REPLIES = [
-    Case("reply: 429", "generate", (status(429),)),
     Case("reply: 429 with Retry-After", "generate", (status(429, retry_after="7"),), waits=7),
     Case("reply: 429 with a Retry-After that is none", "generate", (status(429, retry_after="soon"),)),
-    Case("reply: 429 without end", "generate", (status(429),), "no reply", forever=True),
     Case("reply: 503 three times", "generate", (status(503),) * 3),
     Case("reply: 500 without end", "generate", (status(500),), "no reply", forever=True),
     Case("reply: 401", "generate", (status(401, f"{KEY} is wrong"),), "no reply", forever=True),
-    Case("reply: no such model", "generate", (status(404, "no model 'scripted'"),), "no reply", forever=True),
     Case("reply: prompt too long", "generate", (status(400, "maximum context length"),), "no reply", forever=True),
     Case("reply: hangs before headers", "generate", (hang(),), **HANG),
     Case("reply: hangs for ever", "generate", (hang(),), "no reply", forever=True, **HANG),
     Case("reply: hangs after a piece", "generate", (hang("hang after the first piece"),), "partial reply", **HANG),
-    Case("reply: cut before headers", "generate", (say("", fault="cut before headers"),)),
-    Case("reply: cut before a piece", "generate", (say("Noted it.", fault="cut before the first piece"),)),
     Case(
         "reply: cut after a piece", "generate", (say("Noted it.", fault="cut after the first piece"),), "partial reply"
     ),
     Case("reply: cut before the end", "generate", (say("Noted it.", fault="cut before the end"),), "partial reply"),
-    Case("reply: no finish", "generate", (say("Noted it.", fault="end without a finish"),), "partial reply"),
-    Case("reply: empty", "generate", (say(""),)),
     Case("reply: empty without end", "generate", (say(""),), "no reply", forever=True),
     Case("reply: no choices", "generate", (NO_CHOICES,)),
-    Case("reply: HTML without end", "generate", (HTML,), "no reply", forever=True),
-    Case("reply: wrong content type", "generate", (raw(b'data: {"a": 1}\n\n', "application/octet-stream"),)),
-    Case("reply: JSON that is no chunk", "generate", (raw(b"data: [1, 2, 3]\n\ndata: [DONE]\n\n"),)),
     Case("reply: says length", "generate", (say("Noted.", finish_reason="length"),)),
     Case("reply: says tool_calls", "generate", (say("No.", finish_reason="tool_calls"),), text="No.", calls=1),
     Case("reply: marks alone", "generate", (say("[memory 999]"),), "no reply", forever=True),
@@ -167,7 +148,6 @@ REPLIES = [
     Case("reply: is code", "generate", (say("```\nls -l\n```"),), text="```\nls -l\n```", calls=1),
 ]
 SEARCHES = [
-    *(Case(f"search: {name}", "generate", (call(name, looks),), text="Noted.", calls=2) for name, looks in LOOKS),
     Case("search: all at once", "generate", (Reply(tool_calls=LOOKS),), text="Noted.", calls=2),
     Case("search: one after the other", "generate", tuple(call(*look) for look in LOOKS), text="Noted.", calls=5),
     Case("search: nothing to look for", "generate", (call("search_semantic_memories", {"query": ""}),), calls=2),
@@ -240,10 +220,7 @@ SEARCHES = [
     Case("no JSON modes: search", "generate", (in_words(SEARCH),), lacking=("tools", "json_schema", "json_object")),
 ]
 UPDATES = [
-    Case("update: 504", "manage update", (status(504),)),
     Case("update: 503 without end", "manage update", (status(503),), "no update", forever=True),
-    Case("update: cut before headers", "manage update", (say("", fault="cut before headers"),), "no update", True),
-    Case("update: HTML", "manage update", (HTML,)),
     Case("update: both writes in one answer", "manage update", (keeps(0, 1),), calls=1),
     Case("update: cut in the second of two writes", "manage update", (keeps(0, 1, fault="cut before the end"),)),
     Case("update: one write and more to come", "manage update", (keeps(0, more=True), keeps(1)), calls=2),
@@ -278,8 +255,6 @@ UPDATES = [
     Case("update: write of wrong types", "manage update", (call("add_memory", {"text": 3, "evidence_ids": "x"}),)),
     Case("update: never a whole write", "manage update", (call("add_memory", "{"),), "no update", forever=True),
     Case("update: words", "manage update", (say("I would keep it."),)),
-    Case("update: never but words", "manage update", (say("I would keep it."),), "no update", forever=True),
-    Case("update: unknown tool", "manage update", (call("drop_table", {}),)),
     Case("update: unknown tool beside a write", "manage update", (keeps(0, then=(("drop_table", {}),)),)),
     Case("update: forged memory id", "manage update", (of_new_message("delete_memory", memory_id=999, reason="x"),)),
     Case("update: forged evidence", "manage update", (call("add_memory", FACT | {"evidence_ids": [[9999, 9999]]}),)),
@@ -291,15 +266,12 @@ UPDATES = [
     Case("update: not wanted", "manage update", (call("finish", {}),), "nothing kept", calls=1),
     Case("update: no tools, one write after the other", "manage update", (), **NO_TOOLS, calls=2),
     Case("update: no tools, broken JSON", "manage update", (say('{"tool": "add_memory", "argu'),), **NO_TOOLS),
-    Case("consent: 503", "consent", (status(503),)),
     Case("consent: cut", "consent", (call(TOOL, {}, fault="cut before the end"),)),
     Case("consent: gone", "consent", (status(503),), "no update", forever=True),
     Case("consent: cut off", "consent", (call(TOOL, '{"verdicts": [{'),)),
     Case("consent: no verdicts", "consent", (call(TOOL, {"verdicts": []}),)),
-    Case("consent: words", "consent", (say("They want it all."),)),
     Case("consent: never usable", "consent", (call(TOOL, "{"),), "nothing kept", forever=True),
     Case("caption: cut", "caption", (say("A blue pot", fault="cut after the first piece"),), photo=True),
-    Case("caption: 503", "caption", (status(503),), photo=True),
 ]
 ODDITIES = [
     Case(

@@ -97,7 +97,7 @@ GROUPS = {"known": (DOG, CLOCK, bare("Kolo")), "bare": BARE, "four": (DOG, CLOCK
 @pytest.mark.parametrize("sessions", [5, 6])
 @pytest.mark.parametrize("concepts", GROUPS.values(), ids=GROUPS)
 def test_groups_are_valid_whatever_is_known_of_the_concepts(concepts, sessions):
-    for seed in range(6):
+    for seed in range(3):
         group_request = request(*concepts, dialogue_id=f"conv-{seed}", seed=seed, sessions=sessions)
         assert faults_of(generated([group_request])[0], group_request) == []
 
@@ -161,7 +161,7 @@ def test_what_a_photo_tells_is_not_told_in_its_turn():
         "dog": {"mossy", "brass", "tiled", "fountain", "shaggy", "ginger", "liver"},
         "clock": {"mossy", "violet"},
     }
-    for seed in range(20):
+    for seed in range(10):
         _, group = ordinary(seed)
         for turn in (turn for session in group.sessions for turn in session):
             for photo in turn.photos:
@@ -202,7 +202,7 @@ def test_the_evidence_says_of_whom_something_is_told():
 
 def test_a_correction_decides_the_answer():
     corrected = 0
-    for seed in range(20):
+    for seed in range(10):
         group_request, group = ordinary(seed)
         for question in group.questions:
             if question.category != 7:
@@ -217,7 +217,7 @@ def test_a_correction_decides_the_answer():
                 day = resolve(event.expression, times[event.place.session - 1].date())
                 assert question.answer.split()[0] == str(abs((times[shown.session - 1].date() - day).days))
                 corrected += 1
-    assert corrected > 10
+    assert corrected > 5
 
 
 def test_photos_are_asked_about_with_options_from_the_concept_set():
@@ -243,7 +243,7 @@ def test_who_has_no_unseen_photo_is_asked_nothing_that_needs_one():
 def test_what_is_asked_with_a_photo_is_told_and_not_shown():
     """Givers as corrected, nicknames with the turn that says them, names and dates."""
     asked_of: Counter[str] = Counter()
-    for seed in range(30):
+    for seed in range(10):
         unseen = [tuple(ConceptPhoto(Path(f"{name}/{n}.jpg"), "in the snow") for n in (7, 8)) for name in "abc"]
         concepts = [
             replace(concept, unseen=own) for concept, own in zip((DOG, CLOCK, bare("Kolo")), unseen, strict=True)
@@ -269,7 +269,7 @@ def test_what_is_asked_with_a_photo_is_told_and_not_shown():
 def test_what_only_one_story_could_answer_is_not_asked():
     """Else the words alone would give the answer, and the photo would not be needed."""
     asked = Counter[str]()
-    for seed in range(20):
+    for seed in range(10):
         concepts = [
             replace(one, unseen=(ConceptPhoto(Path(f"{one.name}/8.jpg")),)) for one in (DOG, CLOCK, bare("Kolo"))
         ]

@@ -662,7 +662,7 @@ async def test_everything_fits_into_a_small_window_and_what_is_cut_is_said(tmp_p
         return say("and so on " * 80)
 
     async with talk(tmp_path, script, window=window) as chat:
-        for number in range(20):
+        for number in range(12):
             await chat.say(f"Story {number}. " + "Once upon a time there was a dog. " * 40)
         await chat.say("What did Bobo do?")
         sizes = [tokens_of(json.dumps(request.json, ensure_ascii=False)) for request in chat.server.requests]

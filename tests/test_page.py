@@ -17,13 +17,13 @@ import gradio as gr
 import httpx
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from m2a.types import DateInterval
 from m2a.ui import markup
 from m2a.ui.page_scripts import ADDRESS
 from m2a.ui.plain_words import in_plain_words
-from tests.browser import ROOT, Server, Visitor
+from tests.browser import ROOT, Server, Visitor, open_window
 from tests.drawings import draw_dog, draw_teapot
 
 Visit = Callable[..., Visitor]
@@ -55,9 +55,26 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.stop()
 
 
+@pytest.fixture(scope="module")
+def window(shared_server: Server, chromium: Browser) -> Iterator[Visitor]:
+    """A window that most tests share, because loading the page takes longer than most of them."""
+    visitor = open_window(chromium)
+    visitor.open(f"{shared_server.url}/?conversation=")
+    yield visitor
+    visitor.page.context.close()
+
+
 @pytest.fixture
-def fresh(shared_server: Server, visit: Visit) -> Visitor:
-    """A window with a new conversation."""
+def fresh(window: Visitor) -> Iterator[Visitor]:
+    """A new conversation in the shared window, which checks at the end that nothing forbidden happened in the test."""
+    window.begin_again()
+    yield window
+    window.check()
+
+
+@pytest.fixture
+def alone(shared_server: Server, visit: Visit) -> Visitor:
+    """A window of the test's own with a new conversation, for a test that leaves other places open."""
     visitor = visit()
     visitor.open(f"{shared_server.url}/?conversation=")
     return visitor
@@ -83,6 +100,7 @@ def test_an_example_goes_into_the_box_and_is_sent_only_then(
     box.press("Enter")
     fresh.remembered("Bobo")
     fresh.photos_load()
+    fresh.say("Thank you!")  # by now the turn before is over, which deletes the copy of the photo at its very end
     assert files_under(shared_server.data_dir / "uploads") <= uploads
 
 
@@ -218,47 +236,47 @@ def test_the_box_is_free_before_the_memory_is_written(fresh: Visitor) -> None:
     expect(page.get_by_label("Message to M2A").last).to_have_value("typed meanwhile")
 
 
-def test_a_message_sent_before_the_last_one_is_stored_stays_in_the_box(fresh: Visitor, shared_server: Server) -> None:
-    page, box = fresh.page, fresh.page.locator("#m2a-composer textarea")
-    fresh.say("The first message")
+def test_a_message_sent_before_the_last_one_is_stored_stays_in_the_box(alone: Visitor, shared_server: Server) -> None:
+    page, box = alone.page, alone.page.locator("#m2a-composer textarea")
+    alone.say("The first message")
     shared_server.halt()  # between the click and the storing
-    fresh.compose("The second message")
+    alone.compose("The second message")
     box.press("Enter")
     box.fill("The third message")
     box.press("Enter")
     shared_server.go_on()
     expect(page.locator(".m-user")).to_have_count(2)
-    fresh.wait_for_answer()
+    alone.wait_for_answer()
     expect(box).to_have_value("The third message")
     box.press("Enter")
     expect(page.locator(".m-user")).to_have_count(3)
     expect(box).to_have_value("")
 
 
-def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(fresh: Visitor, shared_server: Server) -> None:
-    page, box = fresh.page, fresh.page.locator("#m2a-composer textarea")
-    fresh.say("The first message")
+def test_what_was_sent_and_not_stored_is_in_the_box_after_a_crash(alone: Visitor, shared_server: Server) -> None:
+    page, box = alone.page, alone.page.locator("#m2a-composer textarea")
+    alone.say("The first message")
     shared_server.halt()  # between the click and the storing
-    fresh.compose("A message that comes too late")
+    alone.compose("A message that comes too late")
     page.get_by_label("Send", exact=True).click()
     expect(page.locator("#m2a-composer .submit-button, #m2a-composer .stop-button").first).to_be_visible()
     shared_server.kill()
-    fresh.forgive("AbortError")
-    fresh.forgive_lost_server()
+    alone.forgive("AbortError")
+    alone.forgive_lost_server()
     shared_server.start()
-    fresh.open(shared_server.url)
+    alone.open(shared_server.url)
     expect(page.locator(".m-user")).to_have_count(1)
     expect(box).to_have_value("A message that comes too late")
-    fresh.new_conversation()
+    alone.new_conversation()
     expect(box).to_have_value("")
-    fresh.compose("Of another conversation")
+    alone.compose("Of another conversation")
     page.locator("#m2a-conversations a").first.click()
     expect(box).to_have_value("A message that comes too late")
     box.press("Enter")
     expect(page.locator(".m-user")).to_have_count(2)
     expect(box).to_have_value("")
-    fresh.wait_for_answer()
-    fresh.reload()
+    alone.wait_for_answer()
+    alone.reload()
     expect(page.locator(".m-user")).to_have_count(2)
     expect(box).to_have_value("")
 
@@ -352,7 +370,7 @@ def test_a_long_text_that_is_pasted_is_refused_and_stays(fresh: Visitor) -> None
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_photo_without_words_and_one_pasted(fresh: Visitor, tmp_path: Path) -> None:
+def test_a_photo_without_words_one_pasted_and_one_dragged_in(fresh: Visitor, tmp_path: Path) -> None:
     page = fresh.page
     fresh.say("", draw_dog(tmp_path / "dog.png", 0))  # the one teapot in this memory is told of further down
     page.locator("#m2a-composer textarea").focus()
@@ -370,26 +388,6 @@ def test_a_photo_without_words_and_one_pasted(fresh: Visitor, tmp_path: Path) ->
     page.get_by_label("Send", exact=True).click()
     expect(page.locator(".m-user .m-photo")).to_have_count(2)
     fresh.wait_for_answer()
-    fresh.photos_load()
-
-
-def test_photos_begin_where_their_words_begin(fresh: Visitor, tmp_path: Path) -> None:
-    fresh.say("These are my dogs", *(draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(4)))
-    fresh.remembered("my dogs")
-    for width in (1280, 390):
-        fresh.page.set_viewport_size({"width": width, "height": 844})
-        bubble, words, *photos = fresh.page.evaluate(
-            """() => [...document.querySelectorAll('.m-user .m-body, .m-user .m-plain, .m-user .m-photo')]
-                .map((one) => one.getBoundingClientRect().toJSON())
-                .sort((one, other) => other.width - one.width)"""
-        )
-        assert len(photos) == 4
-        assert [photo["left"] for photo in photos[::3]] == [words["left"]] * 2  # three in a row
-        assert bubble["right"] - max(photo["right"] for photo in photos) < 40  # no empty place beside them
-
-
-def test_a_photo_dragged_in(fresh: Visitor) -> None:
-    page = fresh.page
     transfer = page.evaluate_handle(
         """async () => {
             const canvas = document.createElement('canvas');
@@ -402,6 +400,25 @@ def test_a_photo_dragged_in(fresh: Visitor) -> None:
     )
     page.dispatch_event("#m2a-composer .full-container", "drop", {"dataTransfer": transfer})
     expect(page.locator("#m2a-composer .thumbnail-item img")).to_have_count(1)
+    page.get_by_label("Send", exact=True).click()
+    expect(page.locator(".m-user .m-photo")).to_have_count(3)
+    fresh.wait_for_answer()
+    fresh.photos_load()
+
+
+def test_photos_begin_where_their_words_begin(fresh: Visitor, tmp_path: Path) -> None:
+    fresh.say("These are my dogs", *(draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(4)))
+    fresh.remembered("my dogs")
+    for width in (390, 1280):
+        fresh.page.set_viewport_size({"width": width, "height": 844})
+        bubble, words, *photos = fresh.page.evaluate(
+            """() => [...document.querySelectorAll('.m-user .m-body, .m-user .m-plain, .m-user .m-photo')]
+                .map((one) => one.getBoundingClientRect().toJSON())
+                .sort((one, other) => other.width - one.width)"""
+        )
+        assert len(photos) == 4
+        assert [photo["left"] for photo in photos[::3]] == [words["left"]] * 2  # three in a row
+        assert bubble["right"] - max(photo["right"] for photo in photos) < 40  # no empty place beside them
 
 
 def test_conversations_open_by_click_address_and_back(fresh: Visitor) -> None:
@@ -497,18 +514,18 @@ def test_a_press_counts_though_the_page_is_drawn_anew_before_the_release(fresh: 
     expect(details).to_have_attribute("open", "")
 
 
-def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, shoot: Shoot) -> None:
-    page = fresh.page
-    fresh.say("The violin is in the attic\n" + "\n".join(HOSTILE))
-    fresh.remembered("violin")
-    fresh.new_conversation()
-    fresh.say("Where is the violin?")
-    fresh.sources()
+def test_a_memory_is_found_understood_corrected_and_forgotten(alone: Visitor, shoot: Shoot) -> None:
+    page = alone.page
+    alone.say("The violin is in the attic\n" + "\n".join(HOSTILE))
+    alone.remembered("violin")
+    alone.new_conversation()
+    alone.say("Where is the violin?")
+    alone.sources()
     page.locator(".m-source", has_text="violin").first.locator("[data-memory]").first.click()
     opened = page.locator(".m-opened")
     expect(opened.locator("h2")).to_contain_text("violin is in the attic")
     expect(opened.locator("h2")).to_be_focused()
-    shoot(fresh, "18-memory")
+    shoot(alone, "18-memory")
     opened.get_by_role("link", name="show in the conversation").first.click()
     expect(page.locator(".m-user.m-found-here")).to_contain_text("violin")
     opened.locator("summary", has_text="Edit").click()
@@ -530,7 +547,7 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     expect(past).to_contain_text(re.compile(r"1 memory\s*Forgotten on .* show in the conversation"))
     expect(page.locator("#m2a-memory-list")).not_to_contain_text("violin")
     expect(past.get_by_role("button", name="Erase for good")).to_be_visible()
-    shoot(fresh, "18b-forgotten")
+    shoot(alone, "18b-forgotten")
     past.get_by_role("button", name="Undo").click()
     expect(change).to_contain_text("Undone")
     expect(change).to_be_focused()
@@ -549,8 +566,8 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(fresh: Visitor, sh
     page.get_by_label("Search what I remember").fill("violin cousin")
     expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
     expect(page.locator("#m2a-memory-list li").first).to_contain_text("cousin")
-    shoot(fresh, "19-memory-found")
-    fresh.reload()
+    shoot(alone, "19-memory-found")
+    alone.reload()
     expect(page.locator("#m2a-memory-list")).to_contain_text("cousin")  # the address names the panel
     assert page.evaluate("window.ran") is None
     assert page.locator("#m2a-memory").locator("script, iframe, svg, style, link, base, meta").count() == 0
@@ -589,15 +606,17 @@ def test_a_memory_is_corrected_in_three_clicks(fresh: Visitor) -> None:
     page.keyboard.press("Enter")
     expect(opened.locator("h2")).to_have_text("The harpsichord is sold")
     assert page.evaluate("window.clicks") == 3
+    page.locator(".m-back").click()
+    page.get_by_label("Close the memory").click()
 
 
-def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, tmp_path: Path, shoot: Shoot) -> None:
-    page = fresh.page
-    fresh.say("The theorbo is in its case", draw_dog(tmp_path / "dog.png", 11))
-    fresh.remembered("theorbo")
+def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(alone: Visitor, tmp_path: Path, shoot: Shoot) -> None:
+    page = alone.page
+    alone.say("The theorbo is in its case", draw_dog(tmp_path / "dog.png", 11))
+    alone.remembered("theorbo")
     for name in ("strings", "varnish", "bridge"):
-        fresh.say(f"The {name} of the theorbo is new")
-        fresh.remembered(name)
+        alone.say(f"The {name} of the theorbo is new")
+        alone.remembered(name)
     page.locator("nav [data-place=memory]").click()
     page.get_by_label("Search what I remember").fill("theorbo case")
     expect(page.locator("#m2a-memory-list")).to_contain_text("Best matches first")
@@ -609,15 +628,15 @@ def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, t
     opened.get_by_role("button", name="In a week").click()
     expect(change).to_contain_text("Used until")
     expect(opened.locator(".m-facts")).to_contain_text("Used until")
-    shoot(fresh, "21-memory-kept")
+    shoot(alone, "21-memory-kept")
     opened.get_by_role("button", name="Don’t mention").click()
     expect(change).to_contain_text("No longer mentioned")
-    shoot(fresh, "22-memory-not-mentioned")
+    shoot(alone, "22-memory-not-mentioned")
     page.get_by_role("button", name="Not mentioned").click()
     page.locator("#m2a-memory-list li", has_text="in its case").locator("[data-memory]").first.click()
     expect(opened).to_contain_text("no answer uses it")
-    fresh.photos_load()
-    shoot(fresh, "23-memory-kept-back")
+    alone.photos_load()
+    shoot(alone, "23-memory-kept-back")
     opened.get_by_role("button", name="Mention it again").click()
     expect(change).to_contain_text("Used again")
     opened.get_by_role("button", name="Memories with photos like this").click()
@@ -628,7 +647,7 @@ def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(fresh: Visitor, t
     expect(listed).not_to_contain_text("in its case")
     page.locator("[data-find-photo]").set_input_files(draw_dog(tmp_path / "again.png", 11))
     expect(listed).to_contain_text("in its case")
-    shoot(fresh, "24-memory-by-photo")
+    shoot(alone, "24-memory-by-photo")
 
 
 def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
@@ -646,15 +665,16 @@ def test_a_conversation_is_renamed_and_found(fresh: Visitor) -> None:
         expect(menu).to_be_hidden()
     page.get_by_label("Search conversations").fill("gutter")
     expect(page.locator("#m2a-conversations small")).to_contain_text("gutter leaks")
+    page.get_by_label("Search conversations").fill("")
 
 
-def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> None:
-    page = fresh.page
-    fresh.say("Ana lives in Lisbon.")
+def test_the_settings_are_a_place_of_their_own(alone: Visitor, shoot: Shoot) -> None:
+    page = alone.page
+    alone.say("Ana lives in Lisbon.")
     cost = page.locator(".m-assistant .m-cost").last
     cost.locator("summary").click()
     expect(cost).to_contain_text("First word")
-    shoot(fresh, "30-cost-and-time")
+    shoot(alone, "30-cost-and-time")
     page.get_by_role("link", name="Settings").click()
     expect(page).to_have_url(re.compile("&settings=$"))
     place = page.get_by_role("region", name="Settings")
@@ -664,11 +684,11 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     place.get_by_role("textbox", name="Model").fill("openai:tiny")
     place.get_by_label("Address of the server").fill("http://127.0.0.1:9/v1")
     place.get_by_role("textbox", name="Key").fill("sk-geheim")
-    shoot(fresh, "31-settings")
+    shoot(alone, "31-settings")
     place.get_by_role("button", name="Test and use it").click()
     expect(place.get_by_role("alert")).to_contain_text("127.0.0.1:9")
     expect(place.get_by_role("textbox", name="Model")).to_have_value("openai:tiny")  # what was typed stays
-    shoot(fresh, "32-settings-no-answer")
+    shoot(alone, "32-settings-no-answer")
     place.get_by_role("button", name="Rebuild the search index").click()
     expect(place.get_by_text(re.compile("The search index is rebuilt"))).to_be_visible()
     place.get_by_role("button", name="Check the stored data").click()
@@ -676,7 +696,7 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     place.get_by_label("Dark").check()
     expect(page.locator("body.dark")).to_have_count(1)
     place.get_by_label("System").check()
-    fresh.reload()
+    alone.reload()
     expect(place.get_by_role("row", name="Today")).to_be_visible()
     page.go_back()
     expect(page.locator("#m2a-talk")).to_be_visible()
@@ -690,24 +710,24 @@ def test_the_settings_are_a_place_of_their_own(fresh: Visitor, shoot: Shoot) -> 
     expect(place).to_be_hidden()
 
 
-def test_the_memory_is_looked_through_and_what_is_found_is_mended(fresh: Visitor, shoot: Shoot) -> None:
-    page = fresh.page
-    fresh.say("Mila's parcel is green.")
-    fresh.remembered("green")
-    fresh.say("Mila's parcel is green!")
-    fresh.remembered("green!")
+def test_the_memory_is_looked_through_and_what_is_found_is_mended(alone: Visitor, shoot: Shoot) -> None:
+    page = alone.page
+    alone.say("Mila's parcel is green.")
+    alone.remembered("green")
+    alone.say("Mila's parcel is green!")
+    alone.remembered("green!")
     page.get_by_role("link", name="Memory", exact=True).click()
     page.get_by_role("link", name="Memory health").click()
     place = page.get_by_role("region", name="Settings")
     place.get_by_role("button", name="Check the memory").click()
     keep = place.get_by_role("button", name="Keep the newest: Mila's parcel is green!")
     expect(keep).to_be_visible()
-    shoot(fresh, "33-health")
+    shoot(alone, "33-health")
     keep.click()
     change = place.locator(".m-change", has_text="Changed")
     expect(change).to_contain_text("green!")
     expect(keep).to_have_count(0)
-    shoot(fresh, "34-health-mended")
+    shoot(alone, "34-health-mended")
     change.get_by_role("button", name=re.compile("Undo")).click()
     expect(place.locator(".m-change", has_text="Undone")).to_be_visible()
     place.get_by_role("button", name="Check the memory again").click()

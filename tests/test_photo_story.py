@@ -1,6 +1,8 @@
-"""A photo that is shown first and named later, in German, with a model over HTTP; `test_browser_photos` plays it in English."""
+"""A photo that is shown first and named later, with a model over HTTP."""
 
 from pathlib import Path
+
+import pytest
 
 from m2a.types import MemoryChanged, MessageRecorded, ReplyFinished
 from tests.browser import DREAMBOOTH
@@ -11,8 +13,9 @@ from tests.scripted_model import ScriptedModel
 from tests.turns import only
 
 
-async def test_a_photo_first_and_its_name_later(tmp_path: Path) -> None:
-    naming, another, request, question = STORIES["German"]
+@pytest.mark.parametrize("language", ["English", "German"])
+async def test_a_photo_first_and_its_name_later(tmp_path: Path, language: str) -> None:
+    naming, another, request, question = STORIES[language]
     dogs = [DREAMBOOTH / "dog6" / f"0{number}.jpg" for number in (0, 3)]
     if not DREAMBOOTH.is_dir():
         dogs = [draw_dog(tmp_path / f"dog-{number}.png", number) for number in range(2)]
