@@ -27,6 +27,7 @@ from data_synthesis.group_view import GroupView, in_words
 from data_synthesis.premises import Faults, premise_faults
 from data_synthesis.wording import (
     FORBIDDEN,
+    SAYING,
     answer_given_away,
     bracketed_names,
     content_of,
@@ -34,13 +35,6 @@ from data_synthesis.wording import (
     options_of,
     sentences,
     words_of,
-)
-
-# What is done by writing a turn happens on the day of the turn; anything else may have happened on another day.
-_SAYING = re.compile(
-    r"\b(?:shar(?:e|ed|ing)|sen[dt]|show(?:ed|n)?|posted|tell|told|mention(?:ed)?|sa(?:y|id)|ask(?:ed)?|talk(?:ed)?|wr[io]te|"
-    r"announced?|thank(?:ed)?|complain(?:ed)?)\b",
-    re.I,
 )
 
 
@@ -276,7 +270,7 @@ def _derivation_faults(question: GeneratedQuestion, view: GroupView) -> Iterator
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
     days, shown = list[date](), {place for _, _, place in view.evidence_photos(question)}
-    asks_of_saying = _SAYING.search(question.text)
+    asks_of_saying = SAYING.search(question.text)
     try:
         for event in question.derivation.events:
             place, expression, name = event.place, event.expression, view.turn_name(event.place)

@@ -20,9 +20,9 @@ from data_synthesis.group import (
     GeneratedQuestion,
     PersonalConcept,
 )
-from data_synthesis.group_view import CORRECTS, GroupView
-from data_synthesis.photo_facts import POSES, Fact, facts_of, without_remarks
-from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
+from data_synthesis.group_view import CORRECTS, GroupView, Need
+from data_synthesis.photo_facts import POSES, Fact, facts_of, look_texts, without_remarks
+from data_synthesis.wording import NAMED_OPTIONS, QUOTED, SAYING, content_of, holds, names_of, sentences_of, words_of
 
 Faults = Iterator[tuple[str, str]]
 _DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
@@ -34,7 +34,11 @@ _ENOUGH_ALIKE = 3  # content words, names apart, that two sentences share if the
 _ADDRESSED = re.compile(r"(?:(?:^|[.!?] )(?:\w+ ){0,2}|, )[A-Z]\w+(?=[,!?.]|$)")
 _COUNT = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
 _WORD = re.compile(r"\w+")
-_ASKING = content_of("who what which where when how did does do was has have one for about many day days ago that then")
+_ASKING = content_of(
+    "who what which where when how did does do was has have one for about many day days ago that then this there just like "
+    "photo picture"
+)
+_FITS_ONE = "no photo is needed to answer it: the like is told of {} alone, so that its words fit no other."
 
 
 def premise_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
@@ -76,7 +80,9 @@ def _unanswered(question: GeneratedQuestion, view: GroupView) -> Faults:
 def _needless(question: GeneratedQuestion, view: GroupView) -> Faults:
     """No photo is needed: a turn says what it would show, or the question names no photo and no concept by its look alone."""
     needs = list(view.needs(question))
-    if any(need.said_at is None for need in needs):
+    if seen := [need for need in needs if need.said_at is None]:
+        if not any(need.tells == "answer" or _fits_others(question, need, view) for need in seen):
+            yield "photo", _FITS_ONE.format(seen[0].concept.name)
         return
     said = [(need.said_at, need.words, need.concept.name) for need in needs]
     if question.category == OPEN_DOMAIN:
@@ -93,6 +99,41 @@ def _needless(question: GeneratedQuestion, view: GroupView) -> Faults:
     )
 
 
+def _fits_others(question: GeneratedQuestion, need: Need, view: GroupView) -> bool:
+    """Whether its words alone leave open which photo of a concept, or which concept, is meant."""
+    if need.tells == "concept":
+        return _told_of_others(question, need.concept, view)
+    own = {view.date_of(place) for place in view.shown[need.photo.path]}
+    return any(view.date_of(place) not in own for place in view.turns_showing(need.concept))
+
+
+def _told_of_others(question: GeneratedQuestion, concept: PersonalConcept, view: GroupView) -> bool:
+    """Whether the words leave open which concept is meant: the like of the answer is told of another one, too.
+
+    The like of a picture's day is the day of another picture, that of a name or nickname another one, and that of anything
+    else is told by a sentence that shares a word with the question, or with the sentence that answers it.
+    """
+    answer, events = question.answer, question.derivation.events if question.derivation else ()
+    shared = SAYING.search(question.text) and all(not event.expression for event in events)
+    if question.category == OPEN_DOMAIN or answer == concept.name or (events and shared):
+        return True
+    evidence = view.evidence_of(question)
+    told = [sentence for place in evidence for sentence in sentences_of(view.turns[place].text)]
+    dating = [view.turns[event.place].text for event in events if event.place in view.turns]
+    answering = dating or [sentence for sentence in told if holds(sentence, answer)]
+    is_nickname = any(answer in QUOTED.findall(text) for text in told)
+    is_name = is_nickname or bool(names_of(f"It was {answer}."))
+    asked = content_of(" ".join((question.text, *answering))) - content_of(" ".join(one.expression for one in events))
+    asked = frozenset(word for word in asked if len(word) > 3) - _ASKING - content_of(" ".join(view.name_words))
+    asked -= content_of(" ".join((concept.class_name, *look_texts(concept))))
+    for place in (place for one in view.concepts if one is not concept for place in view.turns_about[one.name]):
+        for sentence in sentences_of(view.turns[place].text) if place not in evidence else ():
+            names = {*(QUOTED.findall(sentence) if is_nickname else names_of(sentence))} - view.name_words - {answer}
+            if names if is_name else asked & content_of(sentence):
+                return True
+    return False
+
+
 def _own_photo(question: GeneratedQuestion, view: GroupView) -> Faults:
     """The photo that comes with the question may answer it, or the question says whom it shows or asks for another's name."""
     if question.derivation is None and not view.evidence_answers(question):
@@ -105,6 +146,8 @@ def _own_photo(question: GeneratedQuestion, view: GroupView) -> Faults:
         class_words = content_of(concept.class_name)
         if view.quoted_look(words, concept, photo) or (concept.class_name and class_words <= words):
             yield "photo", f"it says in words what its photo shows of {concept.name}."
+        if not _told_of_others(question, concept, view):
+            yield "photo", _FITS_ONE.format(concept.name)
         if words & {"called", "name"} and question.answer in {one.name for one in view.concepts} - {concept.name}:
             yield "truth", f"its photo shows {concept.name}, not {question.answer}."
 
