@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ _BY_OTHERS_ONLY = re.compile(rf"(?:{_BY_OTHERS})\w*", re.I)
 _SEASONS = [(re.compile(rf"\b(?:{season['words']})", re.I), season["months"]) for season in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
 _HAPPENED = rf"(?:{_HAPPENED})"
-_WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
     r"(?<!have )(?<!did )\b(I|you)(?:'ve| have|'d| had)?( never)?(?: just| already| once| only)? "
@@ -48,6 +47,7 @@ _BESIDE = re.compile(
 _OF_OTHERS = re.compile(
     r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
 )
+_CALLED = re.compile(r"\b(?i:(my|your|our)) ((?:[a-z-]+ ){0,2})<?([A-Z]\w*(?: [A-Z]\w*)*)")
 _RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?)([A-Z][a-z]+)\b")
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
@@ -123,40 +123,38 @@ def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
             yield f"it shows a photo of {concept.name}, but names {named[0].name}."
 
 
-def _owners(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """A concept that only one speaker shows belongs to that speaker."""
+def _owned(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A concept belongs to the speaker who alone shows it, and is called by its own class."""
     turn = view.turns[place]
-    for concept in view.concepts_in(turn.text):
-        showing, name = {view.turns[at].speaker for at in view.turns_showing(concept)}, re.escape(concept.name)
-        if len(showing) != 1:
+    owners = {
+        concept: speakers.pop()
+        for concept in view.concepts_in(turn.text)
+        if len(speakers := {view.turns[at].speaker for at in view.turns_showing(concept)}) == 1
+    }
+    for match in _CALLED.finditer(turn.text):
+        concept = next((one for one in view.concepts_in(match[0]) if match[3].startswith(one.name)), None)
+        if concept is None or re.search(r"\b(?:of|for|to|with)\b", match[2]):
             continue
-        match = re.search(rf"\b(my|your) (?:{re.escape(concept.class_name)} )?<?{name}\b", turn.text, re.I)
-        if match and (match[1].lower() == "my") != (turn.speaker in showing):
-            yield f"it says {match[0]!r}, but {min(showing)} alone shows it."
+        owner, noun = owners.get(concept), match[2].strip().rpartition(" ")[2]
+        if owner and match[1] != "our" and (match[1].lower() == "my") != (turn.speaker == owner):
+            yield f"it says {match[0]!r}, but {owner} alone shows it."
+        words = content_of(" ".join((concept.class_name, concept.short_description, *class_words(concept))))
+        if noun and concept.class_name and not content_of(noun) & words and not _ENDEARING.match(noun):
+            yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
+    for concept, owner in owners.items():
+        if turn.speaker == owner:
+            continue
+        name = re.escape(concept.name)
         acts = re.search(
             rf"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)* (\w+) {name}\b(?!')", turn.text
         )
-        stays = re.search(
-            rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b", turn.text
-        )
-        if turn.speaker not in showing and (stays or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1]))):
-            yield f"{turn.speaker} calls {concept.name} their own, but {min(showing)} shows it."
-
-
-def _classes(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """A concept is called by its own class."""
-    text, shown = view.turns[place].text, view.concepts_shown_at(place)
-    has_names = not any(concept.name.startswith("the ") for concept in view.concepts)
-    for concept in view.concepts_in(text) if has_names else ():
-        words = content_of(" ".join((concept.class_name, concept.short_description, *class_words(concept))))
-        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(concept.name)}\b", text):
-            fits = " of " in match[0] or content_of(match[1]) & words or _ENDEARING.match(match[1])
-            if concept.class_name and not fits:
-                yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
-    for concept in shown if len(shown) == 1 else ():
-        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", text, re.I):
-            if concept.class_name and PETS[match[1].lower()] != known_class(concept):
-                yield f"it says {match[0]!r} of {concept.name}, which is a {concept.class_name}."
+        stays = rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b"
+        if re.search(stays, turn.text) or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1])):
+            yield f"{turn.speaker} calls {concept.name} their own, but {owner} shows it."
+    shown = view.concepts_shown_at(place)
+    for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", turn.text, re.I):
+        if len(shown) == 1 and shown[0].class_name and PETS[match[1].lower()] != known_class(shown[0]):
+            yield f"it says {match[0]!r} of {shown[0].name}, which is a {shown[0].class_name}."
 
 
 # Time
@@ -187,11 +185,8 @@ def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
     for expression, then in view.dates_in(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
-        to_come = rf"{_WHO}{_WILL}\b [^.,;!?]{{0,40}}?{words}"
         if then > day and re.search(past, turn.text, re.I):
             yield f"it tells of {written(then)} as past, on {written(day)}."
-        if then < day - timedelta(days=1) and re.search(to_come, turn.text, re.I):
-            yield f"it tells of {written(then)} as to come, on {written(day)}."
 
 
 def _corrections(place: TurnPlace, view: GroupView) -> Iterator[str]:
@@ -324,5 +319,5 @@ def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
 
 
 _CHECKS: tuple[Callable[[TurnPlace, GroupView], Iterator[str]], ...] = (
-    *(_people, _owners, _classes, _calendar, _corrections, _looks, _recalled, _pictures),
+    *(_people, _owned, _calendar, _corrections, _looks, _recalled, _pictures),
 )
