@@ -23,7 +23,8 @@ from data_synthesis.group import (
     TurnPlace,
 )
 from data_synthesis.group_view import GroupView, in_words
-from data_synthesis.premises import Faults, premise_faults
+from data_synthesis.photo_need import Faults
+from data_synthesis.premises import premise_faults
 from data_synthesis.wording import (
     FORBIDDEN,
     SAYING,

@@ -4,8 +4,8 @@ pydantic reads turns, questions and what is stated of a concept from JSON by the
 of a field, the field says so, and a turn's id becomes its place by the function that is the context of the reading.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -87,6 +87,21 @@ class PersonalConcept:
     attributes: tuple[Attribute, ...] = ()
     questions: tuple[VisualQuestion, ...] = ()
     unseen: tuple[ConceptPhoto, ...] = ()
+
+
+def with_photos_named(concept: PersonalConcept, name: Callable[[Path], Path]) -> PersonalConcept:
+    """The concept with other paths of its photos, wherever they stand."""
+
+    def named(photos: Iterable[ConceptPhoto]) -> tuple[ConceptPhoto, ...]:
+        return tuple(replace(photo, path=name(photo.path)) for photo in photos)
+
+    return replace(
+        concept,
+        photos=named(concept.photos),
+        unseen=named(concept.unseen),
+        attributes=tuple(replace(one, photos=tuple(map(name, one.photos))) for one in concept.attributes),
+        questions=tuple(replace(one, photo=name(one.photo)) for one in concept.questions),
+    )
 
 
 @dataclass(frozen=True, slots=True)
