@@ -23,6 +23,7 @@ from data_synthesis.group import (
     TurnPlace,
 )
 from data_synthesis.group_view import GroupView, in_words
+from data_synthesis.photo_facts import facts_of
 from data_synthesis.photo_need import Faults
 from data_synthesis.premises import premise_faults
 from data_synthesis.wording import (
@@ -31,6 +32,7 @@ from data_synthesis.wording import (
     answer_given_away,
     bracketed_names,
     content_of,
+    holds,
     options_of,
     sentences,
     words_of,
@@ -169,6 +171,11 @@ def _turn_faults(place: TurnPlace, view: GroupView) -> Faults:
     for photo in turn.photos:
         if photo not in view.owners:
             yield "photos", f"it shows {photo.name}, which was not chosen."
+            continue
+        # A single word may be a coincidence; the checks of questions find those.
+        facts = (fact.text for fact in facts_of(*view.owners[photo]) if fact.kind in ("setting", "attribute"))
+        if text := next((text for text in facts if len(words_of(text)) > 1 and holds(turn.text, text)), None):
+            yield "photos", f"it says {text!r}, which its photo shows; leave that to the photo."
 
 
 def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:

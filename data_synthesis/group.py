@@ -65,7 +65,7 @@ class VisualQuestion:
     """A question about one photo from the concept set's own VQA. `<sks>` stands for the concept's name."""
 
     photo: Path
-    text: Annotated[str, Field(validation_alias="question")]
+    text: Annotated[str, Field(alias="question")]
     options: tuple[str, ...]
     answer: str
 

@@ -1,7 +1,7 @@
 """Reading a group from the arguments of a model's call. Every fault is a sentence that the model can act on."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -23,8 +23,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_prompt import QUESTIONS, photo_ids, with_ids
 from data_synthesis.group_view import in_words
-from data_synthesis.photo_facts import facts_of
-from data_synthesis.wording import answer_given_away, holds, words_of
+from data_synthesis.wording import answer_given_away
 
 _MOST_TURNS = 1000  # far too many already; a longer answer is not checked turn by turn
 # What no text of an answer may be, and why
@@ -103,7 +102,6 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
     sessions = ((GeneratedTurn(turn.speaker, turn.text, turn.photos) for turn in one.turns) for one in answer.sessions)
     group, in_ids = GeneratedGroup(tuple(map(tuple, sessions)), questions), with_ids(request)
     own = [GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.") for turn_id in repeated]
-    own += _describing(group, in_ids)
     faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
     sentences = [_in_ids(fault, names) for fault in faults]
     group, remaining = delivered(group, in_ids)
@@ -179,20 +177,6 @@ def _in_ids(fault: GroupFault, names: Mapping[TurnPlace, str]) -> str:
     """The sentence of a fault, with the id of its turn."""
     turn_id = names.get(fault.place) if fault.place else None
     return f"{turn_id}: {fault.sentence}" if turn_id else str(fault)
-
-
-def _describing(group: GeneratedGroup, request: GroupRequest) -> Iterator[GroupFault]:
-    """Faults of messages that describe their own photo. A single word may be a coincidence; the question checks find those."""
-    for number, session in enumerate(group.sessions, start=1):
-        for turn_number, turn in enumerate(session, start=1):
-            for concept in request.group.concepts:
-                shown = [photo for photo in concept.photos if photo.path in turn.photos]
-                facts = [fact for photo in shown for fact in facts_of(concept, photo)]
-                texts = [fact.text for fact in facts if fact.kind in ("setting", "attribute")]
-                said = (text for text in texts if len(words_of(text)) > 1 and holds(turn.text, text))
-                if text := next(said, None):
-                    sentence = f"it says {text!r}, which its photo shows; leave that to the photo."
-                    yield GroupFault("photos", sentence, TurnPlace(number, turn_number))
 
 
 def _where(path: tuple[int | str, ...]) -> str:

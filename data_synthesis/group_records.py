@@ -22,6 +22,7 @@ from data_synthesis.group import (
     Placement,
     TurnPlace,
     VisualQuestion,
+    with_photos_named,
 )
 from data_synthesis.group_view import GroupView
 from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, session_numbers
@@ -91,6 +92,12 @@ def _of_the_set(question: GeneratedQuestion) -> bool:
     return question.category == VISUAL_RETRIEVAL and not question.photos
 
 
+def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, Any]:
+    """A concept in the form of a merged sample."""
+    named = with_photos_named(concept, lambda path: Path(photo_name(path)))
+    return ConceptRecord.of(named).model_dump(mode="json", by_alias=True)
+
+
 def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
     placement = woven.request.placement
     further: dict[str, Any] = {"dropped_questions": sorted(woven.group.dropped)} if woven.group.dropped else {}
@@ -105,33 +112,6 @@ def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable
         "end": placement.end.isoformat(),
         "sessions": list(numbers),
         "times": [moment.isoformat() for moment in placement.times],
-    }
-
-
-def concept_entry(concept: PersonalConcept, photo_name: Callable[[Path], str]) -> dict[str, Any]:
-    """A concept in the form of a merged sample."""
-    return {
-        "subject": concept.subject,
-        "name": concept.name,
-        "class_name": concept.class_name,
-        "short_description": concept.short_description,
-        "attributes": [
-            {"key": attribute.key, "value": attribute.value, "accepted": list(attribute.accepted)}
-            | {"photos": [photo_name(photo) for photo in attribute.photos]}
-            for attribute in concept.attributes
-        ],
-        "photos": [photo_name(photo.path) for photo in concept.photos],
-        "unseen_photos": [photo_name(photo.path) for photo in concept.unseen],
-        "scenes": {
-            photo_name(photo.path): {"setting": photo.setting, "description": photo.description}
-            for photo in (*concept.photos, *concept.unseen)
-            if photo.setting or photo.description
-        },
-        "questions": [
-            {"photo": photo_name(question.photo), "question": question.text}
-            | {"options": list(question.options), "answer": question.answer}
-            for question in concept.questions
-        ],
     }
 
 
@@ -164,6 +144,23 @@ class ConceptRecord(BaseModel):
     unseen_photos: tuple[Text, ...]
     scenes: dict[str, dict[Literal["setting", "description"], str]]
     questions: tuple[VisualQuestion, ...]
+
+    @classmethod
+    def of(cls, concept: PersonalConcept) -> "ConceptRecord":
+        """The record of a concept whose photos have their names in the folder."""
+        photos = (*concept.photos, *concept.unseen)
+        return cls(
+            **{name: getattr(concept, name) for name in ("subject", "name", "class_name", "short_description")},
+            attributes=concept.attributes,
+            photos=tuple(photo.path.as_posix() for photo in concept.photos),
+            unseen_photos=tuple(photo.path.as_posix() for photo in concept.unseen),
+            scenes={
+                photo.path.as_posix(): {"setting": photo.setting, "description": photo.description}
+                for photo in photos
+                if photo.setting or photo.description
+            },
+            questions=concept.questions,
+        )
 
     def concept(self) -> PersonalConcept:
         shown, unseen = (
