@@ -138,9 +138,6 @@ class _Question(_Part):
 
 
 class _VisualQuestion(_Question):
-    question: Text
-    answer: Text
-    accepted_answers: list[str]
     source: str
     group: int
 

@@ -89,7 +89,7 @@ def answer_that_is_a_number(folder: MergedFolder) -> None:
     folder.question("conv-2/g1/8")["answer"] = 3
 
 
-@fault("question conv-2/g1/8", "schema", "'answer' is ' ': string should have at least 1 character")
+@fault("question conv-2/g1/8", "answer", "the answer is empty")
 def empty_answer(folder: MergedFolder) -> None:
     folder.question("conv-2/g1/8")["answer"] = " "
 
