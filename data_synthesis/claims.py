@@ -6,15 +6,15 @@ decide is no fault. The word lists are in claim_words.json.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.classes import PETS, class_words, known_class
 from data_synthesis.dates import MONTHS, NUMBERS, ORDINALS, WEEKDAYS, expressions_in, resolve, words_at_odds, written
-from data_synthesis.group import TurnPlace
+from data_synthesis.group import PersonalConcept, TurnPlace
 from data_synthesis.group_view import CORRECTS, GroupView
 from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
 
@@ -29,7 +29,6 @@ _BY_OTHERS_ONLY = re.compile(rf"(?:{_BY_OTHERS})\w*", re.I)
 _SEASONS = [(re.compile(rf"\b(?:{season['words']})", re.I), season["months"]) for season in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
 _HAPPENED = rf"(?:{_HAPPENED})"
-_WILL = r"(?:'ll|will|shall|(?:'m|am|'re|are|'s|is) going to)"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
     r"(?<!have )(?<!did )\b(I|you)(?:'ve| have|'d| had)?( never)?(?: just| already| once| only)? "
@@ -48,6 +47,7 @@ _BESIDE = re.compile(
 _OF_OTHERS = re.compile(
     r"\b(?:not|like|same|only|but|another|want\w*|other|wish|instead|if|should|could|would)\b", re.I
 )
+_CALLED = re.compile(r"\b(?i:(my|your|our)) ((?:[a-z-]+ ){0,2})<?([A-Z]\w*(?: [A-Z]\w*)*)")
 _RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from \w+ )?)([A-Z][a-z]+)\b")
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
@@ -106,7 +106,7 @@ def _attributions(place: TurnPlace, view: GroupView) -> Iterator[tuple[tuple[obj
 
 
 def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """Nobody speaks to themselves or to strangers, greets anybody that was not spoken of, or shows one and names another."""
+    """Nobody speaks to themselves, to strangers, or sends regards to another; what is shown was named or asked for."""
     turn, others = view.turns[place], {name for name in view.request.speakers if name != view.turns[place].speaker}
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
@@ -117,46 +117,48 @@ def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
     spoken_of = names_of(before.text) - view.name_words if before else set()
     for name in sorted({*_REGARDS.findall(turn.text)} - view.name_words - spoken_of) if spoken_of else ():
         yield f"it sends greetings to {name}, and the turn before speaks of {min(spoken_of)}."
-    named = view.concepts_in(turn.text)
-    for concept in view.concepts_shown_at(place):
+    named, shown = view.concepts_in(turn.text), view.concepts_shown_at(place)
+    for concept in shown:
         if named and concept not in named:
             yield f"it shows a photo of {concept.name}, but names {named[0].name}."
+    request = re.search(rf"{_PICTURE} of [^.!?]*\?", before.text) if before and shown else None
+    wanted = view.concepts_in(request[0]) if request else []
+    if wanted and not any(concept in shown for concept in wanted):
+        yield f"it shows {shown[0].name}, and was asked for {wanted[0].name}."
 
 
-def _owners(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """A concept that only one speaker shows belongs to that speaker."""
+def _owned(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A concept belongs to the speaker who alone shows it, and is called by its own class."""
     turn = view.turns[place]
-    for concept in view.concepts_in(turn.text):
-        showing, name = {view.turns[at].speaker for at in view.turns_showing(concept)}, re.escape(concept.name)
-        if len(showing) != 1:
+    owners = {
+        concept: speakers.pop()
+        for concept in view.concepts_in(turn.text)
+        if len(speakers := {view.turns[at].speaker for at in view.turns_showing(concept)}) == 1
+    }
+    for match in _CALLED.finditer(turn.text):
+        concept = next((one for one in view.concepts_in(match[0]) if match[3].startswith(one.name)), None)
+        if concept is None or re.search(r"\b(?:of|for|to|with)\b", match[2]):
             continue
-        match = re.search(rf"\b(my|your) (?:{re.escape(concept.class_name)} )?<?{name}\b", turn.text, re.I)
-        if match and (match[1].lower() == "my") != (turn.speaker in showing):
-            yield f"it says {match[0]!r}, but {min(showing)} alone shows it."
+        owner, noun = owners.get(concept), match[2].strip().rpartition(" ")[2]
+        if owner and match[1] != "our" and (match[1].lower() == "my") != (turn.speaker == owner):
+            yield f"it says {match[0]!r}, but {owner} alone shows it."
+        words = content_of(" ".join((concept.class_name, concept.short_description, *class_words(concept))))
+        if noun and concept.class_name and not content_of(noun) & words and not _ENDEARING.match(noun):
+            yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
+    for concept, owner in owners.items():
+        if turn.speaker == owner:
+            continue
+        name = re.escape(concept.name)
         acts = re.search(
             rf"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)* (\w+) {name}\b(?!')", turn.text
         )
-        stays = re.search(
-            rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b", turn.text
-        )
-        if turn.speaker not in showing and (stays or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1]))):
-            yield f"{turn.speaker} calls {concept.name} their own, but {min(showing)} shows it."
-
-
-def _classes(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """A concept is called by its own class."""
-    text, shown = view.turns[place].text, view.concepts_shown_at(place)
-    has_names = not any(concept.name.startswith("the ") for concept in view.concepts)
-    for concept in view.concepts_in(text) if has_names else ():
-        words = content_of(" ".join((concept.class_name, concept.short_description, *class_words(concept))))
-        for match in re.finditer(rf"\b(?:my|your|our) (?:[a-z-]+ )?([a-z-]+) <?{re.escape(concept.name)}\b", text):
-            fits = " of " in match[0] or content_of(match[1]) & words or _ENDEARING.match(match[1])
-            if concept.class_name and not fits:
-                yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
-    for concept in shown if len(shown) == 1 else ():
-        for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", text, re.I):
-            if concept.class_name and PETS[match[1].lower()] != known_class(concept):
-                yield f"it says {match[0]!r} of {concept.name}, which is a {concept.class_name}."
+        stays = rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b"
+        if re.search(stays, turn.text) or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1])):
+            yield f"{turn.speaker} calls {concept.name} their own, but {owner} shows it."
+    shown = view.concepts_shown_at(place)
+    for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", turn.text, re.I):
+        if len(shown) == 1 and shown[0].class_name and PETS[match[1].lower()] != known_class(shown[0]):
+            yield f"it says {match[0]!r} of {shown[0].name}, which is a {shown[0].class_name}."
 
 
 # Time
@@ -187,11 +189,8 @@ def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
     for expression, then in view.dates_in(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
-        to_come = rf"{_WHO}{_WILL}\b [^.,;!?]{{0,40}}?{words}"
         if then > day and re.search(past, turn.text, re.I):
             yield f"it tells of {written(then)} as past, on {written(day)}."
-        if then < day - timedelta(days=1) and re.search(to_come, turn.text, re.I):
-            yield f"it tells of {written(then)} as to come, on {written(day)}."
 
 
 def _corrections(place: TurnPlace, view: GroupView) -> Iterator[str]:
@@ -263,18 +262,19 @@ def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Ite
 # What was shown
 
 
-def _recalled(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """A picture that is said to have been sent was shown before by that speaker, at the time named; "never" means not at all."""
+def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """What a turn says of pictures fits those shown so far: whether there are any, how many, by whom and when, of which day."""
     turn, day = view.turns[place], view.date_of(place)
     for sentence in sentences_of(turn.text):
         sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
         reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
         mine = bool(sent and sent[1] == "I")
-        to_you = not mine or re.search(r"\byou\b", sentence)
-        if not re.search(_PICTURE, sentence, re.I) or not (sent or thanks or reacts) or not to_you:
-            continue
-        for concept in view.concepts_in(sentence):
+        recalls = (sent or thanks or reacts) and (not mine or re.search(r"\byou\b", sentence))
+        for concept in view.concepts_in(sentence) if re.search(_PICTURE, sentence, re.I) else ():
             shown = [at for at in view.turns_showing(concept) if at <= place]
+            yield from _counted_and_dated(sentence, concept, place, shown, view)
+            if not recalls:
+                continue
             if sent or thanks:
                 shown = [at for at in shown if (view.turns[at].speaker == turn.speaker) == mine]
             shown = [at for at in shown if at.session == place.session or not re.search(r"\bjust\b", sentence)]
@@ -285,6 +285,23 @@ def _recalled(place: TurnPlace, view: GroupView) -> Iterator[str]:
                 yield f"no picture of {concept.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
             elif day and not any(_within(sentence, day, then) for at in shown if (then := view.date_of(at))):
                 yield f"no picture of {concept.name} was shown then."
+
+
+def _counted_and_dated(
+    sentence: str, concept: PersonalConcept, place: TurnPlace, shown: Sequence[TurnPlace], view: GroupView
+) -> Iterator[str]:
+    name, day = re.escape(concept.name), view.date_of(place)
+    match = re.search(rf"\b({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {name}\b", sentence, re.I)
+    if match and re.search(rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", sentence, re.I):
+        word = match[1].lower()
+        claimed = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
+        if claimed > len(shown) or (place in shown and word in ORDINALS and claimed < len(shown)):
+            yield f"it counts {word!r} pictures of {concept.name}, and {len(shown)} were shown."
+    dated = re.search(rf"{_PICTURE}.*\b{name}\b.*?{_DATED}", sentence, re.I) if place not in shown else None
+    days = {day for at in view.turns_showing(concept) for _, day in view.dates_in(at)}
+    with suppress(ValueError):
+        if dated and day and days and (taken := resolve(f"on {dated[1]}", day)) not in days:
+            yield f"no photo of {concept.name} is of {written(taken)}."
 
 
 def _within(sentence: str, day: date, then: date) -> bool:
@@ -298,31 +315,6 @@ def _within(sentence: str, day: date, then: date) -> bool:
     return not days or then in days
 
 
-def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """A turn shows what it was asked to show, and counts and dates pictures as they were shown and dated."""
-    turn, shown, before = view.turns[place], view.concepts_shown_at(place), view.turn_before(place)
-    request = re.search(rf"{_PICTURE} of [^.!?]*\?", before.text) if before and shown else None
-    wanted = view.concepts_in(request[0]) if request else []
-    if wanted and not any(concept in shown for concept in wanted):
-        yield f"it shows {shown[0].name}, and was asked for {wanted[0].name}."
-    for concept in view.concepts_in(turn.text):
-        showing, name = view.turns_showing(concept), re.escape(concept.name)
-        count = sum(at <= place for at in showing)
-        words = rf"({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {name}\b[^.!?]*"
-        match = re.search(rf"[^.!?]*\b{words}", turn.text, re.I)
-        if match and re.search(rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", match[0], re.I):
-            word = match[1].lower()
-            claimed = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
-            if claimed > count or (concept in shown and word in ORDINALS and claimed < count):
-                yield f"it counts {word!r} pictures of {concept.name}, and {count} were shown."
-        dated = re.search(rf"{_PICTURE}[^.!?]*\b{name}\b[^.!?]*?{_DATED}", turn.text, re.I) if not shown else None
-        days = {day for at in showing for _, day in view.dates_in(at)}
-        with suppress(ValueError):
-            taken = resolve(f"on {dated[1]}", day) if dated and (day := view.date_of(place)) else None
-            if taken and days and taken not in days:
-                yield f"no photo of {concept.name} is of {written(taken)}."
-
-
 _CHECKS: tuple[Callable[[TurnPlace, GroupView], Iterator[str]], ...] = (
-    *(_people, _owners, _classes, _calendar, _corrections, _looks, _recalled, _pictures),
+    *(_people, _owned, _calendar, _corrections, _looks, _pictures),
 )

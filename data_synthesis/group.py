@@ -1,10 +1,16 @@
-"""The values that the pipeline passes on: personal concepts, the placement of a group, and the generated group."""
+"""The values that the pipeline passes on: personal concepts, the placement of a group, and the generated group.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+pydantic reads turns, questions and what is stated of a concept from JSON by these classes. Where a key differs from the name
+of a field, the field says so, and a turn's id becomes its place by the function that is the context of the reading.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Any, Protocol
+
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationInfo
 
 from data_synthesis.voices import Voice
 from m2a.benchmarks.locomo import VISUAL_CATEGORIES
@@ -59,7 +65,7 @@ class VisualQuestion:
     """A question about one photo from the concept set's own VQA. `<sks>` stands for the concept's name."""
 
     photo: Path
-    text: str
+    text: Annotated[str, Field(alias="question")]
     options: tuple[str, ...]
     answer: str
 
@@ -81,6 +87,21 @@ class PersonalConcept:
     attributes: tuple[Attribute, ...] = ()
     questions: tuple[VisualQuestion, ...] = ()
     unseen: tuple[ConceptPhoto, ...] = ()
+
+
+def with_photos_named(concept: PersonalConcept, name: Callable[[Path], Path]) -> PersonalConcept:
+    """The concept with other paths of its photos, wherever they stand."""
+
+    def named(photos: Iterable[ConceptPhoto]) -> tuple[ConceptPhoto, ...]:
+        return tuple(replace(photo, path=name(photo.path)) for photo in photos)
+
+    return replace(
+        concept,
+        photos=named(concept.photos),
+        unseen=named(concept.unseen),
+        attributes=tuple(replace(one, photos=tuple(map(name, one.photos))) for one in concept.attributes),
+        questions=tuple(replace(one, photo=name(one.photo)) for one in concept.questions),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +156,13 @@ class TurnPlace:
     turn: int
 
 
+def _place_of(turn_id: Any, reading: ValidationInfo) -> Any:
+    return reading.context(turn_id) if isinstance(turn_id, str) and reading.context else turn_id
+
+
+_TurnById = Annotated[TurnPlace, BeforeValidator(_place_of)]
+
+
 @dataclass(frozen=True, slots=True)
 class GeneratedTurn:
     speaker: str
@@ -149,7 +177,7 @@ class DatedEvent:
     An empty expression means the day of the session itself.
     """
 
-    place: TurnPlace
+    place: Annotated[_TurnById, Field(validation_alias="turn")]
     expression: str = ""
 
 
@@ -173,10 +201,10 @@ class GeneratedQuestion:
     """
 
     category: int
-    text: str
+    text: Annotated[str, Field(validation_alias="question")]
     answer: str
-    evidence: tuple[TurnPlace, ...]
-    accepted: tuple[str, ...] = ()
+    evidence: tuple[_TurnById, ...]
+    accepted: Annotated[tuple[str, ...], Field(validation_alias=AliasChoices("accepted_answers", "accepted"))] = ()
     photos: tuple[Path, ...] = ()
     derivation: Derivation | None = None
 

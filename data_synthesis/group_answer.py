@@ -1,12 +1,13 @@
 """Reading a group from the arguments of a model's call. Every fault is a sentence that the model can act on."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import GroupFault, delivered, faults_of
@@ -14,7 +15,6 @@ from data_synthesis.dates import resolve, right_answers
 from data_synthesis.group import (
     TEMPORAL,
     DatedEvent,
-    Derivation,
     GeneratedGroup,
     GeneratedQuestion,
     GeneratedTurn,
@@ -23,11 +23,15 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_prompt import QUESTIONS, photo_ids, with_ids
 from data_synthesis.group_view import in_words
-from data_synthesis.photo_facts import facts_of
-from data_synthesis.wording import answer_given_away, holds, words_of
+from data_synthesis.wording import answer_given_away
 
 _MOST_TURNS = 1000  # far too many already; a longer answer is not checked turn by turn
-_LONGEST_TEXT = 2000  # characters, for every text
+# What no text of an answer may be, and why
+_UNUSABLE = (
+    (re.compile(r".{2001}", re.S), "it has more than 2000 characters"),
+    (re.compile("[\ud800-\udfff]"), "it holds half a character, as of a broken emoji; leave it out"),
+    (re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"), "it holds a control character; leave it out"),
+)
 
 
 class AnswerFaults(Exception):
@@ -44,49 +48,23 @@ class AnswerFaults(Exception):
         self.mendable = mendable
 
 
-def _whole(text: str) -> str:
-    if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError("it holds half a character, as of a broken emoji; leave it out")
-    if any(letter < " " and letter not in "\n\r\t" for letter in text):
-        raise ValueError("it holds a control character; leave it out")
-    return text
-
-
-_Text = Annotated[str, AfterValidator(_whole), Field(max_length=_LONGEST_TEXT)]
-
-
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
 
 class _Turn(_Part):
-    id: _Text
-    speaker: _Text
-    text: _Text
-    photos: list[_Text] | None = None
+    id: str
+    speaker: str
+    text: str
+    photos: tuple[Path, ...] = ()
 
 
 class _Session(_Part):
     turns: list[_Turn]
 
 
-class _Event(_Part):
-    turn: _Text
-    expression: _Text = ""
-
-
-class _Derivation(_Part):
-    event: _Event
-    since: _Event | None = None
-
-
 class _Question(_Part):
     category: Literal[6, 7, 8, 9]
-    question: _Text
-    answer: _Text
-    accepted: list[_Text] | None = None
-    evidence: list[_Text]
-    derivation: _Derivation | None = None
 
 
 class _Answer(_Part):
@@ -108,20 +86,22 @@ class _Change(_Part):
     questions: list[_NewQuestion]
 
 
-_P = TypeVar("_P", _Answer, _Change)
+_ANSWER, _CHANGE, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, _Change, tuple[GeneratedQuestion, ...]))
 
 
 def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
     """The valid group that an answer holds. Raises AnswerFaults."""
-    answer = _parsed(_Answer, arguments)
+    arguments = _cleaned(arguments)
+    answer: _Answer = _parsed(_ANSWER, arguments)
     if sum(len(session.turns) for session in answer.sessions) > _MOST_TURNS:
         raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
     mendable = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
     places, repeated = _places(answer)
+    questions = _questions(arguments["questions"], places)
     names = {place: turn_id for turn_id, place in places.items()}
-    group, in_ids = _group(answer, places), with_ids(request)
+    sessions = ((GeneratedTurn(turn.speaker, turn.text, turn.photos) for turn in one.turns) for one in answer.sessions)
+    group, in_ids = GeneratedGroup(tuple(map(tuple, sessions)), questions), with_ids(request)
     own = [GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.") for turn_id in repeated]
-    own += _describing(group, in_ids)
     faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
     sentences = [_in_ids(fault, names) for fault in faults]
     group, remaining = delivered(group, in_ids)
@@ -138,8 +118,9 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
 
 def mended(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The answer with the turns, sessions and questions of `changes`. Raises AnswerFaults if these are not valid changes."""
-    change = _parsed(_Change, changes)
-    answer: dict[str, Any] = {}
+    cleaned, answer = _cleaned(changes), dict[str, Any]()
+    change: _Change = _parsed(_CHANGE, cleaned)
+    _questions(cleaned["questions"], {})
     for name, parsed, raw in (
         ("sessions", change.sessions, changes["sessions"]),
         ("questions", change.questions, changes["questions"]),
@@ -159,37 +140,43 @@ def mended(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     return answer
 
 
-def _parsed(model: type[_P], arguments: Mapping[str, Any]) -> _P:
+def _parsed(form: TypeAdapter[Any], value: Any, place: Callable[[str], TurnPlace] | None = None, *at: str) -> Any:
     try:
-        return model.model_validate(arguments)
-    except (ValidationError, RecursionError) as error:
-        raise AnswerFaults(_schema_faults(error)) from None
+        return form.validate_python(value, context=place)
+    except ValidationError as error:
+        faults = ((_where((*at, *fault["loc"])), fault["msg"]) for fault in error.errors())
+        raise AnswerFaults([f"At {where}: {reason[0].lower()}{reason[1:]}." for where, reason in faults]) from None
+
+
+def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without nulls and without white space around texts. Raises AnswerFaults for texts that cannot be kept."""
+    faults = []
+
+    def cleaned(value: Any, *path: int | str) -> Any:
+        if isinstance(value, Mapping):
+            return {key: cleaned(part, *path, key) for key, part in value.items() if part is not None}
+        if isinstance(value, list):
+            return [cleaned(part, *path, number) for number, part in enumerate(value)]
+        if not isinstance(value, str):
+            return value
+        for pattern, reason in _UNUSABLE:
+            if pattern.search(value):
+                faults.append(f"At {_where(path)}: {reason}.")
+        return value.strip()
+
+    try:
+        result: dict[str, Any] = cleaned(arguments)
+    except RecursionError:
+        raise AnswerFaults(["The answer is nested too deeply."]) from None
+    if faults:
+        raise AnswerFaults(faults)
+    return result
 
 
 def _in_ids(fault: GroupFault, names: Mapping[TurnPlace, str]) -> str:
     """The sentence of a fault, with the id of its turn."""
     turn_id = names.get(fault.place) if fault.place else None
     return f"{turn_id}: {fault.sentence}" if turn_id else str(fault)
-
-
-def _describing(group: GeneratedGroup, request: GroupRequest) -> Iterator[GroupFault]:
-    """Faults of messages that describe their own photo. A single word may be a coincidence; the question checks find those."""
-    for number, session in enumerate(group.sessions, start=1):
-        for turn_number, turn in enumerate(session, start=1):
-            for concept in request.group.concepts:
-                shown = [photo for photo in concept.photos if photo.path in turn.photos]
-                facts = [fact for photo in shown for fact in facts_of(concept, photo)]
-                texts = [fact.text for fact in facts if fact.kind in ("setting", "attribute")]
-                said = (text for text in texts if len(words_of(text)) > 1 and holds(turn.text, text))
-                if text := next(said, None):
-                    sentence = f"it says {text!r}, which its photo shows; leave that to the photo."
-                    yield GroupFault("photos", sentence, TurnPlace(number, turn_number))
-
-
-def _schema_faults(error: Exception) -> list[str]:
-    if not isinstance(error, ValidationError):
-        return ["The answer is nested too deeply."]
-    return [f"At {_where(fault['loc'])}: {fault['msg'][0].lower()}{fault['msg'][1:]}." for fault in error.errors()]
 
 
 def _where(path: tuple[int | str, ...]) -> str:
@@ -201,7 +188,7 @@ def _where(path: tuple[int | str, ...]) -> str:
 
 
 def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
-    """The places of turns by id, and the ids that two turns have. An id that no turn has gets a place in session 0."""
+    """The places of turns by id, and the ids that two turns have."""
     places: dict[str, TurnPlace] = {}
     repeated = []
     for number, session in enumerate(answer.sessions, start=1):
@@ -209,45 +196,24 @@ def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
             if turn.id in places:
                 repeated.append(turn.id)
             places.setdefault(turn.id, TurnPlace(number, turn_number))
-    for question in answer.questions:
-        derivation = question.derivation
-        events = (derivation.event, derivation.since) if derivation else ()
-        for turn_id in (*question.evidence, *(event.turn for event in events if event)):
-            places.setdefault(turn_id, TurnPlace(0, len(places)))
     return places, repeated
 
 
-def _group(answer: _Answer, places: Mapping[str, TurnPlace]) -> GeneratedGroup:
-    """The answer as a group, with the ids of photos instead of their paths."""
-    sessions = tuple(
-        tuple(
-            GeneratedTurn(turn.speaker.strip(), turn.text.strip(), tuple(Path(photo) for photo in turn.photos or ()))
-            for turn in session.turns
-        )
-        for session in answer.sessions
-    )
-    return GeneratedGroup(sessions, tuple(_question(question, places) for question in answer.questions))
+def _questions(records: list[Any], places: dict[str, TurnPlace]) -> tuple[GeneratedQuestion, ...]:
+    """The questions. `places` gets an entry in session 0 for each id in them that no turn has.
 
+    Forms of a date are computed, and a poor accepted answer is not worth a repair, so these are dropped.
+    """
 
-def _question(question: _Question, places: Mapping[str, TurnPlace]) -> GeneratedQuestion:
-    def dated(event: _Event) -> DatedEvent:
-        return DatedEvent(places[event.turn], event.expression.strip())
+    def place(turn_id: str) -> TurnPlace:
+        return places.setdefault(turn_id, TurnPlace(0, len(places)))
 
-    derived = question.derivation
-    derivation = Derivation(dated(derived.event), dated(derived.since) if derived.since else None) if derived else None
-    return GeneratedQuestion(
-        category=question.category,
-        text=question.question.strip(),
-        answer=question.answer.strip(),
-        evidence=tuple(dict.fromkeys(places[turn_id] for turn_id in question.evidence)),
-        accepted=tuple(dict.fromkeys(text.strip() for text in question.accepted or () if not _useless(text, question))),
-        derivation=derivation,
-    )
+    def kept(question: GeneratedQuestion) -> GeneratedQuestion:
+        forms = () if question.derivation else dict.fromkeys(question.accepted)
+        accepted = tuple(form for form in forms if form and not says_too_little(form, question.text))
+        return replace(question, evidence=tuple(dict.fromkeys(question.evidence)), accepted=accepted, photos=())
 
-
-def _useless(accepted: str, question: _Question) -> bool:
-    """Whether an accepted answer of the model is dropped: forms of a date are computed, and a poor one is not worth a repair."""
-    return question.derivation is not None or not accepted.strip() or says_too_little(accepted, question.question)
+    return tuple(map(kept, _parsed(_QUESTIONS, records, place, "questions")))
 
 
 def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGroup:

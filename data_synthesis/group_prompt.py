@@ -25,6 +25,7 @@ from data_synthesis.group import (
     GroupRequest,
     PersonalConcept,
     SynthesisError,
+    with_photos_named,
 )
 from data_synthesis.voices import Voice
 from models.chat_model import ChatMessage, PhotoPart, Tool
@@ -55,18 +56,8 @@ def photo_ids(request: GroupRequest) -> dict[str, Path]:
 def with_ids(request: GroupRequest) -> GroupRequest:
     """The request with the photos' ids instead of their paths, as the model knows them."""
     ids = {path: Path(photo_id) for photo_id, path in photo_ids(request).items()}
-    concepts = tuple(
-        replace(
-            concept,
-            photos=tuple(replace(photo, path=ids[photo.path]) for photo in concept.photos),
-            attributes=tuple(
-                replace(attribute, photos=tuple(ids.get(path, path) for path in attribute.photos))
-                for attribute in concept.attributes
-            ),
-        )
-        for concept in request.group.concepts
-    )
-    return replace(request, group=replace(request.group, concepts=concepts))
+    concepts = (with_photos_named(one, lambda path: ids.get(path, path)) for one in request.group.concepts)
+    return replace(request, group=replace(request.group, concepts=tuple(concepts)))
 
 
 def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> list[ChatMessage]:

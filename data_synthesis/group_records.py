@@ -1,17 +1,18 @@
 """The records of a woven group in a merged sample: its entry in `groups`, its turns and its questions, written and read."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, StrictInt, StringConstraints, TypeAdapter
 
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
     Attribute,
     ConceptGroup,
     ConceptPhoto,
-    DatedEvent,
     Derivation,
     GeneratedGroup,
     GeneratedQuestion,
@@ -21,11 +22,14 @@ from data_synthesis.group import (
     Placement,
     TurnPlace,
     VisualQuestion,
+    with_photos_named,
 )
 from data_synthesis.group_view import GroupView
 from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, session_numbers
 
 PhotoName = Callable[[Path], str]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_TURN_ID = re.compile(r"D([1-9][0-9]{0,5}):([1-9][0-9]{0,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,12 @@ def _of_the_set(question: GeneratedQuestion) -> bool:
     return question.category == VISUAL_RETRIEVAL and not question.photos
 
 
+def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, Any]:
+    """A concept in the form of a merged sample."""
+    named = with_photos_named(concept, lambda path: Path(photo_name(path)))
+    return ConceptRecord.of(named).model_dump(mode="json", by_alias=True)
+
+
 def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
     placement = woven.request.placement
     further: dict[str, Any] = {"dropped_questions": sorted(woven.group.dropped)} if woven.group.dropped else {}
@@ -105,96 +115,103 @@ def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable
     }
 
 
-def concept_entry(concept: PersonalConcept, photo_name: Callable[[Path], str]) -> dict[str, Any]:
-    """A concept in the form of a merged sample."""
-    return {
-        "subject": concept.subject,
-        "name": concept.name,
-        "class_name": concept.class_name,
-        "short_description": concept.short_description,
-        "attributes": [
-            {"key": attribute.key, "value": attribute.value, "accepted": list(attribute.accepted)}
-            | {"photos": [photo_name(photo) for photo in attribute.photos]}
-            for attribute in concept.attributes
-        ],
-        "photos": [photo_name(photo.path) for photo in concept.photos],
-        "unseen_photos": [photo_name(photo.path) for photo in concept.unseen],
-        "scenes": {
-            photo_name(photo.path): {"setting": photo.setting, "description": photo.description}
-            for photo in (*concept.photos, *concept.unseen)
-            if photo.setting or photo.description
-        },
-        "questions": [
-            {"photo": photo_name(question.photo), "question": question.text}
-            | {"options": list(question.options), "answer": question.answer}
-            for question in concept.questions
-        ],
-    }
+class GroupRecord(BaseModel):
+    """The record of a group in a merged sample, of which every part but the concepts is a plain value."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    number: StrictInt
+    generator: str
+    concepts: tuple["ConceptRecord", ...]
+    after: StrictInt
+    start: AwareDatetime
+    end: AwareDatetime
+    sessions: list[StrictInt]
+    times: tuple[AwareDatetime, ...]
+    dropped_questions: tuple[int, ...] = ()
+    retrieval_only: bool = False
 
 
-def read_group(sample: Sample, group: Mapping[str, Any]) -> WovenGroup:
-    """The group with this record; its photos are named as in the sample."""
-    conversation, first = sample["conversation"], group["sessions"][0]
+class ConceptRecord(BaseModel):
+    """The record of a concept, which has the scenes of its photos beside their names."""
 
-    def place(dia_id: str) -> TurnPlace:
-        session, turn = map(int, dia_id.removeprefix("D").split(":"))
-        return TurnPlace(session - first + 1, turn)
+    model_config = ConfigDict(extra="allow", frozen=True)
+    subject: Text
+    name: Text
+    class_name: str
+    short_description: str
+    attributes: tuple[Attribute, ...]
+    photos: tuple[Text, ...]
+    unseen_photos: tuple[Text, ...]
+    scenes: dict[str, dict[Literal["setting", "description"], str]]
+    questions: tuple[VisualQuestion, ...]
 
-    def question(record: Mapping[str, Any]) -> GeneratedQuestion:
-        dated = record.get("derivation") or {}
-        events = [dated[name] for name in ("event", "since") if dated.get(name)]
-        return GeneratedQuestion(
-            *(record["category"], record["question"], record["answer"], tuple(map(place, record["evidence"]))),
-            accepted=tuple(record["accepted_answers"]),
-            photos=tuple(map(Path, record["photos"])),
-            derivation=Derivation(*(DatedEvent(place(event["turn"]), event["expression"]) for event in events))
-            if events
-            else None,
+    @classmethod
+    def of(cls, concept: PersonalConcept) -> "ConceptRecord":
+        """The record of a concept whose photos have their names in the folder."""
+        photos = (*concept.photos, *concept.unseen)
+        return cls(
+            **{name: getattr(concept, name) for name in ("subject", "name", "class_name", "short_description")},
+            attributes=concept.attributes,
+            photos=tuple(photo.path.as_posix() for photo in concept.photos),
+            unseen_photos=tuple(photo.path.as_posix() for photo in concept.unseen),
+            scenes={
+                photo.path.as_posix(): {"setting": photo.setting, "description": photo.description}
+                for photo in photos
+                if photo.setting or photo.description
+            },
+            questions=concept.questions,
         )
 
-    start, end, *times = (datetime.fromisoformat(text) for text in (group["start"], group["end"], *group["times"]))
-    own = [record for record in sample["qa"] if record.get("group") == group["number"]]
+    def concept(self) -> PersonalConcept:
+        shown, unseen = (
+            tuple(ConceptPhoto(Path(name), **self.scenes.get(name, {})) for name in names)
+            for names in (self.photos, self.unseen_photos)
+        )
+        return PersonalConcept(
+            *(self.subject, self.name, self.class_name, shown),
+            short_description=self.short_description,
+            attributes=self.attributes,
+            questions=self.questions,
+            unseen=unseen,
+        )
+
+
+TURNS, QUESTION = TypeAdapter(tuple[GeneratedTurn, ...]), TypeAdapter(GeneratedQuestion)
+
+
+def place_by_id(first: int) -> Callable[[str], TurnPlace]:
+    """A function that gives the place in a group of the turn with an id; `first` is the number of the group's first session."""
+
+    def place(turn_id: str) -> TurnPlace:
+        match = _TURN_ID.fullmatch(turn_id)
+        if match is None:
+            raise ValueError(f"{turn_id!r} is not the id of a turn, as D5:3 is")
+        return TurnPlace(int(match[1]) - first + 1, int(match[2]))
+
+    return place
+
+
+def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
+    """The group with this record; its photos are named as in the sample. Raises ValidationError for another form."""
+    record, conversation = GroupRecord.model_validate(entry), sample["conversation"]
+    own = [question for question in sample["qa"] if question.get("group") == record.number]
+    place = place_by_id(record.sessions[0])
     by_session = {number: conversation[f"session_{number}"] for number in session_numbers(conversation)}
     request = GroupRequest(
         sample["sample_id"],
         (conversation["speaker_a"], conversation["speaker_b"]),
-        ConceptGroup(group["number"], tuple(map(_concept, group["concepts"]))),
-        Placement(group["after"], start, end, tuple(times)),
+        ConceptGroup(record.number, tuple(concept.concept() for concept in record.concepts)),
+        Placement(record.after, record.start, record.end, record.times),
         seed=0,
         texts_elsewhere=tuple(
-            turn["text"] for number, turns in by_session.items() if number not in group["sessions"] for turn in turns
+            turn["text"] for number, turns in by_session.items() if number not in record.sessions for turn in turns
         ),
     )
     generated = GeneratedGroup(
-        tuple(
-            tuple(
-                GeneratedTurn(turn["speaker"], turn["text"], tuple(map(Path, turn.get("photos", ()))))
-                for turn in by_session[number]
-            )
-            for number in group["sessions"]
-        ),
-        tuple(map(question, own)),
-        dropped=tuple(group.get("dropped_questions", ())),
-        retrieval_only=group.get("retrieval_only", False),
+        tuple(TURNS.validate_python(by_session[number]) for number in record.sessions),
+        tuple(QUESTION.validate_python(question, context=place) for question in own),
+        dropped=record.dropped_questions,
+        retrieval_only=record.retrieval_only,
     )
-    of_the_set = (record["source"] for record in own if record["category"] == VISUAL_RETRIEVAL and not record["photos"])
-    return WovenGroup(request, generated, group["generator"], next(of_the_set, ""))
-
-
-def _concept(record: Mapping[str, Any]) -> PersonalConcept:
-    def photos(key: str) -> tuple[ConceptPhoto, ...]:
-        return tuple(ConceptPhoto(Path(name), **record["scenes"].get(name, {})) for name in record[key])
-
-    return PersonalConcept(
-        *(record["subject"], record["name"], record["class_name"], photos("photos")),
-        short_description=record["short_description"],
-        attributes=tuple(
-            Attribute(one["key"], one["value"], tuple(one["accepted"]), tuple(map(Path, one["photos"])))
-            for one in record["attributes"]
-        ),
-        questions=tuple(
-            VisualQuestion(Path(one["photo"]), one["question"], tuple(one["options"]), one["answer"])
-            for one in record["questions"]
-        ),
-        unseen=photos("unseen_photos"),
-    )
+    of_the_set = (one["source"] for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
+    return WovenGroup(request, generated, record.generator, next(of_the_set, ""))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from data_synthesis.dates import expressions_in, resolve
 from data_synthesis.group import (
@@ -52,8 +53,12 @@ def in_words(place: TurnPlace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A detail, in `words`, that must be seen on a photo shown at `place`. `said_at` is a turn that says it, if any does."""
+    """A detail, in `words`, that must be seen on a photo shown at `place`. `said_at` is a turn that says it, if any does.
 
+    `tells` is what the detail tells: the answer, which photo of a concept is meant, or which concept.
+    """
+
+    tells: Literal["answer", "photo", "concept"]
     concept: PersonalConcept
     photo: ConceptPhoto
     place: TurnPlace
@@ -222,30 +227,30 @@ class GroupView:
     def needs(self, question: GeneratedQuestion) -> Iterator[Need]:
         """What must be seen on the photos of its evidence, photo by photo."""
         for concept, photo, place in self.evidence_photos(question):
-            for words, forms in self._needed(question, concept, photo):
+            for tells, words, forms in self._needed(question, concept, photo):
                 turns = (self.turn_saying(form, concept) for form in forms)
-                yield Need(concept, photo, place, words, next(filter(None, turns), None))
+                yield Need(tells, concept, photo, place, words, next(filter(None, turns), None))
 
     def _needed(
         self, question: GeneratedQuestion, concept: PersonalConcept, photo: ConceptPhoto
-    ) -> Iterator[tuple[str, list[frozenset[str]]]]:
-        """What must be seen on the photo, in words, each with the forms in which a turn might say it."""
+    ) -> Iterator[tuple[Literal["answer", "photo", "concept"], str, list[frozenset[str]]]]:
+        """What must be seen on the photo: what it tells, in words, and the forms in which a turn might say it."""
         for owner, own, fact in self.answering_facts(question):
             if owner is concept and own is photo:
-                yield fact.text, [content_of(question.answer), content_of(fact.text)]
+                yield "answer", fact.text, [content_of(question.answer), content_of(fact.text)]
         words, class_words = content_of(question.text), content_of(concept.class_name)
         if concept in self.concepts_in(question.text):
             if quoted := self.quoted_words(words, concept, photo):
-                yield photo.setting, [quoted]
+                yield "photo", photo.setting, [quoted]
             class_said = class_words & content_of(concept.name) or self.turn_with_any(class_words)
             if question.category == OPEN_DOMAIN and concept.class_name and not class_said:
-                yield concept.class_name, [class_words]
+                yield "answer", concept.class_name, [class_words]
         elif (look := self.quoted_look(words, concept, photo)) and not (
             words & class_words and self.turn_saying(class_words, concept)
         ):
-            yield look, [content_of(look) & words - class_words]
+            yield "concept", look, [content_of(look) & words - class_words]
         if not facts_of(concept, photo) and question.derivation is None and not self.evidence_answers(question):
-            yield question.answer, [content_of(question.answer)]
+            yield "answer", question.answer, [content_of(question.answer)]
 
     def answering_facts(self, question: GeneratedQuestion) -> list[AnsweringFact]:
         """For each photo of a concept that the question may be about, the first fact that holds the answer.

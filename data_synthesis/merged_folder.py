@@ -10,17 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import (
-    AwareDatetime,
-    BaseModel,
-    ConfigDict,
-    Field,
-    Strict,
-    StringConstraints,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from data_synthesis.group_records import QUESTION, GroupRecord, Text, place_by_id
 from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES, Sample, parse_date_time
 
 BENCHMARK, ID_MAP, RUN, STATISTICS, CARD = "benchmark.json", "id_map.json", "run.json", "statistics.json", "README.md"
@@ -125,118 +117,59 @@ def _load(file: Path, kind: type, faults: list[Fault]) -> Any:
 
 # The form of a sample. Computed values (keys, ids, `seen`) are compared with the result of weaving instead.
 
-_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_TurnId = Annotated[str, Field(pattern=r"^D[1-9][0-9]{0,5}:[1-9][0-9]{0,5}$")]
-_Moment = Annotated[AwareDatetime, Strict(False)]
-
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
 
 class _Turn(_Part):
-    speaker: _Text
-    dia_id: _Text
+    speaker: Text
+    dia_id: Text
     text: str
-    photos: list[_Text] = []
+    photos: list[Text] = []
 
 
-class _Attribute(_Part):
-    key: str
-    value: _Text
-    accepted: list[str]
-    photos: list[_Text]
-
-
-class _Scene(_Part):
-    model_config = ConfigDict(extra="forbid")
-    setting: str
-    description: str
-
-
-class _SetQuestion(_Part):
-    photo: _Text
-    question: _Text
-    options: list[str]
-    answer: _Text
-
-
-class _Concept(_Part):
-    subject: _Text
-    name: _Text
-    class_name: str
-    short_description: str
-    attributes: list[_Attribute]
-    photos: list[_Text]
-    unseen_photos: list[_Text]
-    scenes: dict[str, _Scene]
-    questions: list[_SetQuestion]
-
-
-class _Group(_Part):
-    number: int
-    generator: _Text
-    concepts: list[_Concept]
-    after: int
-    start: _Moment
-    end: _Moment
-    sessions: list[int]
-    times: list[_Moment]
-    dropped_questions: list[int] = []
-    retrieval_only: bool = False
-
-
-class _Event(_Part):
-    turn: _TurnId
-    expression: str
-
-
-class _Derivation(_Part):
-    event: _Event
-    since: _Event | None = None
-
-
-class _HostQuestion(_Part):
-    question_id: _Text
+class _Question(_Part):
+    question_id: Text
     question: str
     evidence: list[str]
     category: Annotated[int, Field(ge=min(CATEGORY_NAMES), le=max(CATEGORY_NAMES))]
     photos: list[str]
 
 
-class _Question(_HostQuestion):
-    question: _Text
-    answer: _Text
-    accepted_answers: list[str]
-    evidence: list[_TurnId]
+class _VisualQuestion(_Question):
     source: str
     group: int
-    derivation: _Derivation | None = None
 
 
 class _Conversation(_Part):
-    speaker_a: _Text
-    speaker_b: _Text
+    speaker_a: Text
+    speaker_b: Text
 
 
 class _Sample(_Part):
-    sample_id: _Text
+    sample_id: Text
     conversation: _Conversation
     qa: list[dict[str, Any]]
-    groups: list[_Group]
+    groups: list[dict[str, Any]]
 
 
 _TURNS = TypeAdapter(Annotated[list[_Turn], Field(min_length=1)])
-_SAMPLE, _QUESTION, _HOST_QUESTION = (TypeAdapter(form) for form in (_Sample, _Question, _HostQuestion))
+_SAMPLE, _GROUP, _QUESTION, _VISUAL_QUESTION = (
+    TypeAdapter[Any](form) for form in (_Sample, GroupRecord, _Question, _VisualQuestion)
+)
 
 
 def _form_faults(sample: Any, place: str) -> Iterator[Fault]:
     if faults := list(_faults_by(_SAMPLE, sample, place)):
         yield from faults
         return
+    for number, group in enumerate(sample["groups"], start=1):
+        yield from _faults_by(_GROUP, group, f"{place}, group {group.get('number') or number}")
     for number, question in enumerate(sample["qa"], start=1):
-        form = _QUESTION if _is_visual(question) else _HOST_QUESTION
-        yield from _faults_by(form, question, f"{place}, question {question.get('question_id') or number}")
+        forms = (_VISUAL_QUESTION, QUESTION) if _is_visual(question) else (_QUESTION,)
+        for form in forms:
+            yield from _faults_by(form, question, f"{place}, question {question.get('question_id') or number}")
     conversation = sample["conversation"]
     for key in filter(_SESSION.fullmatch, conversation):
         yield from _faults_by(_TURNS, conversation[key], f"{place}, {key}")
@@ -255,7 +188,7 @@ def _is_visual(question: Mapping[str, Any]) -> bool:
 
 def _faults_by(form: TypeAdapter[Any], value: Any, place: str) -> Iterator[Fault]:
     try:
-        form.validate_python(value)
+        form.validate_python(value, context=place_by_id(1))
     except RecursionError:
         yield Fault(place, "schema", "it is nested too deeply.")
     except ValidationError as error:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from data_synthesis.group import ConceptPhoto, PersonalConcept
+from data_synthesis.group import PersonalConcept, with_photos_named
 from data_synthesis.group_records import concept_entry
 from data_synthesis.interpolation import kept_concept
 from data_synthesis.merged_folder import Fault, describe_difference, differences
@@ -30,24 +30,11 @@ def source_faults(sample: UnwovenSample, source: ConceptSource) -> Iterator[Faul
 
 def _with_photos_of(concept: PersonalConcept, merged: PersonalConcept) -> PersonalConcept:
     """The source's concept with only the photos of the merged one, under their names in the folder."""
-    names = {photo.path: Path(kept_name(photo.path)) for photo in concept.photos}
-    renamed = {names[photo.path]: replace(photo, path=names[photo.path]) for photo in concept.photos}
-
-    def chosen(photos: tuple[ConceptPhoto, ...]) -> tuple[ConceptPhoto, ...]:
-        return tuple(renamed[photo.path] for photo in photos if photo.path in renamed)
-
-    shown = chosen(merged.photos)
+    named = with_photos_named(concept, lambda path: Path(kept_name(path)))
+    shown, unseen = ({photo.path for photo in photos} for photos in (merged.photos, merged.unseen))
     return replace(
-        concept,
-        photos=shown,
-        unseen=chosen(merged.unseen),
-        attributes=tuple(
-            replace(attribute, photos=tuple(names[path] for path in attribute.photos))
-            for attribute in concept.attributes
-        ),
-        questions=tuple(
-            replace(question, photo=names[question.photo])
-            for question in concept.questions
-            if names.get(question.photo) in [photo.path for photo in shown]
-        ),
+        named,
+        photos=tuple(photo for photo in named.photos if photo.path in shown),
+        unseen=tuple(photo for photo in named.photos if photo.path in unseen),
+        questions=tuple(question for question in named.questions if question.photo in shown),
     )

@@ -5,7 +5,7 @@ set; none depends on its generator.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from itertools import chain, pairwise, product
 from pathlib import Path
 
@@ -21,10 +21,10 @@ from data_synthesis.group import (
     PersonalConcept,
 )
 from data_synthesis.group_view import CORRECTS, GroupView
-from data_synthesis.photo_facts import POSES, Fact, facts_of, without_remarks
+from data_synthesis.photo_facts import POSES, Fact, facts_of
+from data_synthesis.photo_need import TOO_COMMON, Faults, decisive_fault, needless_faults, own_photo_faults
 from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
 
-Faults = Iterator[tuple[str, str]]
 _DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 _SHOWS = r"(?:first |last |also )?(?:share|shared|sent|send|showed|shown?)"
 _ORDER = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
@@ -34,7 +34,6 @@ _ENOUGH_ALIKE = 3  # content words, names apart, that two sentences share if the
 _ADDRESSED = re.compile(r"(?:(?:^|[.!?] )(?:\w+ ){0,2}|, )[A-Z]\w+(?=[,!?.]|$)")
 _COUNT = re.compile(rf"\b(?:\d+|{'|'.join(NUMBERS)})\b(?: (\w+))?", re.I)
 _WORD = re.compile(r"\w+")
-_ASKING = content_of("who what which where when how did does do was has have one for about many day days ago that then")
 
 
 def premise_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
@@ -42,71 +41,14 @@ def premise_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
     if not view.request.group.described and question.category != VISUAL_RETRIEVAL:
         return  # nothing is stated that it could contradict
     if question.photos:
-        yield from _own_photo(question, view)
-    elif decisive := next(chain(_leaks(question, view), _unanswered(question, view)), None):
+        yield from own_photo_faults(question, view)
+    elif decisive := decisive_fault(question, view):
         yield decisive
         return
     else:
-        yield from chain(_needless(question, view), _ambiguous(question, view), _foreign_dates(question, view))
+        yield from chain(needless_faults(question, view), _ambiguous(question, view), _foreign_dates(question, view))
     for check in _CHECKS:
         yield from check(question, view)
-
-
-# Whether it needs its photo, and has an answer
-
-
-def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:
-    """An answer that must be seen is said in a turn. The answer to a look may be said: the class alone gives it."""
-    for concept, _, fact in view.answering_facts(question):
-        for form in (question.answer, *question.accepted) if fact.kind != "look" else ():
-            if where := view.where_said(content_of(form), concept):
-                yield "leakage", f"{where} tells {form!r} of {concept.name}."
-        words = content_of(question.answer)
-        for place in view.turns_about[concept.name] if fact.kind == "attribute" else ():
-            if fact.asked_by(view.words_at(place)) and 2 * len(words & view.words_at(place)) >= len(words):
-                yield "leakage", f"{view.turn_name(place)} tells half of {question.answer!r} of {concept.name}."
-
-
-def _unanswered(question: GeneratedQuestion, view: GroupView) -> Faults:
-    answered = question.derivation or question.category == OPEN_DOMAIN or view.answering_facts(question)
-    if not answered and not view.evidence_answers(question):
-        yield "truth", f"neither what is stated of its photos nor its evidence says {question.answer!r}."
-
-
-def _needless(question: GeneratedQuestion, view: GroupView) -> Faults:
-    """No photo is needed: a turn says what it would show, or the question names no photo and no concept by its look alone."""
-    needs = list(view.needs(question))
-    if any(need.said_at is None for need in needs):
-        return
-    said = [(need.said_at, need.words, need.concept.name) for need in needs]
-    if question.category == OPEN_DOMAIN:
-        named = [concept for concept in view.concepts_in(question.text) if concept.class_name]
-        said += [(view.turn_with_any(content_of(one.class_name)), one.class_name, one.name) for one in named]
-    for place, words, name in said:
-        if place is not None:
-            reason = f"{view.turn_name(place)} tells {words!r} of {name}, so that no photo is needed to answer it."
-            yield "leakage", reason
-            return
-    yield (
-        "photo",
-        "no photo is needed to answer it, or its words fit several; ask what one shows, or name one by what it shows.",
-    )
-
-
-def _own_photo(question: GeneratedQuestion, view: GroupView) -> Faults:
-    """The photo that comes with the question may answer it, or the question says whom it shows or asks for another's name."""
-    if question.derivation is None and not view.evidence_answers(question):
-        yield "answer", f"its evidence does not say {question.answer!r}, so that its photo alone might tell."
-    words = content_of(question.text)
-    unseen = [(concept, photo) for concept in view.concepts for photo in concept.unseen]
-    for concept, photo in (owner for owner in unseen if owner[1].path in question.photos):
-        if any(content_of(question.answer) <= fact.words for fact in facts_of(concept, photo)):
-            yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
-        class_words = content_of(concept.class_name)
-        if view.quoted_look(words, concept, photo) or (concept.class_name and class_words <= words):
-            yield "photo", f"it says in words what its photo shows of {concept.name}."
-        if words & {"called", "name"} and question.answer in {one.name for one in view.concepts} - {concept.name}:
-            yield "truth", f"its photo shows {concept.name}, not {question.answer}."
 
 
 # What counts as right
@@ -247,12 +189,6 @@ def _mentions(question: GeneratedQuestion, view: GroupView) -> Faults:
     for name in sorted(names) if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL) else ():
         if not holds(evidence_text, name):
             yield "truth", f"nothing in its evidence says {name!r}."
-        elif CORRECTS.search(turn_texts) and re.search(rf"\b(?:not|wasn't|it was) {re.escape(name)}\b", turn_texts):
-            yield "truth", f"its evidence takes back that it was {name}."
-    for concept in view.concepts if not question.photos else ():
-        look = without_remarks(concept.short_description)
-        if look and holds(text, look) and concept not in [own for own, *_ in shown]:
-            yield "truth", f"it mentions {look!r}, which nothing in its evidence shows."
     for concept in view.concepts_in(question.text):
         for other, photo in view.owners.values():
             stated = content_of(photo.setting) <= view.stated_words(concept)
@@ -314,7 +250,7 @@ def _evidence(question: GeneratedQuestion, view: GroupView) -> Faults:
     """Each turn of its evidence shows what is meant, dates it, says the answer or speaks of what is asked."""
     details, words = view.seen_details(question), content_of(question.text)
     events = {event.place for event in question.derivation.events} if question.derivation else set()
-    asked_words = (words | content_of(question.answer)) - content_of(" ".join(view.request.speakers)) - _ASKING
+    asked_words = (words | content_of(question.answer)) - content_of(" ".join(view.request.speakers)) - TOO_COMMON
     meant, photos = view.concepts_in(question.text), {detail.photo for detail in details}
     quoted = {*_quoted_photos(question, view, meant)}
     quoted = quoted if question.category == SINGLE_HOP and len(quoted) == 1 else set()

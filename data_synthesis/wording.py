@@ -28,6 +28,12 @@ FORBIDDEN = (
     (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
     (_LEFTOVER, "is nothing that people type in a chat."),
 )
+# What is done by writing a turn happens on the day of the turn; anything else may have happened on another day.
+SAYING = re.compile(
+    r"\b(?:shar(?:e|ed|ing)|sen[dt]|show(?:ed|n)?|posted|tell|told|mention(?:ed)?|sa(?:y|id)|ask(?:ed)?|talk(?:ed)?|wr[io]te|"
+    r"announced?|thank(?:ed)?|complain(?:ed)?)\b",
+    re.I,
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+|\n+")
 _NAME = re.compile(r"(?<=[a-z,;] )['\"‘“]?([A-Z][a-z]+)\b")
 _CAPITALS = frozenset(

@@ -108,7 +108,7 @@ def lost_speaker(folder: MergedFolder) -> None:
     folder.session(3)[1]["speaker"] = "A"
 
 
-@fault("conv-1, session_3", "names", "Ann says nothing in it")
+@fault("conv-1, session_3", "names", "Ben speaks twice in a row")
 def silent_speaker(folder: MergedFolder) -> None:
     for turn in folder.session(3):
         turn["speaker"] = "Ben"

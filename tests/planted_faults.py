@@ -89,7 +89,7 @@ def answer_that_is_a_number(folder: MergedFolder) -> None:
     folder.question("conv-2/g1/8")["answer"] = 3
 
 
-@fault("question conv-2/g1/8", "schema", "'answer' is ' ': string should have at least 1 character")
+@fault("question conv-2/g1/8", "answer", "the answer is empty")
 def empty_answer(folder: MergedFolder) -> None:
     folder.question("conv-2/g1/8")["answer"] = " "
 
@@ -190,7 +190,7 @@ def evidence_that_does_not_exist(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["evidence"] = ["D3:99"]
 
 
-@fault("question conv-1/g1/7", "evidence", "names no evidence")
+@fault("question conv-1/g1/7", "truth", "neither what is stated of its photos nor its evidence says 'zigzag'")
 def no_evidence(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["evidence"] = []
 
@@ -210,12 +210,12 @@ def evidence_that_does_not_show_whom_the_photo_shows(folder: MergedFolder) -> No
     folder.question("conv-1/g1/11")["evidence"] = ["D3:4"]
 
 
-@fault("question conv-1/g1/12", "evidence", "comes without a photo, and no turn of its evidence shows a photo")
+@fault("question conv-1/g1/12", "truth", "neither what is stated of its photos nor its evidence says 'Crown'")
 def evidence_without_a_photo(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/12")["evidence"] = ["D6:2"]
 
 
-@fault("question conv-1/g1/6", "evidence", "neither it nor its evidence is about a concept")
+@fault("question conv-1/g1/6", "photo", "no photo is needed to answer it")
 def question_about_something_else(folder: MergedFolder) -> None:
     question = folder.question("conv-1/g1/6")
     question["question"], question["evidence"] = "Who was worth so little?", ["D3:3"]

@@ -420,6 +420,36 @@ LATER: dict[str, tuple[Plant, str]] = {
 }  # fmt: skip
 
 
+ALONE = "its words fit only one thing that the turns tell, of {}, so that no photo is needed"
+# The photo of a question must tell which of several things is meant
+NEEDLESS: dict[str, tuple[Plant, str]] = {
+    "only one thing was bought": (say("D6:3", "He looked lost up there."), ALONE.format("Rosso")),
+    "only one thing broke something": (say("D5:4", "More than my knees did."), ALONE.format("Mochi")),
+    "only one thing holds something": (say("D5:2", "Can it be glued?", 1), ALONE.format("Flash")),
+    "only one thing has a nickname": (
+        both(
+            say("D3:3", "+I call Mochi 'General Fluff'."),
+            ask(
+                f"{G1}/11", question="By what nickname is the one in this photo known?", answer="General Fluff",
+                evidence=["D3:2", "D3:3"],
+            ),
+        ),
+        ALONE.format("Mochi"),
+    ),
+    "all pictures of it are of one day": (
+        both(
+            lambda folder: at(folder, "D2:3").update(photos=at(folder, "D5:2").pop("photos")),
+            lambda folder: at(folder, "D5:2").pop("img_url"),
+            ask(
+                f"{G1}/4", question="When did Ann share the picture of Rosso leaning on a signpost?",
+                answer="3 May 2023", evidence=["D2:3"], **dated("D2:3", ""),
+            ),
+        ),
+        ALONE.format("Rosso"),
+    ),
+}  # fmt: skip
+
+
 def at(folder: MergedFolder, where: str, sample: int = 0) -> dict[str, Any]:
     """The turn of this id."""
     session, turn = where.removeprefix("D").split(":")

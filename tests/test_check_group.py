@@ -126,7 +126,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         lambda: replace(
             GOOD, sessions=(tuple(replace(turn, speaker="Ann") for turn in GOOD.sessions[0]), *GOOD.sessions[1:])
         ),
-        "Session 1: Ben says nothing",
+        "Session 1, turn 2: Ann speaks twice in a row",
     ),
     "an empty turn": (lambda: with_turn("2:1", text=" … "), "Session 2, turn 1: the text is empty"),
     "a concept is not introduced": (
@@ -165,7 +165,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     ),
     "an accepted answer there": (lambda: with_question(7, accepted=("blanket",)), "'blanket' stands in the question"),
     "an answer that is no option": (lambda: with_question(12, answer="Cap"), "neither of its two options"),
-    "no evidence": (lambda: with_question(7, evidence=()), "it names no evidence"),
+    "no evidence": (lambda: with_question(7, evidence=()), "nor its evidence says 'zigzag'"),
     "evidence twice": (lambda: with_question(7, evidence=(TurnPlace(1, 5),) * 2), "the same evidence twice"),
     "evidence in no session": (
         lambda: with_question(7, evidence=(TurnPlace(0, 1),)),
@@ -177,7 +177,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     ),
     "about nothing that is shown": (
         lambda: with_question(9, text="What is the fruit?", evidence=(TurnPlace(3, 4),)),
-        "neither it nor its evidence is about a concept",
+        "nor its evidence says 'a pear'",
     ),
     "retrieval with a photo that is shown": (
         lambda: with_question(11, photos=(PHOTOS[1][0],)),
@@ -211,7 +211,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     "retrieval without photo and name": (lambda: with_question(12, text="What was worn?"), "must name its concept"),
     "retrieval without photo and sight": (
         lambda: with_question(12, evidence=(TurnPlace(5, 3),)),
-        "no turn of its evidence shows a photo",
+        "nor its evidence says 'Crown'",
     ),
     "no derivation": (lambda: with_question(3, derivation=None), "a temporal question needs its derivation"),
     "a wrong date": (lambda: with_question(3, answer="30 April 2023"), "by its derivation it must be '29 April 2023'"),

@@ -243,7 +243,7 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
     "a wrong speaker": (spoilt(lambda answer: turn(answer).update(speaker="Narrator")), "'Narrator'"),
     "one speaker alone": (
         spoilt(lambda answer: [turn.update(speaker="Ann") for turn in answer["sessions"][2]["turns"]]),
-        "Bo says nothing",
+        "Ann speaks twice in a row",
     ),
     "an empty text": (spoilt(lambda answer: turn(answer).update(text="  ")), "the text is empty"),
     "a name missing at the start": (
@@ -284,7 +284,7 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
         spoilt(lambda answer: turn(answer, 2, 4).update(text="Rosso lay about on the kitchen table.")),
         "S2T4: it says 'kitchen table', which its photo shows",
     ),
-    "no evidence": (spoilt(lambda answer: question(answer, 9).update(evidence=[])), "names no evidence"),
+    "no evidence": (spoilt(lambda answer: question(answer, 9).update(evidence=[])), "nor its evidence says"),
     "a question too few": (spoilt(lambda answer: answer["questions"].pop()), "2:3:1:4"),
     "a wrong ratio": (spoilt(lambda answer: question(answer, 9).update(category=8)), "2:3:1:4"),
     "no questions at all": (spoilt(lambda answer: answer["questions"].clear()), "2:3:1:4"),

@@ -25,7 +25,7 @@ from tests import planted_content_faults, planted_host_faults
 from tests.chat_server import ChatServer, Reply, call
 from tests.merged_folder import FILES, MergedFolder, write_json, write_locomo, write_merged_folder
 from tests.planted_faults import FAULTS
-from tests.planted_untruths import FURTHER, LATER, UNTRUTHS, make_consistent, say, write_source
+from tests.planted_untruths import FURTHER, LATER, NEEDLESS, UNTRUTHS, make_consistent, say, write_source
 from tests.requirements import DREAMBOOTH, needs
 
 PLANTED = (planted_content_faults, planted_host_faults)  # these enter theirs in FAULTS too
@@ -306,9 +306,9 @@ def test_leakage_counts_what_words_and_habits_give() -> None:
     assert leakage([AskedQuestion("visual single-hop", "", ("",), [("", "")])])[0].count == 0
 
 
-@pytest.mark.parametrize("name", [*UNTRUTHS, *FURTHER, *LATER])
+@pytest.mark.parametrize("name", [*UNTRUTHS, *FURTHER, *LATER, *NEEDLESS])
 def test_an_untruth_is_found_though_all_files_agree(name: str, copied: MergedFolder, sources: Path) -> None:
-    plant, words = (UNTRUTHS | FURTHER | LATER)[name]
+    plant, words = (UNTRUTHS | FURTHER | LATER | NEEDLESS)[name]
     plant(copied)
     make_consistent(copied)
     report = validate(copied.path, None, sources)
