@@ -7,8 +7,8 @@ the few words that a question shares with it.
 import re
 from re import Pattern
 
-# Characters. The ranking is learned from turns of conversations, of which none is longer (LoCoMo: 469), and with the end of the
-# two passages before it such a passage fits into the window of the embedded encoder.
+# Characters. The ranking is learned from turns of conversations, of which none is longer (LoCoMo: 469), and with the messages
+# before it such a passage fits into the window of the embedded encoder.
 LONGEST = 500
 
 _LINE_END = re.compile(r"\n\s*")

@@ -58,18 +58,18 @@ class RecordEncoder:
         ]
 
     def messages(self, messages: Sequence[InContext]) -> list[list[Record]]:
-        """Encodes the passages of messages. Each is encoded together with its context, the passages and messages before it, which
-        says what "it" and "there" mean; only its own tokens are kept."""
+        """Encodes the passages of messages. Each is encoded together with its context, the passage or messages before it, which says
+        what "it" and "there" mean; only its own tokens are kept."""
         divided = [passages(item.message.text) for item in messages]
         texts, starts = [], []
         for item, of_message in zip(messages, divided, strict=True):
             speaker = item.message.speaker
             lines = [(m.speaker, m.text) for m in item.before]
             for passage in of_message:
-                context = "".join(f"{name}: {text[-_CONTEXT_CHARACTERS:]}\n" for name, text in lines[-CONTEXT:])
+                context = "".join(f"{name}: {text[-_CONTEXT_CHARACTERS:]}\n" for name, text in lines)
                 texts.append(f"{context}{speaker} ({item.message.said_at:%-d %B %Y}): {passage}")
                 starts.append(len(context))
-                lines.append((speaker, passage))
+                lines = [(speaker, passage)]  # one is enough, and encoding takes long
         states = self._states(texts, starts)
         records = []
         for item, of_message in zip(messages, divided, strict=True):

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from sys import intern
 
 import numpy as np
@@ -176,7 +177,8 @@ def features(
     """Returns a row for each candidate, at least one, and a column for each of FEATURES.
 
     `beside` are the words of the candidates' neighbours. Each row of `near` has the positions in `beside` of a candidate's
-    neighbours, two on each side, or -1 if there is none. The passages of a record are candidates in their order.
+    neighbours, two on each side, or -1 if there is none. Candidates are in order: by message id, the
+    passages of a message one after the other.
     """
     before, after = _neighbours(records)
     codes: dict[str, int] = {}
@@ -225,16 +227,16 @@ def features(
 
 def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
     """Returns the positions of each candidate's previous and next passage or message, or -1 if that is not a candidate."""
-    place, last = dict[tuple[str, int, int], int](), dict[tuple[str, int], int]()
-    for at, record in enumerate(records):
-        if record.conversation:
-            place[record.conversation, record.number, record.passage] = last[record.conversation, record.number] = at
-    before, after = [], []
-    for record in records:
-        chat, number, passage = record.conversation, record.number, record.passage
-        before.append(place.get((chat, number, passage - 1), last.get((chat, number - 1), -1)))
-        after.append(place.get((chat, number, passage + 1), place.get((chat, number + 1, 0), -1)))
-    return np.array(before), np.array(after)
+    follows = [
+        bool(record.conversation)
+        and record.conversation == previous.conversation
+        and record.number - previous.number <= 1  # 0 for two passages of a message
+        for previous, record in pairwise(records)
+    ]
+    positions = np.arange(len(records))
+    before = np.where([False, *follows], positions - 1, -1)
+    after = np.where([*follows, False], positions + 1, -1)
+    return before, after
 
 
 def _word_counts(words: Sequence[str], documents: Sequence[Words]) -> np.ndarray:
