@@ -58,8 +58,8 @@ class RecordEncoder:
         ]
 
     def messages(self, messages: Sequence[InContext]) -> list[list[Record]]:
-        """Encodes the passages of messages. Each is encoded together with its context, the passage or messages before it, which says
-        what "it" and "there" mean; only its own tokens are kept."""
+        """Encodes the passages of messages. Each is encoded together with its context, which says what "it" and "there" mean: the
+        passage before it, or else the messages. Only its own tokens are kept."""
         divided = [passages(item.message.text) for item in messages]
         texts, starts = [], []
         for item, of_message in zip(messages, divided, strict=True):
