@@ -1,5 +1,6 @@
 """What `fusion = best` adds to the retrieval of test_retriever.py, which runs with both."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,12 +15,13 @@ from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
+from m2a.memory.passages import passages
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.schema import erasure, message, outbox, ranked_count, ranked_record, setting
 from m2a.types import RecordKey
 from m2a.types.errors import UserError
 from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-from tests.retrieval_memory import ENTRIES, MESSAGES, Memory
+from tests.retrieval_memory import ENTRIES, MESSAGES, Memory, id_of
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
@@ -67,10 +69,11 @@ def counted_anew(memory: Memory, owner: str) -> dict[tuple[str, str], int]:
     counts = Counter()
     with memory.database.snapshot() as connection:
         for row in connection.execute(select(ranked_record).where(ranked_record.c.owner == owner)):
-            words = row.words.split()
-            counts.update({(f"{row.kind} word", word) for word in words})
-            counts[row.kind, "records"] += 1
-            counts[row.kind, "words"] += len(words)
+            for passage in row.words.split("\n"):
+                words = passage.split()
+                counts.update({(f"{row.kind} word", word) for word in words})
+                counts[row.kind, "records"] += 1
+                counts[row.kind, "words"] += len(words)
             if row.kind == "message":
                 counts["speaker", row.speaker] += 1
     return dict(counts)
@@ -238,6 +241,54 @@ def test_very_long_words_are_no_trouble(memory, owner):
     added = memory.add(owner, f"{word} {word}y")
     assert memory.found(owner, word) == [added]
     assert len(counts(memory, owner)) > 0
+
+
+def lines_about(things: str, length: int) -> str:
+    return "\n".join(f"Line {number} is about {things}." for number in range(length // (20 + len(things))))
+
+
+def test_a_long_message_is_ranked_by_its_best_passage(memory, owner):
+    first, fact, last = lines_about("kites", 2_000), "The violin of Greta is red.", lines_about("boats", 2_000)
+    scattered = lines_about("a violin", 2_000) + lines_about("Greta", 2_000) + lines_about("red", 2_000)
+    before, long, beside, other = talk(memory, owner, "Rex barks", f"{first}\n{fact}\n{last}", "Bobo swims", scattered)
+    hits = [id_of(hit) for hit in memory.search(owner, "Is the violin of Greta red?", kinds=MESSAGES)]
+    assert hits[0] == long and sorted(hits) == [before, long, beside, other]  # each has one place
+    assert counts(memory, owner) == counted_anew(memory, owner)
+    assert counts(memory, owner)["message", "records"] > 15
+    erase(memory, owner, long)
+    memory.indexer.drain(owner)
+    assert counts(memory, owner) == counted_anew(memory, owner)
+    assert ("message word", "kite") not in counts(memory, owner)
+
+
+def test_a_long_message_of_an_earlier_version_is_divided(memory, owner):
+    short, long = talk(memory, owner, "Rex barks", lines_about("kites", 2_000))
+    memory.indexer.drain(owner)
+    by_passages, old_tokens = tokens_of(memory, owner, long), tokens_of(memory, owner, short)
+    with memory.database.transaction() as connection:
+        rows = select(ranked_record).where(ranked_record.c.owner == owner, ranked_record.c.record_id == short)
+        old = connection.execute(rows).one()
+        row = update(ranked_record).where(ranked_record.c.owner == owner, ranked_record.c.record_id == long)
+        connection.execute(row.values(words=old.words, traits=old.traits, vector=old.vector, tokens=old.tokens))
+        version = update(setting).where(setting.c.key == "schema_version")
+        connection.execute(version.values(value="9"))
+        file = connection.exec_driver_sql("PRAGMA database_list").all()[0].file
+    Database(f"sqlite:///{file}").close()
+    memory.restart()
+    assert tokens_of(memory, owner, long) == old_tokens
+    assert memory.indexer.drain(owner) == 1
+    assert tokens_of(memory, owner, long) == by_passages
+
+
+@pytest.mark.parametrize(
+    "text", ["", "A short text.", "x" * 1_300, "word " * 300, "A sentence. " * 100, "A line\n\n" * 200]
+)
+def test_passages_are_the_text_in_pieces(text):
+    divided = passages(text)
+    assert "".join(divided) == text and all(len(passage) <= 500 for passage in divided)
+    assert len(divided) == max(1, math.ceil(len(text) / 500))
+    ends = {passage.rstrip("\n")[-2:] for passage in divided[:-1]}
+    assert ends <= {"xx", "d ", ". ", "ne"}
 
 
 def test_an_encoder_without_tokens_is_refused(memory):

@@ -1,6 +1,6 @@
 """The floor of relevance, with the text encoder that it was measured with: what is far from a question is not found."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from uuid import uuid4
 
 import pytest
@@ -102,3 +102,37 @@ def test_photos_of_an_encoder_that_was_not_measured_get_a_cautious_floor_that_ca
     given = floor_of("", "siglip:x", photo_words_floor=0.1)
     assert (given.photo_cosine, given.photo_to_words_cosine) == (cautious.photo_cosine, 0.1)
     assert floor_of("", "efficientnet-lite0@1+conse", photo_floor=0.6).photo_cosine == 0.6
+
+
+def manual(inserted: Mapping[int, str]) -> str:
+    """Returns a text of 20,000 characters about a boatyard, with these sentences at these positions among 220."""
+    things, places = (
+        ["winch", "rudder", "mast", "anchor", "compass", "pump", "sail"],
+        ["yard", "loft", "shed", "harbour"],
+    )
+    verbs, people = ["repaired", "painted", "measured", "replaced", "cleaned"], ["Olsen", "Marit", "Henrik"]
+    sentences = [
+        f"In {1900 + number % 97} the {things[number % 7]} in the {places[number % 4]} was {verbs[number % 5]} by "
+        f"{people[number % 3]}, as the owner wished."
+        for number in range(300)
+    ]
+    for number, sentence in inserted.items():
+        sentences[number] = sentence
+    return " ".join(sentences)[:20_000]
+
+
+@pytest.mark.parametrize("memory", ["best"], indirect=True)
+def test_a_fact_in_the_middle_of_a_long_message_is_found_by_its_words(memory: Memory, owner: str) -> None:
+    pasted = memory.say(owner, manual({110: "The spare key of the boathouse hangs behind the third lantern."}))
+    words = {0: "A spare anchor hangs here.", 4: "Olsen has a key.", 200: "The boathouse was painted."}
+    memory.say(owner, manual(words))
+    for line in (
+        "I lost the key of my flat.",
+        "The lantern is behind the third door.",
+        "My spare boots hang in the hall.",
+    ):
+        memory.say(owner, line)
+    assert memory.found(owner, "Where does the spare key of the boathouse hang?", kinds=MESSAGES)[0] == pasted
+    # It holds these words too, but no passage with all of them.
+    for question in ("Which key did I lose?", "What is behind the third door?", "Where do my spare boots hang?"):
+        assert memory.found(owner, question, kinds=MESSAGES)[0] > pasted + 1, question

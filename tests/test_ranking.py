@@ -190,7 +190,7 @@ def encoder() -> RecordEncoder:
 
 
 def test_a_message_is_read_in_its_context_and_kept_without_it(encoder):
-    [record] = encoder.messages([InContext(message(7, "A red kite!"), (message(6, "What did Ben fly?", "Ben"),), 1)])
+    [[record]] = encoder.messages([InContext(message(7, "A red kite!"), (message(6, "What did Ben fly?", "Ben"),), 1)])
     assert encoder._encoder.texts == ["Ben: What did Ben fly?\nAnna (8 May 2023): A red kite!"]
     assert (record.conversation, record.number, record.speaker) == ("chat", 7, "Anna")
     assert list(record.words.words) == ["anna", "red", "kite"]
@@ -204,14 +204,14 @@ def test_an_entry_stands_alone(encoder):
         3, "owner", 1, "fact", "Anna flew a kite", "", (), (EvidenceRange(1, 1),), (), MAY,
         DateInterval(MAY.date() - timedelta(days=7), MAY.date()),
     )  # fmt: skip
-    [record] = encoder.entries([entry], ["Anna flew a kite"])
+    [[record]] = encoder.entries([entry], ["Anna flew a kite"])
     assert (record.conversation, record.speaker, record.said_at.day) == ("", "", 1)
     assert record.tokens.shape == (3, 8)
 
 
 @pytest.mark.parametrize("text", ["", "   "])
 def test_a_record_without_words_is_like_nothing(encoder, text):
-    [record] = encoder.messages([InContext(Message(1, "owner", "chat", "user", "", text, (), MAY), (), 0)])
+    [[record]] = encoder.messages([InContext(Message(1, "owner", "chat", "user", "", text, (), MAY), (), 0)])
     assert record.tokens.shape[0] >= 1 and np.isfinite(record.vector).all()
     question = encoder.question("?!", encoder.states("?!"), ["Anna"])
     assert np.isfinite(features(question, [record], [], alone([record]), WordStatistics(0, 0, {}))).all()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,34 +89,38 @@ class _StateKeepingEncoder(RecordEncoder):
 
     def __init__(self, encoder: TokenEncoder) -> None:
         super().__init__(encoder, TokenHead(np.ones((encoder.dimensions, 1)), np.zeros(encoder.dimensions)))
-        self.kept_states: dict[tuple[str, int], np.ndarray] = {}
+        self.kept_states: dict[tuple[str, int, int], np.ndarray] = {}
 
     def record(
         self,
         conversation: str,
         number: int,
+        passage: int,
         speaker: str,
         said_at: datetime,
         words: Sequence[str],
         states: np.ndarray,
         traits: np.ndarray,
     ) -> Record:
-        self.kept_states[conversation, number] = unit(states).astype(np.float16)
-        return super().record(conversation, number, speaker, said_at, words, states, traits)
+        self.kept_states[conversation, number, passage] = unit(states).astype(np.float16)
+        return super().record(conversation, number, passage, speaker, said_at, words, states, traits)
 
 
 class _Projected(RankedRecordStore):
     """Records with the tokens of another head, which are not stored in SQL."""
 
-    def __init__(self, tokens: Mapping[tuple[str, int], np.ndarray]) -> None:
+    def __init__(self, tokens: Mapping[tuple[str, int, int], np.ndarray]) -> None:
         super().__init__()
         self._tokens = tokens
 
     def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
         return {
-            key: RankedRecord(version, replace(record, tokens=self._tokens[record.conversation, record.number]))
-            for key, (version, record) in super().get(unit, keys).items()
+            key: RankedRecord(version, [self._projected(passage) for passage in passages])
+            for key, (version, passages) in super().get(unit, keys).items()
         }
+
+    def _projected(self, record: Record) -> Record:
+        return replace(record, tokens=self._tokens[record.conversation, record.number, record.passage])
 
 
 class _CandidateRecorder(LearnedRanking):
@@ -217,15 +221,20 @@ class Workshop:
         position = {message_id: position for position, (_, message_id) in enumerate(places)}
         questions = [question for question in self.questions if question.dialogue == number]
         return tune_fit.Dialogue(
-            [self._state_keeper.kept_states[place] for place in places],
+            [self._state_keeper.kept_states[*place, 0] for place in places],  # the head learns from beginnings
             [unit(question.states.states) for question in questions],
             [frozenset(position[message_id] for message_id in question.gold) for question in questions],
         )
 
     def ranking(self, head: TokenHead, ranker: Ranker, dialogues: Iterable[int], depth: int) -> LearnedRanking:
         """Returns the ranking with this head, for questions about these dialogues."""
-        places = [place for number in dialogues for place in self._places[number]]
-        tokens = {place: head.of_record(self._state_keeper.kept_states[place].astype(np.float32)) for place in places}
+        places = {place for number in dialogues for place in self._places[number]}
+        kept_states = self._state_keeper.kept_states.items()
+        tokens = {
+            (chat, number, passage): head.of_record(states.astype(np.float32))
+            for (chat, number, passage), states in kept_states
+            if (chat, number) in places
+        }
         return LearnedRanking(_Projected(tokens), RecordEncoder(self.encoder, head), ranker, depth=depth)
 
     def candidates(self, depth: int) -> list[Candidates]:
@@ -436,7 +445,8 @@ def _log_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], log: L
 
 
 def _best(keys: Sequence[int], scores: np.ndarray) -> list[int]:
-    return [keys[position] for position in np.argsort(-scores, kind="stable")[:K].tolist()]
+    in_order = (keys[position] for position in np.argsort(-scores, kind="stable").tolist())
+    return list(islice(dict.fromkeys(in_order), K))
 
 
 def _in_order(rankings: Mapping[int, list[int]]) -> list[list[int]]:

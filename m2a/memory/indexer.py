@@ -349,12 +349,12 @@ class Indexer:
             of_entries = encoder.entries(entries, [entry_text(e) for e in entries])
             of_messages = encoder.messages(self._in_context(owner, messages))
             ranked |= {
-                RecordKey("entry", e.memory_id): RankedRecord(e.version, record)
-                for e, record in zip(entries, of_entries, strict=True)
+                RecordKey("entry", e.memory_id): RankedRecord(e.version, passages)
+                for e, passages in zip(entries, of_entries, strict=True)
             }
             ranked |= {
-                RecordKey("message", record.number): RankedRecord(versions[record.number], record)
-                for record in of_messages
+                RecordKey("message", passages[0].number): RankedRecord(versions[passages[0].number], passages)
+                for passages in of_messages
             }
         if ranked or deleted:
             with self._database.write(owner) as unit:

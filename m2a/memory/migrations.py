@@ -220,6 +220,14 @@ CREATE TABLE reply_source (
 CREATE INDEX reply_source_by_record ON reply_source (owner, record_id)
 """
 
+# Version 10: long records are ranked by passages. 500 characters is the longest passage.
+_VERSION_10 = """
+INSERT INTO outbox (owner, record, record_id)
+    SELECT owner, 'message', CAST(message_id AS VARCHAR) FROM message WHERE length(text) > 500;
+INSERT INTO outbox (owner, record, record_id)
+    SELECT owner, 'entry', CAST(memory_id AS VARCHAR) FROM entry WHERE alive AND length(text) + length(caption) >= 500
+"""
+
 
 def _to_version_2(connection: Connection) -> None:
     _drop_update_records(connection)
@@ -423,6 +431,7 @@ _MIGRATIONS: Mapping[int, tuple[str, Callable[[Connection], None] | None]] = {
     7: (_VERSION_7, None),
     8: (_VERSION_8, None),
     9: (_VERSION_9, _note_sources_and_changes),
+    10: (_VERSION_10, None),
 }
 
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 metadata = MetaData()
 _Id = BigInteger().with_variant(Integer, "sqlite")

@@ -4,10 +4,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from itertools import pairwise
 
 import numpy as np
 
 from m2a.memory import words as word_rules
+from m2a.memory.passages import passages
 from m2a.memory.ranking.features import EncodedQuestion, Record, Words, traits_of
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.words import finished_words, message_words
@@ -38,30 +40,51 @@ class RecordEncoder:
         self._head = head
         self.made_by = f"{encoder.encoder_id} {head.fingerprint} {_VERSION}.{word_rules.VERSION}"
 
-    def entries(self, entries: Sequence[MemoryEntry], texts: Sequence[str]) -> list[Record]:
-        """Encodes entries, without context. `texts` are the texts that represent them."""
+    def entries(self, entries: Sequence[MemoryEntry], texts: Sequence[str]) -> list[list[Record]]:
+        """Encodes the passages of entries, without context. `texts` are the texts that represent them."""
+        divided = [passages(text) for text in texts]
+        states = self._states([passage for of_entry in divided for passage in of_entry])
         return [
-            self.record("", entry.memory_id, "", _time_of(entry), finished_words(text), tokens, traits_of(text, 0, ""))
-            for entry, text, tokens in zip(entries, texts, self._states(texts), strict=True)
+            [
+                self.record(
+                    *("", entry.memory_id, number, "", _time_of(entry)),
+                    finished_words(passage),
+                    next(states),
+                    traits_of(passage, 0, ""),
+                )
+                for number, passage in enumerate(of_entry)
+            ]
+            for entry, of_entry in zip(entries, divided, strict=True)
         ]
 
-    def messages(self, messages: Sequence[InContext]) -> list[Record]:
-        """Encodes each message together with its context, which says what "it" and "there" mean; keeps its own tokens only."""
+    def messages(self, messages: Sequence[InContext]) -> list[list[Record]]:
+        """Encodes the passages of messages. Each is encoded together with its context, which says what "it" and "there" mean: the
+        passage before it, or else the messages. Only its own tokens are kept."""
+        divided = [passages(item.message.text) for item in messages]
         texts, starts = [], []
-        for item in messages:
-            context = "".join(f"{m.speaker}: {m.text[-_CONTEXT_CHARACTERS:]}\n" for m in item.before)
-            message = item.message
-            texts.append(f"{context}{message.speaker} ({message.said_at:%-d %B %Y}): {message.text}")
-            starts.append(len(context))
+        for item, of_message in zip(messages, divided, strict=True):
+            speaker = item.message.speaker
+            lines = [(m.speaker, m.text) for m in item.before]
+            for passage in of_message:
+                context = "".join(f"{name}: {text[-_CONTEXT_CHARACTERS:]}\n" for name, text in lines)
+                texts.append(f"{context}{speaker} ({item.message.said_at:%-d %B %Y}): {passage}")
+                starts.append(len(context))
+                lines = [(speaker, passage)]  # one is enough, and encoding takes long
+        states = self._states(texts, starts)
         records = []
-        for item, tokens in zip(messages, self._states(texts, starts), strict=True):
+        for item, of_message in zip(messages, divided, strict=True):
             message = item.message
-            traits = traits_of(message.text, item.position, item.before[-1].text if item.before else "")
-            words = message_words(message.speaker, message.text)
+            text_before = item.before[-1].text if item.before else ""
             records.append(
-                self.record(
-                    message.conversation_id, message.message_id, message.speaker, message.said_at, words, tokens, traits
-                )
+                [
+                    self.record(
+                        *(message.conversation_id, message.message_id, number, message.speaker, message.said_at),
+                        message_words(message.speaker, passage),
+                        next(states),
+                        traits_of(passage, item.position, before),
+                    )
+                    for number, (before, passage) in enumerate(pairwise([text_before, *of_message]))
+                ]
             )
         return records
 
@@ -91,6 +114,7 @@ class RecordEncoder:
         self,
         conversation: str,
         number: int,
+        passage: int,
         speaker: str,
         said_at: datetime,
         words: Sequence[str],
@@ -100,7 +124,7 @@ class RecordEncoder:
         mean = states.mean(axis=0) if len(states) else np.zeros(self._encoder.dimensions)
         vector = unit(mean).astype(np.float16)
         tokens = self._head.of_record(states)
-        return Record(conversation, number, speaker, said_at, Words.of(words), vector, tokens, traits)
+        return Record(conversation, number, speaker, said_at, Words.of(words), vector, tokens, traits, passage)
 
     def _states(self, texts: Sequence[str], starts: Sequence[int] | None = None) -> Iterator[np.ndarray]:
         """Yields the token states of each text, without those before the character `start`."""

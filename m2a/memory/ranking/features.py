@@ -10,6 +10,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from sys import intern
 
 import numpy as np
@@ -88,11 +89,11 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The data of a record that ranking needs.
+    """The data of a record that ranking needs, or of one passage of a long record.
 
-    `conversation` and `number` (a message id) are its position; neighbours are one number apart. An entry has neither
-    conversation nor speaker. `vector` is the mean of its token states, of unit length. `tokens` are their projections as
-    int8, at least one. `traits` are the `traits_of` its text.
+    `conversation`, `number` (a message id) and `passage` are its position; neighbours are one passage apart, or one number. An
+    entry has neither conversation nor speaker. `vector` is the mean of its token states, of unit length. `tokens` are their
+    projections as int8, at least one. `traits` are the `traits_of` its text.
     """
 
     conversation: str
@@ -103,6 +104,7 @@ class Record:
     vector: np.ndarray
     tokens: np.ndarray
     traits: np.ndarray
+    passage: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,10 @@ class EncodedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class WordStatistics:
-    """The corpus statistics for BM25: the number of records, the number of their words, and of records with each word."""
+    """The corpus statistics for BM25: the number of records, the number of their words, and of records with each word.
+
+    Each passage of a long record counts as a record.
+    """
 
     records: int
     words: int
@@ -172,7 +177,8 @@ def features(
     """Returns a row for each candidate, at least one, and a column for each of FEATURES.
 
     `beside` are the words of the candidates' neighbours. Each row of `near` has the positions in `beside` of a candidate's
-    neighbours, two on each side, or -1 if there is none.
+    neighbours, two on each side, or -1 if there is none. Candidates are in order: by message id, the
+    passages of a message one after the other.
     """
     before, after = _neighbours(records)
     codes: dict[str, int] = {}
@@ -220,11 +226,17 @@ def features(
 
 
 def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the positions of each candidate's previous and next message, or -1 if that is not a candidate."""
-    place = {(record.conversation, record.number): at for at, record in enumerate(records) if record.conversation}
-    before = [place.get((record.conversation, record.number - 1), -1) for record in records]
-    after = [place.get((record.conversation, record.number + 1), -1) for record in records]
-    return np.array(before), np.array(after)
+    """Returns the positions of each candidate's previous and next passage or message, or -1 if that is not a candidate."""
+    follows = [
+        bool(record.conversation)
+        and record.conversation == previous.conversation
+        and record.number - previous.number <= 1  # 0 for two passages of a message
+        for previous, record in pairwise(records)
+    ]
+    positions = np.arange(len(records))
+    before = np.where([False, *follows], positions - 1, -1)
+    after = np.where([*follows, False], positions + 1, -1)
+    return before, after
 
 
 def _word_counts(words: Sequence[str], documents: Sequence[Words]) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
+from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -82,9 +83,9 @@ class RankedMemory:
         self.statistics = statistics
         self.records: dict[RecordKey, RankedRecord] = {}
         self._store = store
-        self._places: dict[int, Place | Record] = {}
+        self._places: dict[int, Place] = {}
         self._looked_for: set[RecordKey | int] = set()
-        self._in_order: tuple[np.ndarray, np.ndarray, list[Words]] | None = None
+        self._in_order: _InOrder | None = None
 
     def read(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> None:
         """Reads the records that are kept."""
@@ -112,25 +113,53 @@ class RankedMemory:
         steps = (number + step for step in _steps(_REACH))
         return [there for there in steps if there in places and places[there].conversation == home]
 
-    def near(self, keys: Sequence[RecordKey]) -> tuple[list[Words], np.ndarray]:
+    def near(self, candidates: Sequence[tuple[RecordKey, Record]]) -> tuple[list[Words], np.ndarray]:
         """Returns the words of the candidates' neighbours, and which of them are beside each candidate."""
         steps = np.array([step for step in _steps(_REACH) if step])
-        near = np.full((len(keys), len(steps)), -1)
+        near = np.full((len(candidates), len(steps)), -1)
         if not self._places:
             return [], near
         if self._in_order is None:
-            numbers = sorted(self._places)
-            places = [self._places[number] for number in numbers]
-            codes: dict[str, int] = {}
-            homes = np.array([codes.setdefault(place.conversation, len(codes)) for place in places])
-            self._in_order = np.array(numbers), homes, [place.words for place in places]
-        read, homes, words = self._in_order
-        wanted = np.array([key.record_id if key.kind == "message" else _NOWHERE for key in keys])
+            self._in_order = _InOrder.of(self._places)
+        firsts, read, homes, words = self._in_order
+        wanted = np.array(
+            [
+                firsts[key.record_id] + record.passage
+                if key.kind == "message" and key.record_id in firsts
+                else _NOWHERE
+                for key, record in candidates
+            ]
+        )
         positions, is_there = _positions_in(read, wanted)
         neighbours, are_there = _positions_in(read, wanted[:, None] + steps)
         are_there &= is_there[:, None] & (homes[neighbours] == homes[positions][:, None])
         used, near[are_there] = np.unique(neighbours[are_there], return_inverse=True)
         return [words[at] for at in used.tolist()], near
+
+
+class _InOrder(NamedTuple):
+    """The passages of the messages that were read, in order.
+
+    Each has a position, its conversation's code and its words; `firsts` are the positions of the messages' first passages.
+    Messages one number apart are one position apart, and so are passages of one message.
+    """
+
+    firsts: Mapping[int, int]
+    positions: np.ndarray
+    homes: np.ndarray
+    words: Sequence[Words]
+
+    @classmethod
+    def of(cls, places: Mapping[int, Place]) -> "_InOrder":
+        firsts, codes = dict[int, int](), dict[str, int]()
+        positions, homes, words = list[int](), list[int](), list[Words]()
+        for number in sorted(places):
+            conversation, passages = places[number]
+            firsts[number] = first = number + len(words) - len(firsts)
+            positions += range(first, first + len(passages))
+            homes += [codes.setdefault(conversation, len(codes))] * len(passages)
+            words += passages
+        return cls(firsts, np.array(positions), np.array(homes), words)
 
 
 class RankedQuestion:
@@ -173,33 +202,49 @@ class RankedQuestion:
 
     def order(self, unit: UnitOfWork, versions: Mapping[RecordKey, int]) -> list[RecordKey]:
         """Returns the records that the paths found (given with their versions) and their neighbours, best first."""
-        keys, table = self.table(versions)
-        if not keys:
+        candidates = self._candidates(versions)
+        if not candidates:
             return []
-        scores = self.ranking.scores(table) + self._bonus(unit, keys)
-        return [keys[at] for at in np.argsort(-scores.round(9), kind="stable").tolist()]
+        scores = self.ranking.scores(self._features(candidates)) + self._bonus(unit, candidates)
+        in_order = (candidates[at][0] for at in np.argsort(-scores.round(9), kind="stable").tolist())
+        return list(dict.fromkeys(in_order))
 
-    def _bonus(self, unit: UnitOfWork, keys: Sequence[RecordKey]) -> np.ndarray:
-        """Returns the addition to each record's score if it shows the picture, or names the thing, that is asked about."""
-        bonus = np.zeros(len(keys))
+    def _bonus(self, unit: UnitOfWork, candidates: Sequence[tuple[RecordKey, Record]]) -> np.ndarray:
+        """Returns the addition to each score if the record shows the picture, or names the thing, that is asked about."""
+        bonus = np.zeros(len(candidates))
         if asks_for_picture(self._text):
-            showing = self._memory.showing(unit, keys)
-            bonus += _SHOWS_PICTURE * np.array([key in showing for key in keys])
+            showing = self._memory.showing(unit, {key for key, _ in candidates})
+            bonus += _SHOWS_PICTURE * np.array([key in showing for key, _ in candidates])
         if self._names:
-            contains = [self._memory.records[key].record.words.words.__contains__ for key in keys]
+            contains = [record.words.words.__contains__ for _, record in candidates]
             bonus += _NAMED * np.array([any(all(map(holds, name)) for name in self._names) for holds in contains])
         return bonus
 
     def table(self, versions: Mapping[RecordKey, int]) -> tuple[list[RecordKey], np.ndarray]:
-        """Returns the candidates, and the ranker's features of each. `versions` are those of the records that were found."""
-        ranked = self._memory.records
-        candidates = (versions.keys() | self._beside_words) & ranked.keys() if versions else ()
-        keys = [key for key in sorted(candidates) if key not in versions or ranked[key].version == versions[key]]
-        if not keys:
+        """Returns the candidates, and the ranker's features of each. `versions` are those of the records that were found.
+
+        A long record has a row for each of its passages, and takes the place of the best one.
+        """
+        candidates = self._candidates(versions)
+        if not candidates:
             return [], np.empty((0, 0))
-        records = [ranked[key].record for key in keys]
-        beside, near = self._memory.near(keys)
-        return keys, features(self._encoded_question, records, beside, near, self._memory.statistics)
+        return [key for key, _ in candidates], self._features(candidates)
+
+    def _candidates(self, versions: Mapping[RecordKey, int]) -> list[tuple[RecordKey, Record]]:
+        """Returns the passages of all candidates, with the keys of their records."""
+        ranked = self._memory.records
+        keys = (versions.keys() | self._beside_words) & ranked.keys() if versions else ()
+        return [
+            (key, passage)
+            for key in sorted(keys)
+            if key not in versions or ranked[key].version == versions[key]
+            for passage in ranked[key].passages
+        ]
+
+    def _features(self, candidates: Sequence[tuple[RecordKey, Record]]) -> np.ndarray:
+        beside, near = self._memory.near(candidates)
+        records = [record for _, record in candidates]
+        return features(self._encoded_question, records, beside, near, self._memory.statistics)
 
 
 _TRAINED_ON = "all-MiniLM-L6-v2@"

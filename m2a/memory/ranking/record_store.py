@@ -19,23 +19,23 @@ from m2a.memory.withheld import is_readable, withheld_photos
 from m2a.types import RecordKey, RecordKind
 
 _MADE_BY = "ranked_records_made_by"  # the key in `setting`
-_CACHED = 20_000  # records, of about 5 kB
+_CACHED = 20_000  # passages, of about 5 kB
 
 _LONGEST_ITEM = 100  # characters; PostgreSQL takes no long keys
 
 
 class RankedRecord(NamedTuple):
-    """A record as it was in that version."""
+    """A record as it was in that version: its passages in order, at least one."""
 
     version: int
-    record: Record
+    passages: Sequence[Record]
 
 
 class Place(NamedTuple):
-    """A message's conversation and its words."""
+    """A message's conversation and the words of its passages."""
 
     conversation: str
-    words: Words
+    passages: Sequence[Words]
 
 
 # What `ranked_count` counts: records that hold a word; records and their words together; messages by speaker.
@@ -52,6 +52,7 @@ class RankedRecordStore:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._decoded: OrderedDict[tuple[str, RecordKind, int], RankedRecord] = OrderedDict()
+        self._decoded_passages = 0
         self._speakers: dict[str, list[str]] = {}
         self._changes = 0
 
@@ -75,8 +76,8 @@ class RankedRecordStore:
         before = self._delete(unit, records)
         unit.execute(insert(ranked_record), [_values(unit.owner, key, ranked) for key, ranked in records.items()])
         after = Counter[tuple[_Counted, str]]()
-        for key, (_, record) in records.items():
-            after.update(_counts(key.kind, record.speaker, record.words.words))
+        for key, (_, passages) in records.items():
+            after.update(_counts(key.kind, passages[0].speaker, [passage.words.words for passage in passages]))
         after.subtract(before)
         self._count(unit, after)
 
@@ -104,7 +105,7 @@ class RankedRecordStore:
         for condition in _among(unit, keys):
             columns = (ranked_record.c.kind, ranked_record.c.speaker, ranked_record.c.words)
             for kind, speaker, words in unit.execute(select(*columns).where(condition)):
-                counted.update(_counts(kind, speaker, words.split()))
+                counted.update(_counts(kind, speaker, [passage.split() for passage in words.split("\n")]))
             unit.execute(delete(ranked_record).where(condition))
         self._forget_decoded((unit.owner, key) for key in keys)
         return counted
@@ -169,9 +170,12 @@ class RankedRecordStore:
                 read[key] = ranked
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
-                self._decoded.update({(unit.owner, *key): ranked for key, ranked in read.items()})
-                while len(self._decoded) > _CACHED:
-                    self._decoded.popitem(last=False)
+                for key, ranked in read.items():
+                    if (unit.owner, *key) not in self._decoded:
+                        self._decoded[unit.owner, *key] = ranked
+                        self._decoded_passages += len(ranked.passages)
+                while self._decoded_passages > _CACHED:
+                    self._decoded_passages -= len(self._decoded.popitem(last=False)[1].passages)
         return decoded | {key: read[key] for key in missing & read.keys()}
 
     def _fits(self, unit: UnitOfWork) -> bool:
@@ -180,9 +184,9 @@ class RankedRecordStore:
         records = select(func.sum(ranked_count.c.number)).where(unit.owns(ranked_count), *totals)
         return (unit.scalar(records) or 0) <= _CACHED
 
-    def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place | Record]:
+    def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place]:
         """Returns the conversation and the words of the stored messages among the ids."""
-        places: dict[int, Place | Record] = {}
+        places: dict[int, Place] = {}
         missing = []
         with self._lock:
             for message_id in message_ids:
@@ -190,11 +194,12 @@ class RankedRecordStore:
                 if ranked is None:
                     missing.append(message_id)
                 else:
-                    places[message_id] = ranked.record
+                    passages = ranked.passages
+                    places[message_id] = Place(passages[0].conversation, [passage.words for passage in passages])
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
         for condition in _among(unit, [RecordKey("message", message_id) for message_id in missing]):
             for message_id, conversation, words in unit.execute(select(*columns).where(condition)).all():
-                places[message_id] = Place(conversation, Words.of(words.split()))
+                places[message_id] = Place(conversation, _passages_in(words))
         return places
 
     def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
@@ -268,14 +273,20 @@ class RankedRecordStore:
             self._speakers.clear()
             if keys is None:
                 self._decoded.clear()
+                self._decoded_passages = 0
             for owner, key in keys or ():
-                self._decoded.pop((owner, *key), None)
+                if (ranked := self._decoded.pop((owner, *key), None)) is not None:
+                    self._decoded_passages -= len(ranked.passages)
 
 
-def _counts(kind: RecordKind, speaker: str, words: Sequence[str]) -> dict[tuple[_Counted, str], int]:
-    counts: dict[tuple[_Counted, str], int] = {(_WORDS_OF[kind], word[:_LONGEST_ITEM]): 1 for word in set(words)}
-    counts |= {(kind, "records"): 1, (kind, "words"): len(words)}
-    return counts | ({("speaker", speaker[:_LONGEST_ITEM]): 1} if kind == "message" else {})
+def _counts(kind: RecordKind, speaker: str, passages: Sequence[Sequence[str]]) -> Counter[tuple[_Counted, str]]:
+    counts = Counter[tuple[_Counted, str]]()
+    for words in passages:
+        counts.update({(_WORDS_OF[kind], word[:_LONGEST_ITEM]) for word in words})
+    counts.update({(kind, "records"): len(passages), (kind, "words"): sum(map(len, passages))})
+    if kind == "message":
+        counts["speaker", speaker[:_LONGEST_ITEM]] += 1
+    return counts
 
 
 def _negative(counts: Counter[tuple[_Counted, str]]) -> dict[tuple[_Counted, str], int]:
@@ -292,7 +303,10 @@ def _among(unit: UnitOfWork, keys: Collection[RecordKey]) -> Iterable[ColumnElem
 
 
 def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, object]:
-    record = ranked.record
+    passages = ranked.passages
+    record = passages[0]
+    counts = np.array([len(passage.tokens) for passage in passages], dtype="<u2")
+    tokens = np.concatenate([passage.tokens for passage in passages]).astype(np.int8)
     return {
         "owner": owner,
         "kind": key.kind,
@@ -301,10 +315,10 @@ def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, objec
         "conversation_id": record.conversation,
         "speaker": record.speaker,
         "said_at": to_microseconds(record.said_at.replace(tzinfo=UTC)),  # what its clock showed: questions ask for that
-        "words": " ".join(record.words.words),
-        "traits": record.traits.astype("<f4").tobytes(),
-        "vector": record.vector.astype("<f2").tobytes(),
-        "tokens": len(record.tokens).to_bytes(2, "little") + record.tokens.astype(np.int8).tobytes(),
+        "words": "\n".join(" ".join(passage.words.words) for passage in passages),
+        "traits": np.stack([passage.traits for passage in passages]).astype("<f4").tobytes(),
+        "vector": np.stack([passage.vector for passage in passages]).astype("<f2").tobytes(),
+        "tokens": counts.tobytes() + tokens.tobytes(),
     }
 
 
@@ -341,14 +355,25 @@ def _decoded(
     vector: bytes,
     tokens: bytes,
 ) -> tuple[RecordKey, RankedRecord]:
-    record = Record(
-        conversation,
-        record_id,
-        speaker,
-        from_microseconds(said_at),
-        Words.of(words.split()),
-        np.frombuffer(vector, dtype="<f2").astype(np.float32),
-        np.frombuffer(tokens, dtype=np.int8, offset=2).reshape(int.from_bytes(tokens[:2], "little"), -1),
-        np.frombuffer(traits, dtype="<f4"),
-    )
-    return RecordKey(kind, record_id), RankedRecord(version, record)
+    words_of = _passages_in(words)
+    number = len(words_of)
+    counts = np.frombuffer(tokens, dtype="<u2", count=number).astype(int)
+    tokens_of = np.frombuffer(tokens, dtype=np.int8, offset=2 * number).reshape(counts.sum(), -1)
+    passages = [
+        Record(conversation, record_id, speaker, from_microseconds(said_at), *of_passage, at)
+        for at, of_passage in enumerate(
+            zip(
+                words_of,
+                np.frombuffer(vector, dtype="<f2").astype(np.float32).reshape(number, -1),
+                np.split(tokens_of, np.cumsum(counts)[:-1]),
+                np.frombuffer(traits, dtype="<f4").reshape(number, -1),
+                strict=True,
+            )
+        )
+    ]
+    return RecordKey(kind, record_id), RankedRecord(version, passages)
+
+
+def _passages_in(words: str) -> list[Words]:
+    """Returns the words of each passage, which are separated by line breaks."""
+    return [Words.of(passage.split()) for passage in words.split("\n")]
