@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 NAMED_OPTIONS = re.compile(r"\(\s*(?P<first>[^()]+?)\s+or\s+(?P<second>[^()]+?)\s*\??\s*\)\s*\??\s*$")
+FEWEST_LETTERS = 5  # of an answer that begins a word of its question
 SHORT_SENTENCE = 4  # words: "That sounds great!" may be said twice, a sentence from this length on may not
 LONG_SENTENCE = 7  # words: from this length on, the same sentence in another group is no coincidence
 
@@ -118,7 +119,16 @@ def options_of(question: str) -> tuple[str, str] | None:
 
 
 def answer_given_away(question: str, answers: Iterable[str]) -> str | None:
-    """The first of the answers that the question holds, apart from the two options at its end; or None."""
+    """The first of the answers that the question holds, apart from the two options at its end; or None.
+
+    A word that begins with the answer also gives it away: "swirl" is no answer about Swirly.
+    """
     options = options_of(question)
     asked = NAMED_OPTIONS.sub("", question) if options else question
-    return next((answer for answer in answers if holds(asked, answer)), None)
+    return next((answer for answer in answers if holds(asked, answer) or is_suggested(asked, answer)), None)
+
+
+def is_suggested(question: str, answer: str) -> bool:
+    """Whether a word of the question begins with the answer."""
+    start = " ".join(words_of(answer))
+    return len(start) >= FEWEST_LETTERS and any(word.startswith(start) for word in words_of(question))

@@ -164,6 +164,10 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         "'the blanket' stands in the question",
     ),
     "an accepted answer there": (lambda: with_question(7, accepted=("blanket",)), "'blanket' stands in the question"),
+    "a word that begins with the answer": (
+        lambda: with_question(7, text="What is on Zigzaggy?"),
+        "'zigzag' stands in the question",
+    ),
     "an answer that is no option": (lambda: with_question(12, answer="Cap"), "neither of its two options"),
     "no evidence": (lambda: with_question(7, evidence=()), "nor its evidence says 'zigzag'"),
     "evidence twice": (lambda: with_question(7, evidence=(TurnPlace(1, 5),) * 2), "the same evidence twice"),

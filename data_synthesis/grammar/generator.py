@@ -25,7 +25,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "13"
+    version = "14"
 
     def __init__(self) -> None:
         self._sentences: dict[str, set[str]] = {}

@@ -37,7 +37,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView
 from data_synthesis.retrieval_questions import Sessions, retrieval_questions
-from data_synthesis.wording import answer_given_away, holds, words_of
+from data_synthesis.wording import answer_given_away, holds, is_suggested, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,8 @@ def _clean(candidate: Candidate) -> Candidate | None:
     """The candidate without poor accepted answers, or None if its answer is empty or given away."""
     question = candidate.question
     if not words_of(question.answer) or answer_given_away(question.text, (question.answer,)):
+        return None
+    if any(is_suggested(question.text, form) and not holds(question.text, form) for form in question.accepted):
         return None
     accepted = tuple(
         dict.fromkeys(

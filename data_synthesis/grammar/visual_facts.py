@@ -100,7 +100,8 @@ def _two_photos(script: Script) -> Iterator[QuestionSketch]:
                     if other.member is one.member and one.day < other.day < two.day
                 ]
                 if not between and asked.asks_for_place and given.quotable:
-                    which = f"that {owners[0]} shared just {order} the one {pictured('', given.photo).strip()}"
+                    name = pictured(given.member.name, given.photo)
+                    which = f"that {owners[0]} shared just {order} the picture of {name}"
                     yield ("neighbour", asked.member.name, where(asked, which), asked.photo.setting, evidence,
                            short_places(asked.photo))  # fmt: skip
 

@@ -57,7 +57,7 @@ FEATURES = frozenset(
         *(f"asks: {kind}" for kind in KINDS),
     ]
 )
-SURE = 0.45  # the probability from which a memory is the answer
+SURE = 0.5  # the probability from which a memory is the answer
 _PAST_HOME = 0.2  # the factor on it for a former home, if the present one is known
 NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import SURE, Match, is_sure, share_evidence
+from m2a.agents.offline.relevance import Match, is_sure, share_evidence
 from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.types import MemoryEntry
 
@@ -18,7 +18,7 @@ _NEAREST_WORDS = 45  # the most words that the nearest memories have together; t
 _MIN_NEAR = 0.2  # the probability from which a memory is near even if it shares no word with the question
 _MAX_BESIDE = 2
 _LOOSELY_CLOSE = 0.3  # the share of the best probability from which another memory is counted or listed too
-_CLOSE = 0.6  # the same for one that is quoted
+_CLOSE = 0.5  # the same for one that is quoted
 
 
 def newest_of_each(chosen: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
@@ -58,7 +58,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     best = matches[0].score
     if question.kind.answer in ("counted", "with photos", "shown"):
         return _with_corrections([match for match in matches if match.score >= _LOOSELY_CLOSE * best][:MAX_LISTED])
-    close = [match for match in matches if match.score >= min(SURE, _CLOSE * best)][:_MAX_QUOTED]
+    close = [match for match in matches if match.score >= _CLOSE * best][:_MAX_QUOTED]
     if question.kind.answer == "quoted":
         close.sort(key=_place)
     alike = [match for match in matches if _is_alike(match, matches[0])]
