@@ -176,7 +176,7 @@ _REQUESTS = re.compile(
     r"jesus|god|christ|also)|<memory>) "
     r"<(?:remove|forget)> (?!to\b)|"
     r"\b(?:that|it|this|they|those|these) (?:should|ought to|must|has to|have to|needs? to|can|may|might as well) go\b|"
-    r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>(?! (?:how|if|what|when|where|whether|why)\b)|"
+    r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>(?! (?:how|if|what|when|where|whether|whom?|why)\b)|"
     r"<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
 )
 # The role of words in a request to forget: they remove, keep, say, negate, or name the place of a memory.
