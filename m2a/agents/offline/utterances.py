@@ -41,6 +41,7 @@ _IDLE = 0.8  # from this probability a sentence of a message that tells somethin
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
 _FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"
 _MAY_FORGET = 0.06  # with such words: read otherwise if no memory matches
+_ASKS_THE_ASSISTANT = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
 _SURELY_TELLS = 0.97
 
 REMEMBER = re.compile(
@@ -219,7 +220,10 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
         tells = any(item.act == "tell" for item in result)
         probability = forget_probability(text, sense)
         threshold = _enough_to_forget(text, sense) if tells else _FORGETS
-        if probability >= (_MAY_FORGET if may_ask_to_forget(text) else threshold):
+        if may_ask_to_forget(text):
+            asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
+            threshold = _SURELY_FORGETS if asks else _MAY_FORGET
+        if probability >= threshold:
             certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
             also_told = _also_told(result, sense)
             request = " ".join(item.text for item in result if item not in also_told) if also_told else text
