@@ -836,6 +836,14 @@ async def test_the_newest_place_answers_and_the_older_is_said_to_be_kept(talk: T
     assert "Hill Street" in where and "Westgate" not in where and "I also keep what you said of it before" in where
 
 
+async def test_the_name_of_another_is_no_answer(talk: Talk) -> None:
+    await talk.say("I live in Leeds with my husband Tom.")
+    await talk.say("My daughter Ida loves ballet.")
+    assert (await talk.say("What's the name of Judit's husband?")).startswith(DECLINED)
+    assert (await talk.say("What is the name of my daughter's teacher?")).startswith(DECLINED)
+    assert not (await talk.say("What is my daughter called?")).startswith(DECLINED)
+
+
 async def test_the_code_of_another_thing_is_no_answer(talk: Talk) -> None:
     await talk.say("The bike lock code is 2719.")
     await talk.say("My son Mats is allergic to peanuts.")

@@ -200,7 +200,8 @@ def _score(
         return probability * _RULED_OUT
     if is_past_home:
         return probability * _PAST_HOME
-    if is_counted or is_home or gives_name:
+    names_all = features["least covered"] >= _SYNONYM or not question.words
+    if is_counted or is_home or (gives_name and names_all and (features["name met"] or not question.names)):
         return SURE + (1 - SURE) * probability
     about_user = question.kind.name == "about" and not question.words  # "what do you know about me?"
     about_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
