@@ -115,7 +115,15 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
         for match in pattern.finditer(text):
             if any(taken[match.start() : match.end()]):
                 continue
-            interval = _resolve_or_none(resolve, match, today, past)
+            near, is_before = today, past
+            if resolve is _day_of_month:
+                sentence = _sentence_at(text, match.start())
+                if _MONTHLY.search(text, *sentence):
+                    continue  # "940 a month, due on the 3rd"
+                earlier = [day for day in dates if not day.relative and sentence[0] <= day.start < match.start()]
+                if earlier:  # "on 12 December, back on the 19th"
+                    near, is_before = max(earlier, key=lambda day: day.start).interval.first, False
+            interval = _resolve_or_none(resolve, match, near, is_before)
             taken[match.start() : match.end()] = [True] * (match.end() - match.start())
             if interval is None:
                 continue  # an impossible date: no later rule may read a part of it
@@ -126,6 +134,17 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
             yearless = absolute and not (groups.get("year") or groups.get("iso"))
             dates.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
     return sorted(dates, key=lambda found: found.start)
+
+
+def _sentence_at(text: str, position: int) -> tuple[int, int]:
+    """Returns the span of the sentence around a position."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    first = max((end for end in ends if end <= position), default=0)
+    return first, min((end for end in ends if end > position), default=len(text))
+
+
+_SENTENCE_END = re.compile(r"[.!?]+\s")
+_MONTHLY = re.compile(r"(?<!in )\b(?:a|per|every|each) month\b|\bmonthly\b", re.IGNORECASE)
 
 
 def annotate(text: str, dates: list[FoundDate]) -> str:
