@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import PersonalConcept
-from data_synthesis.wording import whole_words
+from data_synthesis.wording import content_of, holds, whole_words
 
 UNKNOWN = "unknown"
 TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("class_facts.json").read_text(encoding="utf-8"))
@@ -21,12 +21,16 @@ PETS = {
 
 @dataclass(frozen=True, slots=True)
 class ClassFact:
-    """A question about a concept that is answered by knowledge of its class, with the answer and its source."""
+    """A question about a concept that is answered by knowledge of its class or breed, with the answer and its source.
+
+    `subject` is the class or the breed, which has to be seen.
+    """
 
     ask: str
     answer: str
     accepted: tuple[str, ...]
     source: str
+    subject: str
 
 
 def known_class(concept: PersonalConcept) -> str:
@@ -46,8 +50,23 @@ def kind_of(concept: PersonalConcept) -> str:
 
 
 def class_facts(concept: PersonalConcept) -> list[ClassFact]:
-    entry: dict[str, Any] = TABLE["classes"].get(known_class(concept), {"facts": []})
-    return [ClassFact(fact["ask"], fact["answer"], tuple(fact["accepted"]), fact["source"]) for fact in entry["facts"]]
+    name = known_class(concept)
+    entry: dict[str, Any] = TABLE["classes"].get(name, {"facts": []})
+    facts = [(fact["ask"], (fact["answer"], *fact["accepted"]), fact["source"], name) for fact in entry["facts"]]
+    words, breeds = TABLE["words"], TABLE["breeds"]
+    for language, forms in entry.get("words", {}).items():
+        facts.append((words["ask"].replace("{language}", language), tuple(forms), words["source"], name))
+    looks = " ".join(attribute.value for attribute in concept.attributes if "breed" in attribute.key)
+    for breed, forms in breeds["countries"].items():
+        if holds(looks, breed):
+            facts.append((breeds["ask"], tuple(forms), breeds["source"], breed))
+    return [ClassFact(ask, forms[0], forms[1:], source, subject) for ask, forms, source, subject in facts]
+
+
+def fact_asked(text: str, concept: PersonalConcept) -> ClassFact | None:
+    """The fact about the class or breed of the concept that a question asks for."""
+    words = content_of(text.replace(concept.name, "{N}"))
+    return next((fact for fact in class_facts(concept) if content_of(fact.ask) == words), None)
 
 
 def class_words(concept: PersonalConcept) -> set[str]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from data_synthesis.classes import fact_asked
 from data_synthesis.dates import expressions_in, resolve
 from data_synthesis.group import (
     OPEN_DOMAIN,
@@ -33,6 +34,7 @@ from data_synthesis.photo_facts import (
     look_texts,
     look_words,
     short_setting,
+    tells_apart,
     without_remarks,
     words_of_look,
 )
@@ -242,9 +244,11 @@ class GroupView:
         if concept in self.concepts_in(question.text):
             if quoted := self.quoted_words(words, concept, photo):
                 yield "photo", photo.setting, [quoted]
+            known = fact_asked(question.text, concept) if question.category == OPEN_DOMAIN else None
+            subject = known.subject if known else concept.class_name
             class_said = class_words & content_of(concept.name) or self.turn_with_any(class_words)
             if question.category == OPEN_DOMAIN and concept.class_name and not class_said:
-                yield "answer", concept.class_name, [class_words]
+                yield "answer", subject, [class_words, content_of(subject)]
         elif (look := self.quoted_look(words, concept, photo)) and not (
             words & class_words and self.turn_saying(class_words, concept)
         ):
@@ -286,7 +290,7 @@ class GroupView:
         words = question_words & (content_of(photo.setting) - POSES)
         others = (content_of(f"{one.setting} {one.description}") for one in concept.photos if one is not photo)
         enough = len(words) > 1 or 2 * len(words & head) >= len(head - POSES)
-        return words if words and enough and not any(words <= other for other in others) else frozenset()
+        return words if enough and tells_apart(words, others) else frozenset()
 
     def quoted_look(self, question_words: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto) -> str:
         """The stated look by which a question tells the concept from all others; else ""."""

@@ -33,6 +33,10 @@ class Fact:
     def asked_by(self, words: frozenset[str]) -> bool:
         return any(topic <= words for topic in self.topics)
 
+    def part_asked_by(self, words: frozenset[str]) -> frozenset[str]:
+        """The words for the part that a question of these words asks for; none where it asks for what everything has."""
+        return frozenset().union(*(topic for topic in self.topics if topic <= words)) - _VAGUE - _ASKED_OF_ANY
+
     @property
     def heads(self) -> frozenset[str]:
         """The last word of each part: "dark" is not an answer where "dark brown" is stated, but "brown" is."""
@@ -62,6 +66,11 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
         if question.photo == photo.path
     ]
     return tuple(facts)
+
+
+def tells_apart(words: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
+    """Whether half of the words fit none of the other photos: "a rock by the water" may be "a rock in front of dark water"."""
+    return bool(words) and all(2 * len(words - other) >= len(words) for other in others)
 
 
 def american_words(text: str) -> frozenset[str]:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from data_synthesis.group import OPEN_DOMAIN, GeneratedQuestion, GeneratedTurn, PersonalConcept
-from data_synthesis.group_view import GroupView, Need
-from data_synthesis.photo_facts import facts_of, look_texts
+from data_synthesis.dates import written
+from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, GeneratedQuestion, GeneratedTurn, PersonalConcept
+from data_synthesis.group_view import AnsweringFact, GroupView, Need
+from data_synthesis.guesses import guess_of, is_named_for_its_look, suggested_by
+from data_synthesis.photo_facts import Fact, facts_of, look_texts
 from data_synthesis.wording import QUOTED, SAYING, content_of, holds, names_of, sentences_of
 
 Faults = Iterator[tuple[str, str]]
@@ -13,12 +15,68 @@ TOO_COMMON = content_of(
     "who what which where when how did does do was has have one for about many day days ago that then this there just like "
     "photo picture"
 )
+# Parts that a question may ask for without telling which thing is meant: of whoever has a face, and of animals
+_OF_FACES = content_of(
+    "eyes eye ears nose mouth face head hair chest teeth belly limbs legs feet paws pose forehead tongue"
+)
+_OF_ANIMALS = content_of("coat fur breed muzzle tail whiskers blaze marking collar")
 _FITS_ONE = "its words fit only one thing that the turns tell, of {}, so that no photo is needed to answer it."
 
 
 def decisive_fault(question: GeneratedQuestion, view: GroupView) -> tuple[str, str] | None:
     """The first fault that makes further checks of a question idle: its answer is told, or nothing says it."""
     return next(chain(_leaks(question, view), _unanswered(question, view)), None)
+
+
+def guessed_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """An answer that is the first guess of somebody who has seen no photo, and asked words that fit only one concept."""
+    named, words = view.concepts_in(question.text), content_of(question.text)
+    for concept, photo, fact in view.answering_facts(question):
+        called = concept.name if concept in named else ""
+        guess = guess_of(fact, called, words) if fact.kind == "attribute" else None
+        if guess and question.category != VISUAL_RETRIEVAL:
+            yield "photo", f"{guess!r} is guessed from its words alone; ask for what is less usual or less suggested."
+            return
+        if not called and not _may_be_of_others(question, view, (concept, photo, fact)):
+            yield (
+                "photo",
+                f"of all that is shown, only {concept.name} fits what it asks for, so that it alone tells whom.",
+            )
+            return
+    for concept in named if question.category == OPEN_DOMAIN else ():
+        if content_of(concept.class_name) & suggested_by(concept.name):
+            yield "photo", f"the name {concept.name} suggests a {concept.class_name}, so that no photo is needed."
+
+
+def _may_be_of_others(question: GeneratedQuestion, view: GroupView, answering: AnsweringFact) -> bool:
+    """Whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
+    concept, photo, fact = answering
+    speakers = {view.turns[place].speaker for place in view.shown[photo.path]}
+    speakers = {speaker for speaker in speakers if holds(question.text, speaker)} or {*view.request.speakers}
+    dates = {view.date_of(place) for place in view.turns}
+    dates = {day for day in dates if day and written(day) in question.text} or dates
+    words = content_of(question.text)
+    return any(
+        _could_have(fact, other, words)
+        for other in view.concepts
+        if other is not concept or fact.kind == "setting"
+        for place in view.turns_showing(other)
+        if photo.path not in view.turns[place].photos
+        and view.turns[place].speaker in speakers
+        and view.date_of(place) in dates
+    )
+
+
+def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> bool:
+    """Whether what these words of a question ask for might be seen of the concept, too, for all that its kind tells."""
+    part = fact.part_asked_by(words)
+    if fact.kind != "attribute" or not part:
+        return True
+    stated = [other for photo in concept.photos for other in facts_of(concept, photo)]
+    parts = frozenset[str]().union(*(topic for other in stated for topic in other.topics))
+    if part & (_OF_ANIMALS | _OF_FACES) and concept.live:
+        return True
+    return bool(part & _OF_FACES and parts & _OF_FACES) or any(other.asked_by(part) for other in stated)
 
 
 def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:
@@ -119,3 +177,5 @@ def own_photo_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
             yield "photo", _FITS_ONE.format(concept.name)
         if words & {"called", "name"} and question.answer in {one.name for one in view.concepts} - {concept.name}:
             yield "truth", f"its photo shows {concept.name}, not {question.answer}."
+        if question.answer == concept.name and is_named_for_its_look(concept):
+            yield "photo", f"the name {concept.name} suggests what its photo shows, so that it can be guessed."

@@ -22,7 +22,14 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import CORRECTS, GroupView
 from data_synthesis.photo_facts import POSES, Fact, facts_of
-from data_synthesis.photo_need import TOO_COMMON, Faults, decisive_fault, needless_faults, own_photo_faults
+from data_synthesis.photo_need import (
+    TOO_COMMON,
+    Faults,
+    decisive_fault,
+    guessed_faults,
+    needless_faults,
+    own_photo_faults,
+)
 from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
 
 _DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
@@ -46,6 +53,7 @@ def premise_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
         yield decisive
         return
     else:
+        yield from guessed_faults(question, view)
         yield from chain(needless_faults(question, view), _ambiguous(question, view), _foreign_dates(question, view))
     for check in _CHECKS:
         yield from check(question, view)

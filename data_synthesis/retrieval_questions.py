@@ -26,7 +26,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView
 from data_synthesis.visual_questions import about_shown_photo
-from data_synthesis.wording import holds, words_of
+from data_synthesis.wording import holds
 
 THE_ONE = "the one in this photo"
 Sessions = Sequence[Sequence[GeneratedTurn]]
@@ -90,12 +90,10 @@ def retrieval_questions(
 
 
 def by_name(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
-    """Its name, unless its look gives the name away, as with the "Blue Tea Pot"."""
-    looks = {word.rstrip("0123456789") for word in words_of(f"{concept.class_name} {concept.short_description}")}
+    """Its name."""
     places = view.turns_showing(concept)
     named = [place for place, turn in view.turns.items() if holds(turn.text, concept.name)]
-    alike = looks & {word.rstrip("0123456789") for word in words_of(concept.name)}
-    if places and named and concept.class_name and not alike:
+    if places and named and concept.class_name:
         places += named[:1] if not set(named) & set(places) else []
         yield Remembered("name", f"What is {THE_ONE} called?", concept.name, tuple(places))
 

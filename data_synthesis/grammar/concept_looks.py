@@ -8,6 +8,7 @@ from data_synthesis.dates import NUMBERS, words_at_odds
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
 from data_synthesis.photo_facts import POSES, short_setting, without_remarks
+from data_synthesis.photo_facts import tells_apart as words_apart
 from data_synthesis.wording import content_of, whole_words
 
 THINGS = ("worn", "keepsake", "household")  # kinds that are spoken of as things, not as somebody
@@ -52,6 +53,13 @@ def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
     return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
+def without_layout(setting: str, concept: PersonalConcept) -> str:
+    """A setting without its later clauses that only say how the concept is placed in the picture."""
+    own = POSES | content_of(f"{concept.class_name} {concept.name}")
+    first, *clauses = re.split(r",\s*", setting)
+    return ", ".join([first, *(clause for clause in clauses if content_of(clause) - own)])
+
+
 def odd_hour(hour: int) -> str:
     """Returns "night" or "early" for an hour that people would mention in a chat, else ""."""
     return "night" if hour < 5 else "early" if hour < 7 else ""
@@ -63,16 +71,15 @@ def suits_hour(texts: Iterable[str], hour: int) -> bool:
 
 
 def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
-    """Whether the main clause of its setting, without poses, fits only this photo among those of its concept."""
+    """Whether the main clause of its setting, without poses, says where it is and fits only this photo of its concept."""
     own = content_of(photo.setting.partition(",")[0]) - POSES
     others = (content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path)
-    return bool(photo.setting and own) and not any(own <= other for other in others)
+    return bool(_ATTACHED.match(photo.setting)) and words_apart(own, others)
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
     """A concept in a photo, described by the main clause of the setting: "Rosso on a rock"."""
-    setting = photo.setting.partition(",")[0]
-    return f"{name} {setting}" if _ATTACHED.match(setting) else f"{name} ({setting})"
+    return f"{name} {photo.setting.partition(',')[0]}"
 
 
 def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
@@ -111,16 +118,14 @@ def attribute_question(attribute: Attribute) -> str:
 
 
 def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterator[str]:
-    """Descriptions of the concept by its look on these photos, to follow "the": "red-orange chow chow", "one with white paws"."""
+    """Descriptions of the concept by its look on these photos, to follow "the", the best first: "red-orange chow chow",
+    "one with white paws"."""
     if look := without_remarks(concept.short_description).strip():
         yield look
     for attribute in concept.attributes:
         value = without_remarks(attribute.value).replace("/", " or ")
         short = len(value.split()) <= _LONGEST_LOOK and not set(value) & set(",;:") and not _FINITE.search(value)
         if not short or not easily_seen(attribute) or not any(attribute.visible_on(photo) for photo in shown):
-            continue
-        if attribute.key == "main_colour":
-            yield f"one whose main colour is {value}"
             continue
         plural = content_of(attribute.key.split("_")[-1]) <= content_of(value) and re.fullmatch(
             r"[\w-]+( [\w-]+)? \w+s", value

@@ -25,7 +25,7 @@ class GrammarGenerator:
     """
 
     name = "grammar"
-    version = "14"
+    version = "15"
 
     def __init__(self) -> None:
         self._sentences: dict[str, set[str]] = {}

@@ -165,7 +165,7 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         owner, name, place = speakers[shown.member.owner], shown.member.name, shown.line.at
         if picture.which:
             text = f"When did {owner} {picture.which}share a picture of {picture.words}?"
-            yield _dated("shared, by looks", name, text, shown.day, DatedEvent(place), picture.places)
+            yield _dated(f"shared, by looks{picture.doubt}", name, text, shown.day, DatedEvent(place), picture.places)
             continue
         yield _dated("shared", name, f"When did {owner} share {picture.phrase}?", shown.day, DatedEvent(place))
         if shown.expression:

@@ -14,11 +14,13 @@ from data_synthesis.grammar.concept_looks import (
     question_about,
     shared_surroundings,
     short_places,
+    without_layout,
 )
 from data_synthesis.grammar.facts import ShownPhoto, Statement
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
 from data_synthesis.group import TurnPlace
+from data_synthesis.photo_facts import without_remarks
 
 QuestionSketch = tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]
 """Form, concept, question, answer, evidence, accepted answers. A form that ends in "?" is used only if there is no other."""
@@ -32,10 +34,10 @@ def single_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]
         occasion, at = shown.occasion, [shown.line.at]
         if shown.asks_for_place:
             which = f"that {owner} shared on {day}"
-            yield "place by date", name, where(shown, which), shown.photo.setting, at, short_places(shown.photo)
+            yield "place by date", name, where(shown, which), place_of(shown), at, short_places(shown.photo)
             if occasion:
                 which = f"taken when {occasion}"
-                yield "place by story", name, where(shown, which), shown.photo.setting, at, short_places(shown.photo)
+                yield "place by story", name, where(shown, which), place_of(shown), at, short_places(shown.photo)
         elif occasion:
             if shown.quotable:
                 form, picture = "story by place?", pictured(name, shown.photo)
@@ -57,8 +59,14 @@ def multi_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
 def attributes(
     script: Script, member: Member, drawn: random.Random, called: str, shown: Sequence[ShownPhoto] | None = None
 ) -> Iterator[tuple[str, str, tuple[str, ...], list[TurnPlace]]]:
-    """Yields question, answer, accepted answers and the turns whose photos show the attribute; with `shown`, only of these."""
+    """Yields question, answer, accepted answers and the turns whose photos show the attribute; with `shown`, only of these.
+
+    Of what is not called by its name, the whole look can be asked as well.
+    """
     own = [one for one in script.facts.shown if one.member is member] if shown is None else shown
+    look = without_remarks(member.concept.short_description).strip()
+    if look and called != member.name:
+        yield f"What does {called} look like?", look, (), [one.line.at for one in own]
     for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
         if not easily_seen(attribute):
             continue
@@ -66,6 +74,11 @@ def attributes(
         if seen:
             text = question_about(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
             yield text, attribute.value, attribute.accepted, [one.line.at for one in seen]
+
+
+def place_of(shown: ShownPhoto) -> str:
+    """The setting of a photo without remarks on where in the picture its subject is: "small in the lower right"."""
+    return without_layout(shown.photo.setting, shown.member.concept)
 
 
 def where(shown: ShownPhoto, which: str) -> str:
@@ -85,12 +98,12 @@ def _two_photos(script: Script) -> Iterator[QuestionSketch]:
                     f"What do the surroundings of {one.member.name} in the picture shared on {written(one.day)} and of "
                     f"{two.member.name} in the picture shared on {written(two.day)} have in common?"
                 )
-                yield "common place", one.member.name, text, common, evidence, (common.removeprefix("both are "),)
+                yield "common place?", one.member.name, text, common, evidence, (common.removeprefix("both are "),)
             if one.day == two.day:
                 for asked, given in ((one, two), (two, one)):
                     if asked.asks_for_place and given.quotable:
                         which = f"shared on the same day as the picture of {pictured(given.member.name, given.photo)}"
-                        yield ("same day", asked.member.name, where(asked, which), asked.photo.setting, evidence,
+                        yield ("same day", asked.member.name, where(asked, which), place_of(asked), evidence,
                                short_places(asked.photo))  # fmt: skip
         else:
             for asked, given, order in ((one, two, "before"), (two, one, "after")):
@@ -102,7 +115,7 @@ def _two_photos(script: Script) -> Iterator[QuestionSketch]:
                 if not between and asked.asks_for_place and given.quotable:
                     name = pictured(given.member.name, given.photo)
                     which = f"that {owners[0]} shared just {order} the picture of {name}"
-                    yield ("neighbour", asked.member.name, where(asked, which), asked.photo.setting, evidence,
+                    yield ("neighbour", asked.member.name, where(asked, which), place_of(asked), evidence,
                            short_places(asked.photo))  # fmt: skip
 
 
@@ -119,19 +132,35 @@ def _shown_with(script: Script, drawn: random.Random) -> Iterator[QuestionSketch
                 continue
             day = f"the day on which {owner} {picture.which}shared a picture of {picture.words}"
             member = on_day[0].member
-            for text, answer, accepted, places in attributes(script, member, drawn, "the one in it", on_day):
+            (shown,) = on_day
+            if shown.asks_for_place:
+                text = f"Where was the picture taken that {friend} shared on {day}?"
+                places = [*picture.places, shown.line.at]
+                yield (
+                    f"place by a look{picture.doubt}",
+                    member.name,
+                    text,
+                    place_of(shown),
+                    places,
+                    short_places(shown.photo),
+                )
+            for text, answer, accepted, places in attributes(script, member, drawn, "its subject", on_day):
                 text = f"{friend} shared a picture on {day}. {text}"
-                yield "look by a look", member.name, text, answer, [*picture.places, *places], accepted
+                yield f"look by a look{picture.doubt}", member.name, text, answer, [*picture.places, *places], accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A photo in words that fit no other. `which` is "first " or "last " if it is identified by its order, else ""."""
+    """A photo in words that fit no other. `which` is "first " or "last " if it is identified by its order, else "".
+
+    `doubt` is "?" for the form of a question that is used only if there is no better one.
+    """
 
     shown: ShownPhoto
     words: str
     places: tuple[TurnPlace, ...]
     which: str = ""
+    doubt: str = ""
 
     @property
     def phrase(self) -> str:
@@ -148,14 +177,14 @@ def pictures(script: Script) -> Iterator[Picture]:
         apart = [shown for shown in own if [one.day for one in own].count(shown.day) == 1]
         for shown, which in ((own[0], "first "), (own[-1], "last ")):
             if len(own) > 1 and shown in apart:
-                for look in by_looks(script, member):
-                    yield Picture(shown, look, tuple(one.line.at for one in own), which)
+                for look, doubt in by_looks(script, member):
+                    yield Picture(shown, look, tuple(one.line.at for one in own), which, doubt)
 
 
-def by_looks(script: Script, member: Member) -> list[str]:
-    """Descriptions of a concept by its look: "the red-orange chow chow"."""
+def by_looks(script: Script, member: Member) -> list[tuple[str, str]]:
+    """Descriptions of a concept by its look, "the red-orange chow chow", each with "?" if a question with it is a makeshift."""
     shown = [one.photo for one in script.facts.shown if one.member is member]
-    return [f"the {look}" for look in looks_of(member.concept, shown)]
+    return [(f"the {look}", "?" if look.startswith("one with ") else "") for look in looks_of(member.concept, shown)]
 
 
 def origin_question(script: Script, fact: Statement, called: str) -> str:
@@ -170,13 +199,20 @@ def photo_places(script: Script, member: Member) -> list[TurnPlace]:
 def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
     speakers = script.plan.request.speakers
     for fact in script.facts.ambiguous_origins():
-        for look in by_looks(script, fact.member):
+        for look, doubt in by_looks(script, fact.member):
             evidence = [*photo_places(script, fact.member), *(line.at for line in fact.lines)]
-            yield "origin of a look", fact.member.name, origin_question(script, fact, look), fact.answer, evidence, ()
+            yield (
+                f"origin of a look{doubt}",
+                fact.member.name,
+                origin_question(script, fact, look),
+                fact.answer,
+                evidence,
+                (),
+            )
     for fact in script.facts.statements:
         member, saying = fact.member, [line.at for line in fact.lines]
         giver = fact.answer if fact.kind == "origin" else f"the {fact.answer}"
-        called = f"the one that came to {speakers[member.owner]} through {giver}"
+        called = f"the one that {speakers[member.owner]} has thanks to {giver}"
         for text, answer, accepted, places in attributes(script, member, drawn, called):
             yield f"look by {fact.kind}", member.name, text, answer, [*saying, *places], accepted
     for member in script.plan.members:
@@ -184,13 +220,13 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionS
         if lines is None:
             continue
         naming, called = [line.at for line in lines], f"the one nicknamed '{member.nickname}'"
-        for look in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
+        for look, doubt in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
             text, evidence = f"By what other name is {look} known?", [*photo_places(script, member), *naming]
-            yield "nickname of a look", member.name, text, member.nickname, evidence, ()
+            yield f"nickname of a look{doubt}", member.name, text, member.nickname, evidence, ()
         for text, answer, accepted, places in attributes(script, member, drawn, called):
             yield "look of a nickname", member.name, text, answer, [*naming, *places], accepted
         for shown in script.facts.shown:
             if shown.member is member and shown.asks_for_place:
                 text = where(shown, f"that was shared on {written(shown.day)}").replace(member.name, called)
-                yield ("place of a nickname", member.name, text, shown.photo.setting, [*naming, shown.line.at],
+                yield ("place of a nickname", member.name, text, place_of(shown), [*naming, shown.line.at],
                        short_places(shown.photo))  # fmt: skip
