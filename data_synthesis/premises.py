@@ -10,7 +10,7 @@ from itertools import chain, pairwise, product
 from pathlib import Path
 
 from data_synthesis.classes import class_facts
-from data_synthesis.dates import MONTHS, NUMBERS, written
+from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, written
 from data_synthesis.group import (
     MULTI_HOP,
     OPEN_DOMAIN,
@@ -98,6 +98,17 @@ def _general_knowledge(question: GeneratedQuestion, view: GroupView) -> Faults:
             for form in (form for form in (question.answer, *question.accepted) if words_of(form) not in right):
                 reason = f"by what is known of a {concept.class_name} it must be {fact.answer!r}, not {form!r}."
                 yield "truth", reason
+
+
+def _weekday(question: GeneratedQuestion, view: GroupView) -> Faults:
+    """A day of the week is that on which a turn of its evidence shows what is asked: the first, the last or the only one."""
+    days = sorted(day for *_, place in view.evidence_photos(question) if (day := view.date_of(place)))
+    if question.category != OPEN_DOMAIN or not days or "day of the week" not in question.text:
+        return
+    extreme = _EXTREME.search(question.text)
+    right = WEEKDAYS[days[-1 if extreme and extreme[1] == "last" else 0].weekday()]
+    if question.answer != right:
+        yield "truth", f"that was a {right}, not a {question.answer}."
 
 
 # Which photo is meant
@@ -288,5 +299,5 @@ def _evidence(question: GeneratedQuestion, view: GroupView) -> Faults:
 
 
 _CHECKS: tuple[Callable[[GeneratedQuestion, GroupView], Faults], ...] = (
-    *(_accepted_forms, _general_knowledge, _order, _mentions, _undone, _contradicted, _evidence),
+    *(_accepted_forms, _general_knowledge, _weekday, _order, _mentions, _undone, _contradicted, _evidence),
 )

@@ -337,17 +337,24 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "false knowledge of a class": (
         ask(
-            f"{G1}/6", question="How many permanent teeth does a healthy adult of Mochi's species normally have?",
-            answer="42", evidence=["D3:2"],
+            f"{G1}/6", question="What is the Italian word for the kind of thing that the pictures of Rosso show?",
+            answer="mochila", evidence=["D2:1"],
         ),
-        "it must be '30'",
+        "it must be 'zaino'",
     ),
     "knowledge of another class": (
         ask(
-            f"{G1}/6", question="How many permanent teeth does a healthy adult of Rosso's species normally have?",
-            answer="30", evidence=["D2:1"],
+            f"{G1}/6", question="What is the usual British English word for the kind of thing that Rosso is?",
+            answer="soft toy", evidence=["D2:1"],
         ),
         "it asks of another class of things than that of Rosso, a backpack",
+    ),
+    "a wrong day of the week": (
+        ask(
+            f"{G1}/6", question="On which day of the week did Ann first share a picture of the quilted backpack?",
+            answer="Thursday", evidence=["D2:1", "D5:2"],
+        ),
+        "that was a Wednesday, not a Thursday",
     ),
     "a name from nowhere": (
         ask(f"{G1}/8", question="What hangs from the zip of Rosso, who came through Beth?"),

@@ -123,9 +123,9 @@ def _members(request: GroupRequest, drawn: random.Random, decks: Decks, cast: Ca
             pronouns = ("", "")
         owner = place % 2
         members.append(Member(concept, owner, kind, pronouns, cast.new_person(owner), cast.new_person(owner)))
-    with_facts = [member for member in members if class_facts(member.concept)]
-    with_facts.sort(key=lambda member: (not member.concept.live, known_class(member.concept) == "toy"))
-    for member in with_facts[:2]:
+    hideable = [member for member in members if known_class(member.concept) != UNKNOWN]
+    hideable.sort(key=lambda member: (not class_facts(member.concept), not member.concept.live))
+    for member in hideable[:2]:
         member.hidden = True
     taken = " ".join(member.name.lower() for member in members)
     nicknames = data("text/cast.json")["nickname"]

@@ -7,17 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
+from itertools import product
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
-from data_synthesis.classes import TABLE, ClassFact, class_facts
-from data_synthesis.dates import accepted_days, accepted_forms, resolve, written, written_days
+from data_synthesis.classes import ClassFact, class_facts
+from data_synthesis.dates import WEEKDAYS, accepted_days, accepted_forms, resolve, written, written_days
 from data_synthesis.grammar.facts import Event
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import (
     Picture,
     QuestionSketch,
     multi_hop,
+    photo_places,
     pictures,
     single_hop,
 )
@@ -173,23 +175,22 @@ def _temporal(script: Script) -> Iterator[Candidate]:
             text = f"When {verb} {picture.phrase}{'' if shown.found else ' taken'}?"
             day = resolve(shown.expression, shown.day)
             yield _dated("taken", name, text, day, DatedEvent(place, shown.expression))
-    quoted = [(picture.shown, picture) for picture in all_pictures if not picture.which]
     for event in script.facts.events:
-        for _, picture in quoted:
+        for picture in all_pictures:
             yield from _from_event(script, event, picture)
-    for (one, first), (two, second) in ((a, b) for a in quoted for b in quoted if a[0].day < b[0].day):
+    for first, second in product(all_pictures, repeat=2):
+        one, two = first.shown, second.shown
         days = (two.day - one.day).days
+        if days <= 0:
+            continue
         text = (
-            f"How many days passed from the day {speakers[one.member.owner]} shared {first.phrase} "
-            f"to the day {speakers[two.member.owner]} shared {second.phrase}?"
+            f"How many days passed from {first.day_shared(speakers[one.member.owner])} "
+            f"to {second.day_shared(speakers[two.member.owner])}?"
         )
         derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
-        yield Candidate(
-            "days", two.member.name,
-            GeneratedQuestion(
-                TEMPORAL, text, written_days(days), (one.line.at, two.line.at), accepted_days(days), derivation=derivation
-            ),
-        )  # fmt: skip
+        answers = (written_days(days), tuple(sorted({*first.places, *second.places})), accepted_days(days))
+        question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=derivation)
+        yield Candidate(f"days{first.doubt or second.doubt}", two.member.name, question)
 
 
 def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Candidate]:
@@ -197,11 +198,11 @@ def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Cand
     speakers, shown = script.plan.request.speakers, picture.shown
     owner, happened = speakers[event.member.owner], DatedEvent(event.line.at, event.expression)
     noun = re.sub(r"\bI\b", owner, re.sub(r"\bmy\b", f"{owner}'s", event.noun)).replace("{N}", event.member.name)
-    shared = f"the day {speakers[shown.member.owner]} shared {picture.phrase}"
+    shared = picture.day_shared(speakers[shown.member.owner])
     days = (shown.day - resolve(event.expression, script.plan.dates[event.line.at.session - 1])).days
     since, then = (happened, DatedEvent(shown.line.at))[:: 1 if days > 0 else -1]
     if days and any(holds(line.text, event.member.name) for line in (event.line, *event.earlier)):
-        evidence = tuple(sorted({*(line.at for line in event.earlier), event.line.at, shown.line.at}))
+        evidence = tuple(sorted({*(line.at for line in event.earlier), event.line.at, *picture.places}))
         text = (
             f"How many days passed from {noun} to {shared}?"
             if days > 0
@@ -209,7 +210,7 @@ def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Cand
         )
         answers = (written_days(abs(days)), evidence, accepted_days(abs(days)))
         question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=Derivation(then, since=since))
-        yield Candidate("corrected" if event.earlier else "event", event.member.name, question)
+        yield Candidate(f"{'corrected' if event.earlier else 'event'}{picture.doubt}", event.member.name, question)
 
 
 def _dated(
@@ -224,32 +225,20 @@ def _dated(
 
 def _open_domain(script: Script) -> Iterator[Candidate]:
     for member in script.plan.members:
-        shown = [one.line.at for one in script.facts.shown if one.member is member]
         facts: list[ClassFact] = class_facts(member.concept) if member.hidden else []
         for fact in facts:
             question = GeneratedQuestion(
-                OPEN_DOMAIN, fact.ask.replace("{N}", member.name), fact.answer, tuple(shown), fact.accepted
+                OPEN_DOMAIN,
+                fact.ask.replace("{N}", member.name),
+                fact.answer,
+                tuple(photo_places(script, member)),
+                fact.accepted,
             )
             yield Candidate(" ".join(fact.ask.split()[:4]), member.name, question)
-    calendar = TABLE["calendar"]
     for picture in pictures(script):
-        for form, entry in calendar.items():
-            answers = _calendar_answers(form, entry, picture.shown.day)
-            if answers:
-                member = picture.shown.member
-                owner = script.plan.request.speakers[member.owner]
-                text = entry["ask"].format(owner=owner, photo=picture.phrase)
-                question = GeneratedQuestion(OPEN_DOMAIN, text, answers[0], picture.places, tuple(answers[1:]))
-                yield Candidate(f"{form}?", member.name, question)
-
-
-def _calendar_answers(form: str, entry: dict[str, list[list[str]]], day: date) -> list[str]:
-    """The answers about a day; none near the start of a sign of the zodiac, where tables differ."""
-    if form != "zodiac":
-        return entry["months"][day.month - 1]
-    begins = sorted((tuple(map(int, start.split("-"))), sign) for sign, start in entry["begins"])
-    distance = min(abs((day - date(day.year, *start)).days) for start, _ in begins)
-    if distance < 3:
-        return []
-    before = [sign for start, sign in begins if start <= (day.month, day.day)]
-    return [before[-1] if before else begins[-1][1]]
+        shown = picture.shown
+        owner = script.plan.request.speakers[shown.member.owner]
+        photo = f"a picture of {picture.words}" if picture.which else picture.phrase
+        text = f"On which day of the week did {owner} {picture.which}share {photo}?"
+        question = GeneratedQuestion(OPEN_DOMAIN, text, WEEKDAYS[shown.day.weekday()], picture.places)
+        yield Candidate(f"weekday?{picture.doubt}", shown.member.name, question)

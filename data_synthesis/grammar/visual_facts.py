@@ -46,7 +46,7 @@ def single_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]
             text = f"What was going on when {owner} took the picture of {picture}?"
             yield form, name, text, occasion, at, (shown.occasion_told,)
     for member in script.plan.members:
-        for text, answer, accepted, places in attributes(script, member, drawn, member.name):
+        for _, text, answer, accepted, places in attributes(script, member, drawn, member.name):
             yield f"attribute {drawn.randrange(3)}", member.name, text, answer, places, accepted
 
 
@@ -58,22 +58,22 @@ def multi_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
 
 def attributes(
     script: Script, member: Member, drawn: random.Random, called: str, shown: Sequence[ShownPhoto] | None = None
-) -> Iterator[tuple[str, str, tuple[str, ...], list[TurnPlace]]]:
+) -> Iterator[tuple[str, str, str, tuple[str, ...], list[TurnPlace]]]:
     """Yields question, answer, accepted answers and the turns whose photos show the attribute; with `shown`, only of these.
 
-    Of what is not called by its name, the whole look can be asked as well.
+    Of what is not called by its name, the whole look can be asked as well, with "?" as a makeshift. Others begin with "".
     """
     own = [one for one in script.facts.shown if one.member is member] if shown is None else shown
     look = without_remarks(member.concept.short_description).strip()
     if look and called != member.name:
-        yield f"What does {called} look like?", look, (), [one.line.at for one in own]
+        yield "?", f"What does {called} look like?", look, (), [one.line.at for one in own]
     for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
         if not easily_seen(attribute):
             continue
         seen = [one for one in own if attribute.visible_on(one.photo)]
         if seen:
             text = question_about(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
-            yield text, attribute.value, attribute.accepted, [one.line.at for one in seen]
+            yield "", text, attribute.value, attribute.accepted, [one.line.at for one in seen]
 
 
 def place_of(shown: ShownPhoto) -> str:
@@ -144,9 +144,16 @@ def _shown_with(script: Script, drawn: random.Random) -> Iterator[QuestionSketch
                     places,
                     short_places(shown.photo),
                 )
-            for text, answer, accepted, places in attributes(script, member, drawn, "its subject", on_day):
+            for doubt, text, answer, accepted, places in attributes(script, member, drawn, "its subject", on_day):
                 text = f"{friend} shared a picture on {day}. {text}"
-                yield f"look by a look{picture.doubt}", member.name, text, answer, [*picture.places, *places], accepted
+                yield (
+                    f"look by a look{picture.doubt}{doubt}",
+                    member.name,
+                    text,
+                    answer,
+                    [*picture.places, *places],
+                    accepted,
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +172,10 @@ class Picture:
     @property
     def phrase(self) -> str:
         return f"the {self.which}picture of {self.words}"
+
+    def day_shared(self, owner: str) -> str:
+        """The day on which it was shared, in words."""
+        return f"the day {owner} {self.which}shared {f'a picture of {self.words}' if self.which else self.phrase}"
 
 
 def pictures(script: Script) -> Iterator[Picture]:
@@ -213,8 +224,8 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionS
         member, saying = fact.member, [line.at for line in fact.lines]
         giver = fact.answer if fact.kind == "origin" else f"the {fact.answer}"
         called = f"the one that {speakers[member.owner]} has thanks to {giver}"
-        for text, answer, accepted, places in attributes(script, member, drawn, called):
-            yield f"look by {fact.kind}", member.name, text, answer, [*saying, *places], accepted
+        for doubt, text, answer, accepted, places in attributes(script, member, drawn, called):
+            yield f"look by {fact.kind}{doubt}", member.name, text, answer, [*saying, *places], accepted
     for member in script.plan.members:
         lines = script.facts.nicknames.get(member.name)
         if lines is None:
@@ -223,8 +234,8 @@ def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionS
         for look, doubt in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
             text, evidence = f"By what other name is {look} known?", [*photo_places(script, member), *naming]
             yield f"nickname of a look{doubt}", member.name, text, member.nickname, evidence, ()
-        for text, answer, accepted, places in attributes(script, member, drawn, called):
-            yield "look of a nickname", member.name, text, answer, [*naming, *places], accepted
+        for doubt, text, answer, accepted, places in attributes(script, member, drawn, called):
+            yield f"look of a nickname{doubt}", member.name, text, answer, [*naming, *places], accepted
         for shown in script.facts.shown:
             if shown.member is member and shown.asks_for_place:
                 text = where(shown, f"that was shared on {written(shown.day)}").replace(member.name, called)
