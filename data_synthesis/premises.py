@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from itertools import chain, pairwise, product
 from pathlib import Path
 
-from data_synthesis.classes import class_facts
+from data_synthesis.classes import class_facts, fact_asked
 from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, written
 from data_synthesis.group import (
     MULTI_HOP,
@@ -88,10 +88,13 @@ def _accepted_forms(question: GeneratedQuestion, view: GroupView) -> Faults:
 def _general_knowledge(question: GeneratedQuestion, view: GroupView) -> Faults:
     """A question about a class is asked of a concept of that class, and answered by what is known of the class."""
     for concept in view.concepts_in(question.text) if question.category == OPEN_DOMAIN else ():
-        facts = [fact for one in (concept, *view.all_concepts) for fact in class_facts(one)]
-        words = content_of(question.text.replace(concept.name, "{N}"))
-        fact = next((fact for fact in facts if content_of(fact.ask) == words), None)
-        if fact and fact not in class_facts(concept):
+        fact = fact_asked(question.text, concept)
+        others = [fact for one in view.all_concepts for fact in class_facts(one)]
+        if fact is None and any(
+            content_of(other.ask) == content_of(question.text.replace(concept.name, "{N}"))
+            and question.answer in (other.answer, *other.accepted)
+            for other in others
+        ):
             yield "truth", f"it asks of another class of things than that of {concept.name}, a {concept.class_name}."
         elif fact:
             right = [words_of(form) for form in (fact.answer, *fact.accepted)]

@@ -344,10 +344,10 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "knowledge of another class": (
         ask(
-            f"{G1}/6", question="What is the usual British English word for the kind of thing that Rosso is?",
-            answer="soft toy", evidence=["D2:1"],
+            f"{G1}/6", question="What is the Italian word for the kind of thing that the pictures of Mochi show?",
+            answer="zaino", evidence=["D3:2"],
         ),
-        "it asks of another class of things than that of Rosso, a backpack",
+        "it asks of another class of things than that of Mochi, a cat",
     ),
     "a wrong day of the week": (
         ask(

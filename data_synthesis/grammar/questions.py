@@ -184,7 +184,9 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         if days <= 0:
             continue
         text = (
-            f"How many days passed from {first.day_shared(speakers[one.member.owner])} "
+            f"How many days lie between the first and the last picture of {first.words} that {speakers[one.member.owner]} shared?"
+            if first.words == second.words
+            else f"How many days passed from {first.day_shared(speakers[one.member.owner])} "
             f"to {second.day_shared(speakers[two.member.owner])}?"
         )
         derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
