@@ -49,6 +49,12 @@ def kind_of(concept: PersonalConcept) -> str:
     return str(entry["kind"]) if entry else "pet" if concept.live else UNKNOWN
 
 
+def is_alive(concept: PersonalConcept) -> bool:
+    """Whether it is of a class of animals, or a person, as far as its class is known; a data set says no more."""
+    entry = TABLE["classes"].get(known_class(concept))
+    return bool(entry) and entry["kind"] in ("pet", "person")
+
+
 def class_facts(concept: PersonalConcept) -> list[ClassFact]:
     name = known_class(concept)
     entry: dict[str, Any] = TABLE["classes"].get(name, {"facts": []})

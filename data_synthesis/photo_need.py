@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
+from data_synthesis.classes import is_alive
 from data_synthesis.dates import written
 from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, GeneratedQuestion, GeneratedTurn, PersonalConcept
 from data_synthesis.group_view import AnsweringFact, GroupView, Need
@@ -74,9 +75,9 @@ def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> 
         return True
     stated = [other for photo in concept.photos for other in facts_of(concept, photo)]
     parts = frozenset[str]().union(*(topic for other in stated for topic in other.topics))
-    if part & (_OF_ANIMALS | _OF_FACES) and concept.live:
+    if any(part & kind and (is_alive(concept) or parts & kind) for kind in (_OF_FACES, _OF_ANIMALS)):
         return True
-    return bool(part & _OF_FACES and parts & _OF_FACES) or any(other.asked_by(part) for other in stated)
+    return any(other.asked_by(part) for other in stated)
 
 
 def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:

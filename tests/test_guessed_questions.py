@@ -72,6 +72,18 @@ def test_a_part_that_only_one_thing_has_tells_which_thing_is_meant():
         assert ("fits what it asks for" in told) == alone, (question, told)
 
 
+@pytest.mark.parametrize("live", [False, True])
+def test_what_may_be_another_animals_follows_from_its_class(live):
+    """A data set does not say what is alive, so that its check must not need it."""
+    request = with_attributes(0, Attribute("breed_look", "corgi"))
+    concepts = [request.group.concepts[0], *(replace(one, live=live) for one in request.group.concepts[1:])]
+    for class_name, alone in (("cat", False), ("lamp", True)):
+        concepts[1] = replace(concepts[1], class_name=class_name, attributes=())
+        changed = replace(request, group=replace(request.group, concepts=tuple(concepts)))
+        told = faults(changed, 9, "Of which breed is what Ann showed before anything else?", "corgi", "1:1")
+        assert ("fits what it asks for" in told) == alone, told
+
+
 def test_a_class_that_the_name_suggests_is_no_question_of_general_knowledge():
     text = "What is the Italian word for the kind of thing that the pictures of Rosso show?"
     assert "suggests" not in faults(REQUEST, 8, text, "zaino", "1:1")
