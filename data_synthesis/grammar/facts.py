@@ -67,12 +67,16 @@ class ShownPhoto:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """Through whom a concept came to its owner, by name or by profession, and the lines that tell it."""
+    """Through whom a concept came to its owner, by name or by profession, and the lines that tell it.
+
+    `told_of` are the kinds of concepts of which the like could be told.
+    """
 
     kind: Literal["origin", "job"]
     member: Member
     answer: str
     lines: tuple[Line, ...]
+    told_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,9 +103,19 @@ class Facts:
     nicknames: dict[str, tuple[Line, ...]] = field(default_factory=dict)
 
     def ambiguous_origins(self) -> list[Statement]:
-        """The origins of which an owner tells several, so that a question for one must say which concept is meant."""
+        """The origins that, for all that is told, could be those of another concept of their owner, of which as much is told.
+
+        A question for one must then say which concept is meant. Who "introduced us" is asked of no dog beside a bought bag.
+        """
         origins = [one for one in self.statements if one.kind == "origin"]
-        return [one for one in origins if sum(one.member.owner == other.member.owner for other in origins) > 1]
+        return [
+            one
+            for one in origins
+            if any(
+                other is not one and other.member.owner == one.member.owner and one.member.kind in other.told_of
+                for other in origins
+            )
+        ]
 
     def ambiguous_nicknames(self) -> dict[str, tuple[Line, ...]]:
         """The nicknames, if there are several."""

@@ -222,7 +222,8 @@ class Script(LineWriter):
         self._spoken[id(passage)] = (slots, lines)
         if not passage.wrong_giver:
             saying = _saying(lines, lines[1], member)
-            self.facts.statements.append(Statement("origin", member, member.giver.name, saying))
+            told_of = tuple(passage.template["kinds"])
+            self.facts.statements.append(Statement("origin", member, member.giver.name, saying, told_of))
         return lines
 
     def _giver_correction(self, passage: Passage) -> list[Line]:
@@ -233,7 +234,8 @@ class Script(LineWriter):
         _, lines = self._lines("giver corrections", texts, member.owner, extra, member)
         correction = next(line for line in lines if line.speaker == member.owner)
         earlier = self._spoken[id(origin)][1][1]
-        self.facts.statements.append(Statement("origin", member, member.giver.name, (correction, earlier)))
+        told_of = tuple(origin.template["kinds"])
+        self.facts.statements.append(Statement("origin", member, member.giver.name, (correction, earlier), told_of))
         return lines
 
     def _job(self, passage: Passage) -> list[Line]:
