@@ -337,14 +337,14 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "false knowledge of a class": (
         ask(
-            f"{G1}/6", question="What is the Italian word for the kind of thing that the pictures of Rosso show?",
+            f"{G1}/6", question="What is the Italian word for the kind of thing that Rosso is?",
             answer="mochila", evidence=["D2:1"],
         ),
         "it must be 'zaino'",
     ),
     "knowledge of another class": (
         ask(
-            f"{G1}/6", question="What is the Italian word for the kind of thing that the pictures of Mochi show?",
+            f"{G1}/6", question="What is the Italian word for the kind of thing that Mochi is?",
             answer="zaino", evidence=["D3:2"],
         ),
         "it asks of another class of things than that of Mochi, a cat",

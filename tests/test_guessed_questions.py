@@ -85,7 +85,7 @@ def test_what_may_be_another_animals_follows_from_its_class(live):
 
 
 def test_a_class_that_the_name_suggests_is_no_question_of_general_knowledge():
-    text = "What is the Italian word for the kind of thing that the pictures of Rosso show?"
+    text = "What is the Italian word for the kind of thing that Rosso is?"
     assert "suggests" not in faults(REQUEST, 8, text, "zaino", "1:1")
     clock = with_attributes(0, class_name="clock", name="Chime")
     assert "suggests a clock" in faults(clock, 8, text.replace("Rosso", "Chime"), "orologio", "1:1")
