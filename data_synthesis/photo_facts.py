@@ -33,9 +33,9 @@ class Fact:
     def asked_by(self, words: frozenset[str]) -> bool:
         return any(topic <= words for topic in self.topics)
 
-    def part_asked_by(self, words: frozenset[str]) -> frozenset[str]:
-        """The words for the part that a question of these words asks for; none where it asks for what everything has."""
-        return frozenset().union(*(topic for topic in self.topics if topic <= words)) - _VAGUE - _ASKED_OF_ANY
+    def parts_asked_by(self, words: frozenset[str]) -> list[frozenset[str]]:
+        """The words for the part that a question of these words asks for, topic by topic; empty for what everything has."""
+        return [topic - _VAGUE - _ASKED_OF_ANY for topic in self.topics if topic <= words]
 
     @property
     def heads(self) -> frozenset[str]:

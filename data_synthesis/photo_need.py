@@ -20,7 +20,7 @@ TOO_COMMON = content_of(
 _OF_FACES = content_of(
     "eyes eye ears nose mouth face head hair chest teeth belly limbs legs feet paws pose forehead tongue"
 )
-_OF_ANIMALS = content_of("coat fur breed muzzle tail whiskers blaze marking collar")
+_OF_ANIMALS = _OF_FACES | content_of("coat fur breed muzzle tail whiskers blaze marking collar")
 _FITS_ONE = "its words fit only one thing that the turns tell, of {}, so that no photo is needed to answer it."
 
 
@@ -70,14 +70,17 @@ def _may_be_of_others(question: GeneratedQuestion, view: GroupView, answering: A
 
 def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> bool:
     """Whether what these words of a question ask for might be seen of the concept, too, for all that its kind tells."""
-    part = fact.part_asked_by(words)
-    if fact.kind != "attribute" or not part:
+    asked = fact.parts_asked_by(words)
+    if fact.kind != "attribute" or not asked or not all(asked):
         return True
     stated = [other for photo in concept.photos for other in facts_of(concept, photo)]
     parts = frozenset[str]().union(*(topic for other in stated for topic in other.topics))
-    if any(part & kind and (is_alive(concept) or parts & kind) for kind in (_OF_FACES, _OF_ANIMALS)):
-        return True
-    return any(other.asked_by(part) for other in stated)
+    return any(
+        (part <= _OF_FACES and bool(parts & _OF_FACES))
+        or (part <= _OF_ANIMALS and is_alive(concept))
+        or any(other.asked_by(part) for other in stated)
+        for part in asked
+    )
 
 
 def _leaks(question: GeneratedQuestion, view: GroupView) -> Faults:

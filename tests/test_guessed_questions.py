@@ -51,7 +51,7 @@ def test_what_a_name_or_a_usual_look_tells_is_no_question(concept, attribute, te
 
 def test_a_part_that_only_one_thing_has_tells_which_thing_is_meant():
     """The zip is that of the bag, whoever shared it; a nose may be the cat's or the bear's, a colour anything's."""
-    request = with_attributes(1, Attribute("nose_colour", "liver pink"))
+    request = with_attributes(1, Attribute("nose_colour", "liver pink"), Attribute("lights", "a blue light"))
     request = replace(
         request,
         group=replace(
@@ -66,6 +66,7 @@ def test_a_part_that_only_one_thing_has_tells_which_thing_is_meant():
     for question, answer, turn, alone in (
         ("what hangs from its zip?", "a silver key", "1:1", True),
         ("what is its main color?", "crimson", "1:1", False),
+        ("what shines on its chest?", "a blue light", "1:5", True),
         ("what color is its nose?", "liver pink", "1:5", False),
     ):
         told = faults(request, 9, asked.format(question), answer, turn)

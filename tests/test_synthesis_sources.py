@@ -224,6 +224,7 @@ def test_notes_about_single_photos_become_the_photos_that_show_it(value: str, cl
         ("height_look", "How would you describe the height of {N}?"),
         ("trim_colour", "What is the [colour|color] of the trim of {N}?"),
         ("color", "What is the [colour|color] of {N}?"),
+        ("overall_colour", "What is the overall [colour|color] of {N}?"),
     ],
 )
 def test_an_attribute_of_any_key_can_be_asked(key: str, question: str) -> None:

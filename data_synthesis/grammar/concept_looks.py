@@ -25,6 +25,7 @@ _FINITE = re.compile(r"\b(?:is|are|has|have|hangs?|shows?|reads?|says?|runs?|cov
 _SAYS_NOTHING = frozenset(
     "look looks type kind detail details description feature features style visible has is are wears shows".split()
 )
+_OF_ALL_OF_IT = frozenset("main overall general primary dominant base secondary".split())
 _COMMON = frozenset(
     "a an and are as at be behind by for from front has in into is it its left like next of on one or other out over right"
     " small some that the their to two up very view with you top hand head back close full side seen".split()
@@ -113,6 +114,8 @@ def attribute_question(attribute: Attribute) -> str:
         words.pop()
     if words[-1:] and words[-1] in ("colour", "color", "colours", "colors"):
         part = " ".join(words[:-1])
+        if part in _OF_ALL_OF_IT:
+            return known or f"What is the {part} [colour|color] of {{N}}?"
         return known or f"What is the [colour|color] of {f'the {part} of ' if part else ''}{{N}}?"
     return known or f"How would you describe the {' '.join(words)} of {{N}}?"
 
