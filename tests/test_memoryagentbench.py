@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from m2a.benchmarks import BenchmarkError, read_memoryagentbench
 from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.compose.labelled_examples import compose_labelled_examples
 from m2a.benchmarks.memoryagentbench import CHARACTERS_PER_TOKEN, chunks_of
+from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_data
@@ -332,6 +334,16 @@ def test_composed_facts_have_the_newer_value_later_and_chains_that_hold(tmp_path
     assert compose_fact_consolidation(tmp_path / "mquake", ["all"]) == [single, several]
     with pytest.raises(BenchmarkError, match="holds no file in MQuAKE-CF's layout"):
         compose_fact_consolidation(tmp_path, ["6k"])
+
+
+def test_a_run_on_composed_facts_names_their_filler(tmp_path: Path) -> None:
+    rows = compose_fact_consolidation(mquake(tmp_path / "mquake"), ["all"])
+    command = ["--benchmark", "memoryagentbench", "--data", str(written(tmp_path, *rows)), "--system", "bm25"]
+    result = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "Filler: own_factconsolidation_sh_all#1, 5 of 13 facts." in result.output
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "- filler: own_factconsolidation_sh_all#1, 5 of 13 facts" in report.splitlines()
 
 
 def test_composed_examples_are_balanced_and_their_labels_are_numbers(tmp_path: Path) -> None:
