@@ -19,7 +19,7 @@ from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.runner import run
-from m2a.evaluation.selection import select
+from m2a.evaluation.selection import select, with_long_answers
 from m2a.evaluation.summary import summarise
 from m2a.evaluation.tables import tables_of
 from m2a.evaluation.word_measures import as_published, is_strictly_right
@@ -101,6 +101,14 @@ def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Pat
     file.write_bytes(b"PAR1")
     with pytest.raises(BenchmarkError, match=r"is not a parquet file: .* Download it again\."):
         read_memoryagentbench(file)
+
+
+def test_its_own_instructions_hold_where_long_answers_are_asked_for(tmp_path: Path) -> None:
+    benchmark = read_memoryagentbench(written(tmp_path, row("factconsolidation_sh_6k")))
+    assert (
+        with_long_answers(benchmark) == benchmark
+        and "the larger number" in benchmark.dialogues[0].questions[0].instructions
+    )
 
 
 def test_a_chain_is_told_by_the_row(tmp_path: Path) -> None:
