@@ -325,6 +325,43 @@ def test_the_command_says_what_it_will_do_and_what_came_of_it(tmp_path: Path) ->
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "style", "wordings"),
+    [
+        ([], "in as few words", [("openai:judge", "Be generous")]),
+        (["--judging", "strict"], "in as few words", [("openai:judge (strict)", "more vaguely")]),
+        (
+            ["--answers", "long", "--judging", "both"],
+            "in one to three full sentences",
+            [("openai:judge", "Be generous"), ("openai:judge (strict)", "more vaguely")],
+        ),
+    ],
+)
+def test_answers_are_asked_for_and_judged_as_the_options_say(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    style: str,
+    wordings: list[tuple[str, str]],
+) -> None:
+    monkeypatch.setenv("M2A_CHAT_API_KEY", "key")
+    (tmp_path / "data").mkdir()
+    command = ["--benchmark", "locomo", "--data", str(write_dialogues(tmp_path / "data")), "--system", "bm25"]
+    with ChatServer(say("a canoe")) as server, ChatServer(say('{"label": "right"}')) as court:
+        command += ["--chat-model", "openai:small", "--chat-base-url", server.base_url, "--limit", "1"]
+        command += ["--judge", "openai:judge", "--judge-base-url", court.base_url, "--out", str(tmp_path / "out")]
+        result = CliRunner().invoke(evaluate_app, [*command, *options])
+        assert result.exit_code == 0, result.output
+        assert f"Answer {style}" in server.requests[-1].text
+        assert len(court.requests) == len(wordings)
+        for request, (_, words) in zip(court.requests, wordings, strict=True):
+            assert words in request.text
+    [row] = rows_of(tmp_path / "out")
+    assert row.verdicts == {name: "right" for name, _ in wordings}
+    unknown = CliRunner().invoke(evaluate_app, [*command, "--judging", "mild"])
+    assert unknown.exit_code == 2 and "--judging is 'mild'; choose one of lenient, strict, both." in unknown.output
+
+
 def test_judges_of_answers_by_rules_are_in_the_estimate(benchmark: Benchmark) -> None:
     by_rules, silent = estimate(benchmark, ["m2a", "bm25"], asks_model=False, judges=2, window=1000)
     assert by_rules.calls == 2 * 10 and "20 calls" in by_rules.sentence

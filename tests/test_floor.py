@@ -53,7 +53,7 @@ def test_what_is_far_on_every_path_is_not_found(memory: Memory, owner: str) -> N
     assert len(others) == (1 if memory.best else 0)
     assert memory.found(owner, photos=(blue,)) == [near]
     assert memory.search(owner, FAR) == []
-    # A photo that is shown has to be near itself, whatever the words are near to.
+    # A photo has to be nearly near the one that is shown, whatever the words are near to.
     by_photo = {id_of(hit): dict(hit.ranks) for hit in memory.search(owner, "blue ball", photos=(blue,))}
     assert by_photo[near]["photo"] == 1 and not any("photo" in by_photo.get(id_of(other), ()) for other in others)
 

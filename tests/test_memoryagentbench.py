@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from m2a.benchmarks import BenchmarkError, read_memoryagentbench
 from m2a.benchmarks.compose.fact_consolidation import compose_fact_consolidation
 from m2a.benchmarks.compose.labelled_examples import compose_labelled_examples
 from m2a.benchmarks.memoryagentbench import CHARACTERS_PER_TOKEN, chunks_of
+from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.evaluation.runner import run
-from m2a.evaluation.selection import select
+from m2a.evaluation.selection import select, with_long_answers
 from m2a.evaluation.summary import summarise
 from m2a.evaluation.tables import tables_of
 from m2a.evaluation.word_measures import as_published, is_strictly_right
@@ -99,6 +101,14 @@ def test_a_published_parquet_file_is_read_as_the_same_rows_in_json(tmp_path: Pat
     file.write_bytes(b"PAR1")
     with pytest.raises(BenchmarkError, match=r"is not a parquet file: .* Download it again\."):
         read_memoryagentbench(file)
+
+
+def test_its_own_instructions_hold_where_long_answers_are_asked_for(tmp_path: Path) -> None:
+    benchmark = read_memoryagentbench(written(tmp_path, row("factconsolidation_sh_6k")))
+    assert (
+        with_long_answers(benchmark) == benchmark
+        and "the larger number" in benchmark.dialogues[0].questions[0].instructions
+    )
 
 
 def test_a_chain_is_told_by_the_row(tmp_path: Path) -> None:
@@ -332,6 +342,16 @@ def test_composed_facts_have_the_newer_value_later_and_chains_that_hold(tmp_path
     assert compose_fact_consolidation(tmp_path / "mquake", ["all"]) == [single, several]
     with pytest.raises(BenchmarkError, match="holds no file in MQuAKE-CF's layout"):
         compose_fact_consolidation(tmp_path, ["6k"])
+
+
+def test_a_run_on_composed_facts_names_their_filler(tmp_path: Path) -> None:
+    rows = compose_fact_consolidation(mquake(tmp_path / "mquake"), ["all"])
+    command = ["--benchmark", "memoryagentbench", "--data", str(written(tmp_path, *rows)), "--system", "bm25"]
+    result = CliRunner().invoke(evaluate_app, [*command, "--retrieval-only", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert "Filler: own_factconsolidation_sh_all#1, 5 of 13 facts." in result.output
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "- filler: own_factconsolidation_sh_all#1, 5 of 13 facts" in report.splitlines()
 
 
 def test_composed_examples_are_balanced_and_their_labels_are_numbers(tmp_path: Path) -> None:

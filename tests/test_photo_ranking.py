@@ -45,10 +45,12 @@ def is_blue(picture: Image) -> bool:
 
 
 @contextmanager
-def album(folder: Path, *, best: bool, photo_words_floor: float | None = None) -> Iterator[tuple[Memory, str]]:
+def album(
+    folder: Path, *, best: bool, photo_words_floor: float | None = None, image_encoder: FaintEncoder | None = None
+) -> Iterator[tuple[Memory, str]]:
     """Ten photos of a holiday that are remembered, the last one of a beach, and an allergy."""
     database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = HashingTokenEncoder(), FaintEncoder()
+    text_encoder, image_encoder = HashingTokenEncoder(), image_encoder or FaintEncoder()
     index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
     memory = Memory(
         database, index, text_encoder, image_encoder,
@@ -73,6 +75,27 @@ def test_what_words_ask_for_is_not_pushed_out_by_photos_that_are_a_little_like_e
         # A photo that is near enough for the cautious floor is found.
         [shown] = [hit for hit in memory.search(owner, "the beach") if "photo" in hit.ranks]
         assert shown.record.text == "Day 9 of the holiday"
+
+
+class SimilarEncoder(FaintEncoder):
+    """A photo of blue is somewhat like one of green, less than the measured floor asks for; one of red is not."""
+
+    encoder_id = "efficientnet-lite0@similar"
+    dimensions = 3
+
+    def encode(self, photos: Sequence[Image]) -> np.ndarray:
+        vectors = {"R": (0, 0, 1), "G": (1, 0, 0), "B": (0.46, (1 - 0.46**2) ** 0.5, 0)}
+        colours = ["RGB"[int(np.argmax(picture.getpixel((0, 0))))] for picture in photos]
+        return np.array([vectors[colour] for colour in colours], dtype=np.float32)
+
+
+def test_a_photo_somewhat_like_the_one_shown_is_found_beside_words_that_are_near(tmp_path: Path):
+    with album(tmp_path, best=True, image_encoder=SimilarEncoder()) as (memory, owner):
+        green = memory.show(owner, "green")
+        assert memory.search(owner, photos=(green,)) == []
+        hits = memory.search(owner, "Where on the holiday was this?", (green,))
+        [shown] = [hit for hit in hits if "photo" in hit.ranks]
+        assert hits[0] == shown and shown.record.text == "Day 9 of the holiday"
 
 
 def test_the_floor_can_be_set_and_text_that_fits_better_stays_first(tmp_path: Path):

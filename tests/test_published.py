@@ -1,9 +1,14 @@
 """Published figures against their own totals."""
 
+from dataclasses import replace
+
 import pytest
 
 from m2a.evaluation import published_memoryagentbench
 from m2a.evaluation.published_locomo import AGREES, LOCOMO_ROWS, QUESTIONS
+from m2a.evaluation.record import QuestionRecord
+from m2a.evaluation.summary import summarise
+from m2a.evaluation.tables import tables_of
 
 
 def test_rows_of_locomo_reproduce_their_overall_once_their_columns_are_put_right() -> None:
@@ -15,6 +20,20 @@ def test_rows_of_locomo_reproduce_their_overall_once_their_columns_are_put_right
     [hymem] = [row for row in LOCOMO_ROWS if row.system == "HyMem"]
     assert hymem.accuracy == {"multi-hop": 85.15, "temporal": 88.16, "open-domain": 77.08, "single-hop": 92.98}
     assert "columns corrected" in hymem.note and not next(row.note for row in LOCOMO_ROWS if row.system == "ENGRAM")
+
+
+def test_a_judged_run_on_locomo_shows_them_with_question_counts_and_weighted_means() -> None:
+    rows = [
+        QuestionRecord("m2a", "d", f"d/{category}", category, "?", "May", reply="May", verdicts={"judge": "right"})
+        for category in QUESTIONS
+    ]
+    [table] = [table for table in tables_of(summarise(rows), {}) if table.title.startswith("Published on LoCoMo")]
+    counted = ("multi-hop (n = 282)", "temporal (n = 321)", "open-domain (n = 96)", "single-hop (n = 841)")
+    assert table.columns == ("system", "source", *counted, "overall", "weighted mean", "note")
+    cells = ("85.15", "88.16", "77.08", "92.98", "89.55", "89.55", "columns corrected: printed under other categories")
+    assert ("HyMem, gpt-4.1-mini", "HyMem, table 1", *cells) in table.rows
+    for other_rows in (rows[1:], [replace(row, verdicts={}) for row in rows]):  # a category or the judge is missing
+        assert not any(table.title.startswith("Published") for table in tables_of(summarise(other_rows), {}))
 
 
 def test_rows_of_memoryagentbench_reproduce_their_overall() -> None:

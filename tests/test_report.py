@@ -13,6 +13,7 @@ from m2a.evaluation.compare import compare
 from m2a.evaluation.facts import facts_of
 from m2a.evaluation.failures import telling_failures
 from m2a.evaluation.record import (
+    IngestionRecord,
     QuestionRecord,
     RowError,
     as_line,
@@ -74,6 +75,23 @@ def test_a_run_of_retrieval_alone_has_the_tables_of_retrieval(tmp_path: Path) ->
     folder = run_folder(tmp_path / "run", rows)
     write_report(folder)
     assert "recall@10 by category" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_what_taking_in_took_stands_beside_what_answering_took() -> None:
+    rows = rows_of("engram", 0.6, seed=1) + rows_of("rag", 0.6, seed=1)
+    ingestion = [
+        IngestionRecord("engram", "conv-1", "K = 25", False, 80, 40.0, 9_000, 1_000, calls=170, cost=0.25, failures=2),
+        IngestionRecord("rag", "conv-1", "dense", True, 80, 2.0),
+    ]
+    answering, taking_in = tables_of(summarise(rows), facts_of(rows, ingestion))[-2:]
+    assert answering.title == "Cost per question" and answering.rows[0][:4] == ("engram", "700", "20,020", "3.0")
+    assert taking_in.title == "Ingestion of the dialogues"
+    cells = [dict(zip(taking_in.columns, row, strict=True)) for row in taking_in.rows]
+    assert cells[0] == {
+        "system": "engram", "version": "K = 25", "messages": "80", "stored": "by the chat model", "messages/s": "2.0",
+        "seconds": "40.0", "calls": "170", "tokens": "10,000", "cost": "$0.25", "failed model calls": "2",
+    }  # fmt: skip
+    assert (cells[1]["stored"], cells[1]["calls"], cells[1]["cost"]) == ("as they are, without a chat model", "–", "–")
 
 
 def test_failures_come_first_where_systems_differ() -> None:

@@ -92,11 +92,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A long conversation and the questions about it. Sessions are in chronological order."""
+    """A long conversation and the questions about it. Sessions are in chronological order. `filler` says how much of it was
+    added only to make it long, if the data set says so."""
 
     dialogue_id: str
     sessions: tuple[Session, ...]
     questions: tuple[Question, ...]
+    filler: str = ""
 
     @property
     def turns(self) -> Iterator[Turn]:

@@ -236,7 +236,12 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
                 keypoints=keypoints,
             )
         )
-    return Dialogue(dialogue_id, (Session("C", _STARTED_AT, turns),), tuple(questions))
+    return Dialogue(dialogue_id, (Session("C", _STARTED_AT, turns),), tuple(questions), _filler(row["metadata"]))
+
+
+def _filler(metadata: Mapping[str, Any]) -> str:
+    facts, filler = metadata.get("facts"), metadata.get("filler_facts")
+    return f"{filler:,} of {facts:,} facts" if isinstance(facts, int) and isinstance(filler, int) and filler else ""
 
 
 def _list(metadata: Mapping[str, Any], key: str, length: int) -> Sequence[Any]:

@@ -143,6 +143,8 @@ def _run(options: Options, settings: Settings) -> "RunResult":
     dropped = sum(len(question.dropped_evidence) for dialogue in benchmark.dialogues for question in dialogue.questions)
     if dropped:
         print(f"{dropped} evidence references name no turn of the data; they are left out of recall.")
+    for filler in _filler(benchmark):
+        print(f"Filler: {filler}.")
     cannot_answer = [name for name in options.systems if not registry.answers_offline(name)]
     if cannot_answer and not has_model and not options.retrieval_only:
         print(f"Without a chat model {', '.join(cannot_answer)} cannot answer; only their retrieval is measured.")
@@ -204,9 +206,14 @@ def _run_settings(options: Options, settings: Settings, benchmark: "Benchmark", 
         "known_errors": sum(question.known_error for question in questions),
         "known_errors_sha256": hash_of_data(options.known_errors) if options.known_errors else None,
         "dropped_evidence": sum(len(question.dropped_evidence) for question in questions),
+        "filler": _filler(benchmark) or None,
         "versions": versions(),
         "code_sha256": hash_of_code(),
     }
+
+
+def _filler(benchmark: "Benchmark") -> list[str]:
+    return [f"{dialogue.dialogue_id}, {dialogue.filler}" for dialogue in benchmark.dialogues if dialogue.filler]
 
 
 report_app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -46,8 +46,8 @@ class RelevanceFloor:
         return score >= (self.photo_cosine if by_photo else self.photo_to_words_cosine)
 
     @property
-    def beside_a_near_photo(self) -> "RelevanceFloor":
-        """The floor for further photos once one is close to the query's photo, since photos of one thing vary."""
+    def beside_what_is_near(self) -> "RelevanceFloor":
+        """The floor for photos once another photo or the words are close to the query, since photos of one thing vary."""
         return replace(self, photo_cosine=self.photo_cosine - _FURTHER)
 
     def agrees(self, kind: RecordKind, photo: float, words: float | None) -> bool:

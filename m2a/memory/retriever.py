@@ -36,8 +36,8 @@ class Retriever:
     and then merged with the photos.
 
     Without a ranking, the relevance floor applies to each record. With one, it applies to the question: if no record is near
-    on any path, and no name of the question is known, nothing is found; otherwise the ranking chooses from all hits. For a
-    query photo, one photo has to be near and the others nearly so, because even a stranger's photo has nearest ones. With an
+    on any path, and no name of the question is known, nothing is found; otherwise the ranking chooses from all hits. A query
+    photo still finds only photos that are nearly near, because even a stranger's photo has nearest ones; with an
     encoder whose floor was not measured (`floor_of`), every photo has to be near.
     """
 

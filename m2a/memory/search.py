@@ -81,14 +81,13 @@ class Search:
     def hold_to(self, floor: RelevanceFloor, path: Path, *, is_measured: bool) -> Collection[RecordKey]:
         """Keeps the near hits of a settled path, from which the ranking will choose, and returns them."""
         ranking_chooses = self.question is not None and is_measured  # among all hits
-        if ranking_chooses and (path != "photo" or not self.by_photo):
-            self.is_near = self.is_near or any(self.over(floor, path))
-            near = dict(self.over(NO_FLOOR, path))
-        else:
+        self.is_near = self.is_near or any(self.over(floor, path))
+        if not ranking_chooses:
             near = dict(self.over(floor, path))
-            self.is_near = self.is_near or bool(near)
-            if ranking_chooses and near:
-                near = dict(self.over(floor.beside_a_near_photo, path))
+        elif path == "photo" and self.by_photo:
+            near = dict(self.over(floor.beside_what_is_near, path))
+        else:
+            near = dict(self.over(NO_FLOOR, path))
         self.near[path] = near
         return near
 
