@@ -349,11 +349,11 @@ class Indexer:
             of_entries = encoder.entries(entries, [entry_text(e) for e in entries])
             of_messages = encoder.messages(self._in_context(owner, messages))
             ranked |= {
-                RecordKey("entry", e.memory_id): RankedRecord(e.version, passages)
+                RecordKey("entry", e.memory_id): RankedRecord.of(e.version, passages)
                 for e, passages in zip(entries, of_entries, strict=True)
             }
             ranked |= {
-                RecordKey("message", passages[0].number): RankedRecord(versions[passages[0].number], passages)
+                RecordKey("message", passages[0].number): RankedRecord.of(versions[passages[0].number], passages)
                 for passages in of_messages
             }
         if ranked or deleted:
