@@ -110,9 +110,11 @@ class RankedRecordStore:
         counted = Counter[tuple[_Counted, str]]()
         for condition in _among(unit, keys):
             columns = (ranked_record.c.kind, ranked_record.c.speaker, ranked_record.c.words)
-            for kind, speaker, words in unit.execute(select(*columns).where(condition)):
+            rows = unit.execute(select(*columns).where(condition)).all()
+            for kind, speaker, words in rows:
                 counted.update(_counts(kind, speaker, [passage.split() for passage in words.split("\n")]))
-            unit.execute(delete(ranked_record).where(condition))
+            if rows:
+                unit.execute(delete(ranked_record).where(condition))
         self._forget_decoded((unit.owner, key) for key in keys)
         return counted
 
