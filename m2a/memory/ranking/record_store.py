@@ -20,7 +20,6 @@ from m2a.types import RecordKey, RecordKind
 
 _MADE_BY = "ranked_records_made_by"  # the key in `setting`
 _CACHED = 20_000  # passages, of about 5 kB
-_FEW = 2_000  # records; decoding 10,000 takes 0.4 s, for which the first search after a start would wait
 
 _LONGEST_ITEM = 100  # characters; PostgreSQL takes no long keys
 
@@ -170,8 +169,8 @@ class RankedRecordStore:
         if not missing:
             return decoded
         conditions = list(_among(unit, missing))
-        if len(missing) > len(decoded) and self._are_few(unit):
-            conditions = [unit.owns(ranked_record)]  # reading all of them at once is faster
+        if len(missing) > len(decoded) and self._fits(unit):
+            conditions = [unit.owns(ranked_record)]  # so few that reading all of them at once is faster
         read: dict[RecordKey, RankedRecord] = {}
         for condition in conditions:
             for row in unit.execute(select(*_COLUMNS).where(condition)).all():
@@ -187,11 +186,11 @@ class RankedRecordStore:
                     self._decoded_passages -= len(self._decoded.popitem(last=False)[1].passages)
         return decoded | {key: read[key] for key in missing & read.keys()}
 
-    def _are_few(self, unit: UnitOfWork) -> bool:
-        """Whether the owner has so few records that a search may as well read all of them."""
+    def _fits(self, unit: UnitOfWork) -> bool:
+        """Whether all of the owner's records fit in memory."""
         totals = (ranked_count.c.counted.in_(["entry", "message"]), ranked_count.c.item == "records")
         records = select(func.sum(ranked_count.c.number)).where(unit.owns(ranked_count), *totals)
-        return (unit.scalar(records) or 0) <= _FEW
+        return (unit.scalar(records) or 0) <= _CACHED
 
     def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place]:
         """Returns the conversation and the words of the stored messages among the ids."""
