@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
-from m2a.agents.traces import load_trace
+from m2a.agents.traces import load_changes
 from m2a.assistant import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.memory.purging import out_of_reach
@@ -156,9 +156,7 @@ COMMANDS: dict[str, Callable[..., AsyncGenerator[Piece, None]]] = {
 def undo_last(bank: MemoryBank) -> str:
     """Undoes the latest change to the memory that still stands. Returns a sentence. Raises `RejectedWriteError`."""
     reply_id = bank.replies.newest_with_changes()
-    standing = (
-        [] if reply_id is None else [change for change in load_trace(bank, reply_id).changes if not change.undone]
-    )
+    standing = [] if reply_id is None else [change for change in load_changes(bank, reply_id) if not change.undone]
     if reply_id is None or not standing:
         return "There is no change to the memory to undo."
     bank.undo(reply_id, standing[-1].number)

@@ -130,7 +130,7 @@ class HealthChecks:
         )
         photo_ids = {finding.photo_id for finding in findings if finding.photo_id}
         with self._stores.database.read(owner) as unit:
-            photos = photos_left(unit, photo_ids) if photo_ids else set()
+            photos = photos_left(unit, photo_ids)
         return [
             OpenFinding(finding, tuple(entries[memory_id] for memory_id in finding.memory_ids))
             for finding in findings

@@ -28,7 +28,7 @@ from m2a.agents.state import (
     records_of,
 )
 from m2a.agents.steps import GaveUpError, UsageMeter, next_action, with_step
-from m2a.agents.traces import load_trace
+from m2a.agents.traces import load_changes
 from m2a.memory.bank import MemoryBank
 from m2a.types import (
     Action,
@@ -230,7 +230,7 @@ class ChatAgent:
     def _changes_before(self, recent: Sequence[Message]) -> tuple[MemoryChanged, ...]:
         """Returns the changes of the latest earlier turn that changed the memory, without those that were undone."""
         for reply in reversed([message for message in recent if message.role == "assistant"]):
-            if changes := load_trace(self._bank, reply.message_id).changes:
+            if changes := load_changes(self._bank, reply.message_id):
                 return tuple(change.changed for change in changes if not change.undone)
         return ()
 

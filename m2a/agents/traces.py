@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from m2a.memory.bank import MemoryBank
+from m2a.memory.change_log import NOTHING_SEARCHED
 from m2a.types import Hit, MemoryChanged, MemoryEntry, MemorySearched, Message, NotKept, Query, RecordedChange, Source
 
 
@@ -63,21 +64,19 @@ def load_trace(bank: MemoryBank, message_id: int, *, to_owner: bool = False) -> 
             for source in steps["sources"]
             if (hit := records.hit(source["hit"]))
         ),
-        changes=tuple(
-            RecordedChange(
-                number,
-                change,
-                bool(stored.get("undone")),
-                stored.get("forgetting_id"),
-                stored.get("taken_along", 0),
-            )
-            for number, stored in enumerate(steps.get("changes", ()))
-            if not stored.get("erased") and (change := records.change(stored)) is not None
-        ),
+        changes=records.changes(steps),
         not_kept=_not_kept(bank, message_id, steps, rejected=False),
         rejected=_not_kept(bank, message_id, steps, rejected=True),
         unasked=steps.get("unasked", 0),
     )
+
+
+def load_changes(bank: MemoryBank, message_id: int) -> tuple[RecordedChange, ...]:
+    """Loads the changes of an explanation without what its searches found. Does not include kept-back memories."""
+    steps = bank.replies.steps(message_id)
+    if not isinstance(steps, dict) or not steps.get("changes"):
+        return ()
+    return _Records(bank, {**steps, **NOTHING_SEARCHED}, to_owner=False).changes(steps)
 
 
 def _not_kept(bank: MemoryBank, reply_id: int, steps: Mapping[str, Any], *, rejected: bool) -> tuple[NotKept, ...]:
@@ -126,7 +125,21 @@ class _Records:
     def messages_of(self, message_ids: Sequence[int]) -> tuple[Message, ...]:
         return tuple(self._messages[message_id] for message_id in message_ids if message_id in self._messages)
 
-    def change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
+    def changes(self, steps: Mapping[str, Any]) -> tuple[RecordedChange, ...]:
+        """Returns the changes of a trace, without those whose entry was erased, forgotten or kept back meanwhile."""
+        return tuple(
+            RecordedChange(
+                number,
+                change,
+                bool(stored.get("undone")),
+                stored.get("forgetting_id"),
+                stored.get("taken_along", 0),
+            )
+            for number, stored in enumerate(steps.get("changes", ()))
+            if not stored.get("erased") and (change := self._change(stored)) is not None
+        )
+
+    def _change(self, stored: Mapping[str, Any]) -> MemoryChanged | None:
         """Returns the change, or None if its entry was forgotten or kept back meanwhile."""
         entry = self._entries.get(stored["memory_id"])
         is_kept_back = stored["change"] in ("withheld", "asked")

@@ -3,13 +3,14 @@
 import io
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from m2a.evaluation.tables import categories_of, main_rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _INK = "#123456"  # replaced by the page's text colour
 _COLOURS = "#2b6a5c #c2703d #5b6fb0 #a8892b #8c4f86 #4c94a8 #b04d4d #6f7a4a #7d6a58 #3d8f5f".split()
@@ -63,7 +64,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
         if any(metric in figures["categories"].get(category, {}) for figures in summary.values())
     ]
     width = 0.8 / max(1, len(summary))
-    with mpl.rc_context(_STYLE):
+    with _styled():
         figure, axes = _drawing(summary, min_width=1.3 * len(names) + 1)
         for number, (system, figures) in enumerate(summary.items()):
             cells = [figures["categories"].get(category, {}) for category in names]
@@ -86,7 +87,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
 
 def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) -> str:
     """Draws a point per system, named in the legend, along a logarithmic axis."""
-    with mpl.rc_context(_STYLE):
+    with _styled():
         figure, axes = _drawing(points)
         for number, (system, (x, rate)) in enumerate(points.items()):
             colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
@@ -101,7 +102,7 @@ def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) 
 
 def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric: str) -> str:
     """Draws a line per series through its points, in their order."""
-    with mpl.rc_context(_STYLE):
+    with _styled():
         figure, axes = _drawing(series)
         for number, (name, points) in enumerate(series.items()):
             colour = _COLOURS[number % len(_COLOURS)]
@@ -112,8 +113,17 @@ def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric
         return _svg(figure)
 
 
-def _drawing(names: Collection[str], min_width: float = 6.0) -> tuple[Figure, Axes]:
+def _styled() -> AbstractContextManager[None]:
+    """Returns a context in which drawings have the style of the page."""
+    import matplotlib as mpl  # here, because importing it takes half a second and most commands draw nothing
+
+    return mpl.rc_context(_STYLE)
+
+
+def _drawing(names: Collection[str], min_width: float = 6.0) -> "tuple[Figure, Axes]":
     """Returns a figure at least 6 inches wide, with room for a legend of the names above, and its axes."""
+    from matplotlib.figure import Figure
+
     width = max(6.0, min_width)
     rows = -(-len(names) // _columns(names, width))
     figure = Figure(figsize=(width, 3.2 + 0.22 * rows))
@@ -131,7 +141,7 @@ def _interval(cell: Mapping[str, Any], metric: str) -> tuple[float, float]:
     return low, high
 
 
-def _svg(figure: Figure) -> str:
+def _svg(figure: "Figure") -> str:
     _, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(loc="outside upper left", ncols=_columns(names, figure.get_figwidth()))
     buffer = io.StringIO()

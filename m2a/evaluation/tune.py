@@ -115,8 +115,8 @@ class _Projected(RankedRecordStore):
 
     def get(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, RankedRecord]:
         return {
-            key: RankedRecord(version, [self._projected(passage) for passage in passages])
-            for key, (version, passages) in super().get(unit, keys).items()
+            key: RankedRecord.of(ranked.version, [self._projected(passage) for passage in ranked.passages])
+            for key, ranked in super().get(unit, keys).items()
         }
 
     def _projected(self, record: Record) -> Record:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, String, Table, cast, delete, func, insert, literal, select
+from sqlalchemy import ColumnElement, Connection, String, Table, bindparam, cast, delete, func, insert, literal, select
 
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash, keep_only_vectors
@@ -266,7 +266,7 @@ class Indexer:
     def _drain(self, owner: str | None, is_cancelled: Callable[[], bool]) -> int:
         self._refill_what_was_lost()
         owners = [owner] if owner is not None else self._owners_with_changes()
-        return sum(self._drain_owner(key, is_cancelled) for key in owners if self.backlog(key))
+        return sum(self._drain_owner(key, is_cancelled) for key in owners)
 
     def _owners_with_changes(self) -> list[str]:
         with self._database.snapshot() as connection:
@@ -289,12 +289,7 @@ class Indexer:
 
     def _next_batch(self, owner: str, after: int) -> Sequence:  # type: ignore[type-arg]
         with self._database.read(owner) as unit:
-            return unit.execute(
-                select(outbox)
-                .where(unit.owns(outbox), outbox.c.sequence > after)
-                .order_by(outbox.c.sequence)
-                .limit(_BATCH)
-            ).all()
+            return unit.execute(_NEXT_BATCH, {"owner": owner, "after": after}).all()
 
     def _apply(self, owner: str, changes: Sequence) -> list[int]:  # type: ignore[type-arg]
         """Writes one owner's changes to the index. Returns the sequence numbers of those that are done."""
@@ -349,11 +344,11 @@ class Indexer:
             of_entries = encoder.entries(entries, [entry_text(e) for e in entries])
             of_messages = encoder.messages(self._in_context(owner, messages))
             ranked |= {
-                RecordKey("entry", e.memory_id): RankedRecord(e.version, passages)
+                RecordKey("entry", e.memory_id): RankedRecord.of(e.version, passages)
                 for e, passages in zip(entries, of_entries, strict=True)
             }
             ranked |= {
-                RecordKey("message", passages[0].number): RankedRecord(versions[passages[0].number], passages)
+                RecordKey("message", passages[0].number): RankedRecord.of(versions[passages[0].number], passages)
                 for passages in of_messages
             }
         if ranked or deleted:
@@ -451,6 +446,14 @@ class Indexer:
             unit.execute(insert(outbox).from_select(["owner", "record", "record_id"], missing))
             records += unit.count(table, *conditions)
         return records
+
+
+_NEXT_BATCH = (
+    select(outbox)
+    .where(outbox.c.owner == bindparam("owner"), outbox.c.sequence > bindparam("after"))
+    .order_by(outbox.c.sequence)
+    .limit(_BATCH)
+)
 
 
 def _searchable(message: Message) -> Message:

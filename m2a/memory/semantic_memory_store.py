@@ -85,7 +85,7 @@ class SemanticMemoryStore(EntryReader):
                 **_days(draft.happened),
             )
         )
-        self._put_parts(unit, memory_id, evidence, draft.photo_ids)
+        self._add_parts(unit, memory_id, evidence, draft.photo_ids)
         for mention in draft.concepts:
             concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
         self._record(unit, memory_id, "added", by)
@@ -112,7 +112,7 @@ class SemanticMemoryStore(EntryReader):
             **_days(draft.happened or existing.happened),
         )
         ranges = merge_ranges((*existing.evidence_ids, *evidence), adjoining=False)
-        self._put_parts(unit, memory_id, ranges, (*existing.photo_ids, *draft.photo_ids))
+        self._replace_parts(unit, memory_id, ranges, (*existing.photo_ids, *draft.photo_ids))
         for mention in draft.concepts:
             concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
         self._record(unit, memory_id, "added", by)
@@ -129,7 +129,7 @@ class SemanticMemoryStore(EntryReader):
             recorded_at=to_microseconds(before.recorded_at),
             **_days(before.happened),
         )
-        self._put_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
+        self._replace_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
         self._record(unit, before.memory_id, "undone", by)
 
     def supersede(self, unit: UnitOfWork, memory_id: int, successor_id: int, by: Attribution) -> list[int]:
@@ -270,7 +270,7 @@ class SemanticMemoryStore(EntryReader):
     def reduce(self, unit: UnitOfWork, reduced: MemoryEntry, by: Attribution) -> None:
         """Reduces the evidence, photos and caption of an entry, live or not, and adapts its links to concepts."""
         self._change(unit, reduced.memory_id, caption=reduced.caption)
-        self._put_parts(unit, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
+        self._replace_parts(unit, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
         links = unit.owns(concept_photo) & (concept_photo.c.memory_id == reduced.memory_id)
         unit.execute(delete(concept_photo).where(links, concept_photo.c.photo_id.not_in(reduced.photo_ids)))
         unit.execute(update(concept_photo).where(links).values(message_id=reduced.evidence_ids[-1].last))
@@ -310,14 +310,21 @@ class SemanticMemoryStore(EntryReader):
             .values(version=entry.c.version + 1, **values)
         )
 
-    @staticmethod
-    def _put_parts(
-        unit: UnitOfWork, memory_id: int, evidence: Iterable[EvidenceRange], photo_ids: Iterable[str]
+    @classmethod
+    def _replace_parts(
+        cls, unit: UnitOfWork, memory_id: int, evidence: Iterable[EvidenceRange], photo_ids: Iterable[str]
     ) -> None:
-        """Sets the evidence and the photos of an entry."""
-        this = {"owner": unit.owner, "memory_id": memory_id}
+        """Replaces the evidence and the photos of an entry."""
         for table in (entry_evidence, entry_photo):
             unit.execute(delete(table).where(unit.owns(table), table.c.memory_id == memory_id))
+        cls._add_parts(unit, memory_id, evidence, photo_ids)
+
+    @staticmethod
+    def _add_parts(
+        unit: UnitOfWork, memory_id: int, evidence: Iterable[EvidenceRange], photo_ids: Iterable[str]
+    ) -> None:
+        """Adds the evidence and the photos of an entry that has none."""
+        this = {"owner": unit.owner, "memory_id": memory_id}
         unit.execute(
             insert(entry_evidence),
             [
@@ -355,6 +362,8 @@ class SemanticMemoryStore(EntryReader):
                 )
 
     def _check_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> None:
+        if not photo_ids:
+            return
         stored = set(
             unit.scalars(select(photo.c.photo_id).where(unit.owns(photo), photo.c.photo_id.in_(list(photo_ids))))
         )

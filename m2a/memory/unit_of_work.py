@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from sqlalchemy import (
@@ -60,7 +60,7 @@ class UnitOfWork:
 
     def owns(self, table: FromClause) -> ColumnElement[bool]:
         """Returns the condition that a row of the table belongs to the owner."""
-        return table.c.owner == self.owner
+        return _owns(table, self.owner)
 
     def count(self, table: FromClause, *conditions: ColumnElement[bool]) -> int:
         """Returns the number of the owner's rows that meet the conditions."""
@@ -93,6 +93,13 @@ class UnitOfWork:
         rows = [{"owner": self.owner, "record": record, "record_id": str(record_id)} for record_id in record_ids]
         if rows:
             self.execute(insert(outbox), rows)
+
+
+@lru_cache
+def _owns(table: FromClause, owner: str) -> ColumnElement[bool]:
+    """Kept, because nearly every statement has it and building it takes as long as running a short statement."""
+    condition: ColumnElement[bool] = table.c.owner == owner
+    return condition
 
 
 @cache

@@ -192,6 +192,8 @@ def forgotten_photos(unit: UnitOfWork, photo_ids: Collection[str] | None = None)
 
 def photos_left(unit: UnitOfWork, photo_ids: Collection[str]) -> set[str]:
     """Returns the photos among the ids that were neither erased nor forgotten."""
+    if not photo_ids:
+        return set()
     these = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
     stored = set(unit.scalars(select(photo.c.photo_id).where(these)))
     return stored - forgotten_photos(unit, stored)

@@ -23,6 +23,9 @@ from models.chat_model import TokenUsage
 from models.text_encoder import TextEncoder
 
 _MAX_HEARD = 8  # messages whose reading is cached for the later stages of their turns
+_HEARD_BEFORE = (
+    10  # latest messages before it, no rule looks at more; some stages have more, and would read the message anew
+)
 
 
 class OfflineRules:
@@ -73,10 +76,11 @@ class OfflineRules:
                 return self._writes.next_step(state, heard.reading)
 
     def _hear(self, state: TurnState) -> Heard:
-        key = (state.message, state.recent, state.concepts, state.people)
+        recent = state.recent[-_HEARD_BEFORE:]
+        key = (state.message, recent, state.concepts, state.people)
         heard = self._heard.get(key)
         if heard is None:
-            heard = hear(state.message, state.recent, state.concepts, self._sense)
+            heard = hear(state.message, recent, state.concepts, self._sense)
             if are_several(state):
                 heard = replace(heard, reading=told_to_each_other(heard.reading))
             self._heard = dict(list(self._heard.items())[1 - _MAX_HEARD :]) | {key: heard}

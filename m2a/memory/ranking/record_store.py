@@ -24,18 +24,23 @@ _CACHED = 20_000  # passages, of about 5 kB
 _LONGEST_ITEM = 100  # characters; PostgreSQL takes no long keys
 
 
-class RankedRecord(NamedTuple):
-    """A record as it was in that version: its passages in order, at least one."""
-
-    version: int
-    passages: Sequence[Record]
-
-
 class Place(NamedTuple):
-    """A message's conversation and the words of its passages."""
+    """A record's conversation and the words of its passages, which are all that its neighbours need."""
 
     conversation: str
     passages: Sequence[Words]
+
+
+class RankedRecord(NamedTuple):
+    """A record as it was in that version: its passages in order, at least one, and its place."""
+
+    version: int
+    passages: Sequence[Record]
+    place: Place
+
+    @classmethod
+    def of(cls, version: int, passages: Sequence[Record]) -> "RankedRecord":
+        return cls(version, passages, Place(passages[0].conversation, [passage.words for passage in passages]))
 
 
 # What `ranked_count` counts: records that hold a word; records and their words together; messages by speaker.
@@ -76,8 +81,9 @@ class RankedRecordStore:
         before = self._delete(unit, records)
         unit.execute(insert(ranked_record), [_values(unit.owner, key, ranked) for key, ranked in records.items()])
         after = Counter[tuple[_Counted, str]]()
-        for key, (_, passages) in records.items():
-            after.update(_counts(key.kind, passages[0].speaker, [passage.words.words for passage in passages]))
+        for key, ranked in records.items():
+            words = [passage.words for passage in ranked.place.passages]
+            after.update(_counts(key.kind, ranked.passages[0].speaker, words))
         after.subtract(before)
         self._count(unit, after)
 
@@ -104,9 +110,11 @@ class RankedRecordStore:
         counted = Counter[tuple[_Counted, str]]()
         for condition in _among(unit, keys):
             columns = (ranked_record.c.kind, ranked_record.c.speaker, ranked_record.c.words)
-            for kind, speaker, words in unit.execute(select(*columns).where(condition)):
+            rows = unit.execute(select(*columns).where(condition)).all()
+            for kind, speaker, words in rows:
                 counted.update(_counts(kind, speaker, [passage.split() for passage in words.split("\n")]))
-            unit.execute(delete(ranked_record).where(condition))
+            if rows:
+                unit.execute(delete(ranked_record).where(condition))
         self._forget_decoded((unit.owner, key) for key in keys)
         return counted
 
@@ -194,8 +202,7 @@ class RankedRecordStore:
                 if ranked is None:
                     missing.append(message_id)
                 else:
-                    passages = ranked.passages
-                    places[message_id] = Place(passages[0].conversation, [passage.words for passage in passages])
+                    places[message_id] = ranked.place
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
         for condition in _among(unit, [RecordKey("message", message_id) for message_id in missing]):
             for message_id, conversation, words in unit.execute(select(*columns).where(condition)).all():
@@ -371,7 +378,7 @@ def _decoded(
             )
         )
     ]
-    return RecordKey(kind, record_id), RankedRecord(version, passages)
+    return RecordKey(kind, record_id), RankedRecord.of(version, passages)
 
 
 def _passages_in(words: str) -> list[Words]:
