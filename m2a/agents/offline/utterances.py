@@ -383,7 +383,7 @@ def _has_content(text: str) -> bool:
 
 def _read(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
     parts = sentences(sentence)
-    if len(parts) == 2 and _tells_of_topic(*parts, sense):
+    if len(parts) == 2 and _tells_of_topic(parts[0], parts[1], sense):
         return Utterance("tell", sentence)
     utterance = _classified(sentence, message_act, sense, alone=alone, has_question=has_question)
     if utterance.act == "chat" and _corrects(sentence):
