@@ -100,8 +100,8 @@ def test_what_only_says_that_something_was_wrong_is_one_statement_with_what_is_r
     ("statement", "correction"),
     [
         ("My cousin Ruth teaches chemistry in Bath.", "Ruth moved to a school in Wells, so not in Bath now."),
-        ("The spare key is under the blue pot.", "Spare key's in the shed now, somebody watched me."),
-        ("Our piano tuner comes on the 4th of May.", "The tuner rang, he can only come on the 11th of May."),
+        ("The gate code is 5512.", "The code for the gate has changed to 7731."),
+        ("Uncle Joe drives a Fiat.", "Joe sold the Fiat and drives a Skoda now."),
     ],
 )
 def test_a_correction_is_found_among_memories_told_since(sense: Sense, statement: str, correction: str) -> None:
