@@ -194,6 +194,20 @@ def test_each_fact_stands_on_its_own(sense: Sense) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Peanuts. They make my face swell.", "Peanuts. They make my face swell."),
+        ("moths. that's my phobia. laugh all you like", "Moths. that's my phobia."),
+        ("Marmite. Love it.", "Marmite. Love it."),
+        ("Lovely. That's what I thought.", None),
+        ("Great. It's a good idea.", None),
+    ],
+)
+def test_what_a_sentence_only_names_is_kept_with_what_is_told_of_it(sense: Sense, text: str, kept: str | None) -> None:
+    assert [each.text for each in read(message(text), (), (), sense).observations] == ([kept] if kept else [])
+
+
 def test_a_pronoun_takes_its_name_from_the_turns_before(sense: Sense) -> None:
     reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [], sense)
     assert [observation.text for observation in reading.observations] == ["Bobo loves the blue ball."]

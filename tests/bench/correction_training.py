@@ -1,8 +1,9 @@
-"""Training data for the two decisions about corrections: which memory is meant, and whether it is corrected at all."""
+"""Training data for the decision which memory is corrected, and for what it knows of the wording of corrections."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from zlib import crc32
 
 import numpy as np
 
@@ -12,24 +13,23 @@ from m2a.agents.offline.correction_features import (
     correcting_claim,
     correction_features,
     needs_context,
-    with_cosine,
 )
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.meant import meant_features, rate
-from m2a.agents.offline.sense import Sense
+from m2a.agents.offline.sense import Sense, as_decisions
 from m2a.agents.offline.statements import Observation, read
 from m2a.agents.offline.text import content
 from m2a.types import Message
-from tests.bench.learning import Example
+from tests.bench.learning import Example, fit
 from tests.offline_cases import Played
 
 _NEAREST = 5  # memories of other people next to the one that is meant
 _OF_A_STORY = 10  # memories of a story to consider, nearest first
 _TODAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
-# Weights of examples: look-alikes teach which memory is meant; of the stories there are many.
-_WHICH = {"lookalike": 1.5, "story": 0.3}
-_WHETHER = {"lookalike": 0.5, "story": 0.5, "later": 0.6}
-_NO_STORY = 0.4
+_WEIGHTS = {"story": 0.5}  # by kind; of the stories there are many
+_OF_ANOTHER = 0.3  # weight of a memory that is not meant, unless it is the last and nothing is corrected
+_NO_STORY = 0.5
+_PARTS = 5
+_WORDING_PENALTY = 1.3
 
 
 @dataclass(frozen=True)
@@ -59,46 +59,59 @@ def situations(
     return [situation for situation in result if situation.memories and not says_what_stays(situation.observation.said)]
 
 
-def meant_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
-    """Differences between the memory that is meant and each other one, in both directions."""
-    examples = []
-    for case in cases:
-        others = set(range(len(case.memories))) - case.meant
-        leaning = needs_context(case.observation.said, case.observation.text)
-        if not case.meant or not others or (leaning and case.kind == "correction"):
-            continue
-        new = correcting_claim(case.observation.text, case.observation.said)
-        features = meant_features(new, [memory.claim for memory in case.memories], sense)
-        weight = _WHICH.get(case.kind, 0.4) / (len(case.meant) * len(others)) / 2
-        for place in case.meant:
-            for other in others:
-                ahead = {name: value - features[other][name] for name, value in features[place].items()}
-                behind = {name: -value for name, value in ahead.items()}
-                examples.append(Example(ahead, True, case.group, weight=weight))
-                examples.append(Example(behind, False, case.group, weight=weight))
-    return examples
+def takes_back_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
+    """The wording of what corrects a memory, and of what corrects none."""
+    return [
+        Example(
+            {}, bool(case.meant), case.group, sense.vector(case.observation.said), _NO_STORY if _is_plain(case) else 1.0
+        )
+        for case in cases
+    ]
 
 
 def corrects_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]:
-    """Pairs of a correction with the memory that it corrects; other messages with the last and the likeliest memory."""
-    examples = []
-    for case in cases:
-        sentence, text = case.observation.said, case.observation.text
-        new, leaning, vector = correcting_claim(text, sentence), needs_context(sentence, text), sense.vector(sentence)
-        ratings = rate(new, [memory.claim for memory in case.memories], sense)
-        if case.meant:
-            places, weight = sorted(case.meant), _WHETHER.get(case.kind, 1.0) / len(case.meant)
-        else:
-            likeliest = max(ratings, key=lambda candidate: candidate.score).position
-            last = [candidate for candidate in ratings if case.memories[candidate.position].is_last]
-            places = sorted({likeliest, *(c.position for c in sorted(last, key=lambda c: -c.score)[:1])})
-            weight = _NO_STORY if case.kind == "story" else 1.0
-        for place in places:
-            old = case.memories[place]
-            features = correction_features(new, sentence, old, ratings[place].lead, leaning)
-            features = with_cosine(features, sense.cosine(new.text, old.text))
-            examples.append(Example(features, bool(case.meant), case.group, vector, weight))
-    return examples
+    """Each correction or other statement with each of the memories. What its wording says is judged by the wordings of the
+    other parts, since what is learned from a text fits it too well."""
+    parts = [crc32(case.group.encode()) % _PARTS for case in cases]
+    judges = [
+        sense.with_models(as_decisions({"takes back": learn_takes_back(takes_back_examples(others, sense))}))
+        for part in range(_PARTS)
+        if (others := [case for case, its_part in zip(cases, parts, strict=True) if its_part != part])
+    ]
+    return [
+        example
+        for case, part in zip(cases, parts, strict=True)
+        for each in (case, _alone(case))
+        if each.memories
+        for example in _choices(each, judges[part])
+    ]
+
+
+def _alone(case: Situation) -> Situation:
+    """Returns the situation with the memories only that are meant or come last: a new user has told little else."""
+    kept = [place for place, memory in enumerate(case.memories) if place in case.meant or memory.is_last]
+    meant = frozenset(number for number, place in enumerate(kept) if place in case.meant)
+    return replace(case, memories=tuple(case.memories[place] for place in kept), meant=meant)
+
+
+def _choices(case: Situation, sense: Sense) -> Iterator[Example]:
+    """Yields an example for each memory."""
+    sentence, text = case.observation.said, case.observation.text
+    rows = correction_features(correcting_claim(text, sentence), text, sentence, case.memories, sense)
+    for place, (features, memory) in enumerate(zip(rows, case.memories, strict=True)):
+        is_meant = place in case.meant
+        weight = _WEIGHTS.get(case.kind, 1.0) / (len(case.meant) if is_meant else 1)
+        if not is_meant and (case.meant or not memory.is_last):
+            weight *= _OF_ANOTHER
+        yield Example(features, is_meant, case.group, weight=weight)
+
+
+def learn_takes_back(examples: Sequence[Example]) -> dict[str, object]:
+    return fit(examples, penalty=1.0, vector_penalty=_WORDING_PENALTY)
+
+
+def _is_plain(case: Situation) -> bool:
+    return case.kind == "story" and not case.meant
 
 
 class _Strangers:

@@ -1,13 +1,17 @@
-"""Learns decisions on named features: logistic regression, also on the vector of a text, and additive step functions."""
+"""Learns decisions on named features: logistic regression, also on the vector of a text, step functions, and trees."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+
+from m2a.agents.offline.sense import as_decisions
 
 _STEPS = 50
 _ROUNDS = 300  # of boosting
+_TREES = 300
 _MAX_LIMITS = 63  # of a feature
 _LEAST_SPREAD = 1e-3  # of a dimension of the vectors; some dimensions are constant
 
@@ -89,6 +93,28 @@ def fit_steps(examples: Sequence[Example]) -> dict[str, object]:
         kept = np.concatenate([values[:1], values[changes + 1]])
         of_features[name] = [*limit[changes].round(4).tolist()], [*kept.round(4).tolist()]
     return {"bias": round(bias, 4), "steps": of_features}
+
+
+def fit_trees(examples: Sequence[Example]) -> dict[str, object]:
+    """Gradient boosting of trees of four levels, which weigh what a feature says by what others say."""
+    names = sorted({name for example in examples for name in example.features})
+    rows = np.array([[example.features.get(name, 0.0) for name in names] for example in examples])
+    model = GradientBoostingClassifier(
+        n_estimators=_TREES, max_depth=4, min_samples_leaf=20, subsample=0.5, max_features=0.3, random_state=0
+    ).fit(rows, [example.label for example in examples], sample_weight=[example.weight for example in examples])
+    trees = [_tree(each.tree_, model.learning_rate) for each in model.estimators_[:, 0]]
+    scores = model.decision_function(rows[:1])
+    decision = as_decisions({"": {"bias": 0.0, "names": names, "trees": trees}})[""]
+    bias = float(scores[0]) - decision.score(dict(zip(names, rows[0], strict=True)))
+    return {"bias": round(bias, 4), "names": names, "trees": trees}
+
+
+def _tree(tree: Any, rate: float, node: int = 0) -> float | list[object]:
+    """Returns the tree below a node as nested lists."""
+    if tree.children_left[node] == tree.children_right[node]:
+        return round(float(tree.value[node, 0, 0]) * rate, 4)
+    below, above = (_tree(tree, rate, child[node]) for child in (tree.children_left, tree.children_right))
+    return [int(tree.feature[node]), round(float(tree.threshold[node]), 4), below, above]
 
 
 def _limits(column: np.ndarray) -> np.ndarray:

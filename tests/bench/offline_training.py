@@ -13,15 +13,15 @@ from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import as_one, features_of, together
-from m2a.agents.offline.sense import Sense, as_decisions
+from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain
 from m2a.agents.offline.wishes import phrases
 from m2a.types import EvidenceRange, MemoryEntry
 from models.text_encoder import MINILM
 from tests.bench.corpus import INTEGRITY, LEARNED_CASES, PAIRS, SHORT
-from tests.bench.correction_training import corrects_examples, meant_examples, situations
+from tests.bench.correction_training import corrects_examples, learn_takes_back, situations, takes_back_examples
 from tests.bench.forget_training import forgotten_examples, requests
-from tests.bench.learning import Example, fit, fit_steps
+from tests.bench.learning import Example, fit, fit_steps, fit_trees
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played, holds_any
 
@@ -42,7 +42,6 @@ _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
 _OF_ANYTHING = 0.3
 _OFTEN = 4  # requests that hold a run of words by which others may be known
-MEANT_PENALTY = 2.0
 Cases = Mapping[str, Sequence[Sequence[str]]]
 
 _ACTS = {"statement": "tell", "correction": "tell", "question": "ask", "never_said": "ask", "chit_chat": "chat"}
@@ -247,9 +246,8 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
     result["forgets"] = forget_examples(cases, _spoken(sets), sense)
     result["forgotten"] = forgotten_examples(requests(cases, sense), sense)
     corrections = situations(cases, sets, sense)
-    result["meant"] = meant_examples(corrections, sense)
-    judge = sense.with_models(as_decisions({"meant": fit(result["meant"], penalty=MEANT_PENALTY)}))
-    result["corrects"] = corrects_examples(corrections, judge)
+    result["takes back"] = takes_back_examples(corrections, sense)
+    result["corrects"] = corrects_examples(corrections, sense)
     return result
 
 
@@ -275,8 +273,8 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     used = {name: [example for example in rows if example.group != without] for name, rows in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
     models["answers"] = fit_steps(used["answers"])
-    models["meant"] = fit(used["meant"], penalty=MEANT_PENALTY)
     models["forgets"] = fit(used["forgets"], penalty=0.5, vector_penalty=0.3, standardised=False)
     models["forgotten"] = fit(used["forgotten"], penalty=3.0)
-    models["corrects"] = fit(used["corrects"], penalty=3.0, vector_penalty=3.0)
+    models["takes back"] = learn_takes_back(used["takes back"])
+    models["corrects"] = fit_trees(used["corrects"])
     return models

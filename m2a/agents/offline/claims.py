@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import refuted
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
-from m2a.agents.offline.text import content
+from m2a.agents.offline.text import content, stems
 from m2a.agents.offline.values import Value, find_values, speaks_of_work
 from m2a.types import Concept
 
@@ -29,6 +30,13 @@ _OWNER = re.compile(
     re.IGNORECASE,
 )
 MEASURED = ("age", "time", "year")
+# Relatives, pets and the like, whose owner must match: "Anna's mother" is not Anna.
+PEOPLE = frozenset(
+    stems(
+        " ".join([*lexicon.RELATIONS, *lexicon.PETS, "friend parents girlfriend boyfriend partner boss children kids"])
+    )
+)
+_OWNED = re.compile(r"([\w-]+)'s (?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,12 @@ def _read(text: str, concepts: tuple[Concept, ...]) -> Claim:
         frozenset([*find_places(text), *(match["where"] for match in WHERE.finditer(text))]),
         frozenset(word for old in refuted(text) for word in content(old)),
     )
+
+
+def people_in(text: str) -> frozenset[str]:
+    """Returns the stems of the people in the text, by name or by their relation to the user."""
+    owners = content(" ".join(_OWNED.findall(text)))
+    return frozenset(content(" ".join(find_names(text)))) | (content(text) & PEOPLE) | owners
 
 
 def value_words(claim: Claim, kinds: frozenset[str] | None = None) -> frozenset[str]:

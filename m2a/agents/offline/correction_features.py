@@ -1,15 +1,24 @@
-"""Whether the user corrects a memory or says that it changed: the features and conditions of the learned decision."""
+"""Which memory a sentence corrects, if any: the features of the learned decision."""
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from m2a.agents.offline.change_words import LATELY, MOVES, NEW, TAKES_BACK, says_what_stays, what_changes
-from m2a.agents.offline.claims import Claim, different_kinds, value_words
+from m2a.agents.offline.claims import (
+    PEOPLE,
+    Claim,
+    are_of_work_and_home,
+    different_kinds,
+    of_another_number,
+    value_words,
+)
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
 from m2a.agents.offline.exclusion import exclude_each_other, frame_words, may_have_many, share_a_frame
+from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import meets, tokens
 from m2a.types import Concept
@@ -45,7 +54,17 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-_MAX_LEAD = 4.0
+_OF_ONESELF = re.compile(r"(?:i|we)\b", re.IGNORECASE)
+_HOME = re.compile(
+    r"(?:i|we)(?:'ve|'m|'re| have| am| are)?(?: (?:now|just|still|both|all|recently|finally|currently|since))* "
+    r"(?:liv(?:e|ed|ing)\b|(?:moved|moving|relocated|shifted)(?: house| home| out| away| back| flat)?(?: from [\w ]+?)? "
+    r"(?:to|into|in)\b)",
+    re.IGNORECASE,
+)
+_LIVED_ONCE = re.compile(r"\b(?:lived|used to live)\b", re.IGNORECASE)
+
+# The features of which also counts how far a memory is ahead of the others.
+_COMPARED = ("cosine", "same frame", "words shared beside values", "rare words shared", "share of its words shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,88 +86,186 @@ def may_correct(observation: Observation, sentence: str) -> bool:
     return not says_what_stays(sentence) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(sentence)))
 
 
+def has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
+    """Returns whether more than likeness suggests that the memory is corrected.
+
+    The sentence says so or needs its context; and it needs the memory for that, shares a word with it besides the value, or gives
+    another value just after it.
+    """
+    claim, leans, different = old.claim, needs_context(sentence, text), different_kinds(new, old.claim)
+    words = any(pattern.search(sentence) for pattern in (TAKES_BACK, MOVES, LATELY, NEW, _NOT, _PERFECT, _OPENS_SO))
+    points_back = old.is_last and bool(different) and bool(PRONOUN.search(new.text))
+    if not (words or leans or points_back or new.refuted & claim.words):
+        return False
+    shared = (new.words & claim.words) - value_words(new, different)
+    if leans or shared or new.refuted & claim.words or _say_the_same_of_oneself(new, claim):
+        return True
+    return old.is_last and bool(different) and not _are_of_oneself(new, claim)
+
+
+def may_be_meant(new: Claim, old: Memory) -> bool:
+    """Returns whether the correction is about nobody and nothing other than the memory is."""
+    claim, refuted = old.claim, new.refuted
+    if refuted & claim.subject and not refuted & (claim.words - claim.subject):
+        return False  # "not the harp, just herself"
+    if "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text) and not refuted & claim.words:
+        return False
+    if _are_of_oneself(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
+        return _say_the_same_of_oneself(new, claim)  # "I live in Graz", "We moved the sofa to Linz"
+    if of_another_number(new, claim) or _are_of_two_owners(new, claim) or _are_two_things(new, claim):
+        return False
+    words = new.words | new.subject_names
+    if claim.possessed & PEOPLE and not (new.possessed or any(meets(word, words) for word in claim.possessed)):
+        return False  # Phil's mum is not Phil
+    if not claim.subject_names or claim.subject_names & words:
+        return True
+    if new.subject_names <= PEOPLE and PEOPLE & new.subject & claim.subject:
+        return True  # "granddad's operation" of "granddad Wim's operation"
+    if not new.subject_names and different_kinds(new, claim) and (words_told(new, claim) or new.subject & claim.words):
+        return True  # "They put the metoprolol up to 50 mg" of "Dr Amundson has started me on metoprolol, 25 mg"
+    return old.is_last and not (new.subject_names and not new.subject_names & (claim.words | claim.subject_names))
+
+
+def words_told(new: Claim, old: Claim) -> frozenset[str]:
+    """Returns the words that the correction shares with the memory, apart from its value, its subject and names."""
+    shared = (new.words & old.words) - value_words(new, different_kinds(new, old))
+    return shared - new.subject - new.subject_names - new.names
+
+
+def _are_of_two_owners(new: Claim, old: Claim) -> bool:
+    """Returns whether only one is the user's own, or they belong to different relatives: "Mum's", "Dad's"."""
+    owners = {new.owner, old.owner}
+    if "" in owners or len(owners) < 2:
+        return False
+    return "I" in owners or (owners <= PEOPLE and not meets(old.owner, new.words))
+
+
 def correcting_claim(text: str, sentence: str, concepts: Sequence[Concept] = ()) -> Claim:
     """Returns what the correction newly claims, without the parts that it says are unchanged."""
     return replace(Claim.of(what_changes(text), concepts), refuted=Claim.of(sentence).refuted)
 
 
-def correction_features(new: Claim, sentence: str, old: Memory, lead: float, elliptic: bool) -> dict[str, float]:
-    """Returns the signs that the user retracts the memory or says that it changed; `with_cosine` adds the cosine."""
+def correction_features(
+    new: Claim, text: str, sentence: str, memories: Sequence[Memory], sense: Sense
+) -> list[dict[str, float]]:
+    """Returns, for each memory, the signs that the sentence corrects it.
+
+    Some are of the sentence alone, some of the two together, and some say how far the memory is ahead of the others.
+    """
+    wording = sense.models["takes back"].score({}, sense.vector(sentence))
+    of_sentence = _of_sentence(new, text, sentence, len(memories), wording)
+    holders = Counter(word for memory in memories for word in memory.claim.words)
+    vector, *vectors = sense.vectors([new.text, *(memory.text for memory in memories)])
+    rows = [
+        of_sentence
+        | _of_pair(new, memory, holders, float(vector @ other))
+        | {"may be meant": float(may_be_meant(new, memory))}
+        | {"has a sign": float(has_a_sign(new, memory, text, sentence))}
+        for memory, other in zip(memories, vectors, strict=True)
+    ]
+    for name in _COMPARED:
+        values = [row[name] for row in rows]
+        for row, lead in zip(rows, leads(values), strict=True):
+            row[f"ahead: {name}"] = lead
+    return rows
+
+
+def _of_sentence(new: Claim, text: str, sentence: str, memories: int, wording: float) -> dict[str, float]:
+    features = {
+        "wording": wording,
+        "memories": math.log(max(1, memories)),
+        "takes back": bool(TAKES_BACK.search(sentence)),
+        "moves": bool(MOVES.search(sentence)),
+        "lately": bool(LATELY.search(sentence)),
+        "new": bool(NEW.search(sentence)),
+        "not": bool(_NOT.search(sentence)),
+        "opens so": bool(_OPENS_SO.match(sentence)),
+        "perfect": bool(_PERFECT.search(sentence)),
+        "refutes": bool(new.refuted),
+        "adds": bool(_ADDS.search(new.text)),
+        "pronoun": bool(PRONOUN.search(new.text)),
+        "leans": needs_context(sentence, text),
+        "length": math.log1p(len(tokens(new.text))),
+    }
+    return {name: float(value) for name, value in features.items()}
+
+
+def _of_pair(new: Claim, old: Memory, holders: Counter[str], cosine: float) -> dict[str, float]:
     claim = old.claim
     own_words = new.words | new.subject_names
     shared = new.words & claim.words
     different = different_kinds(new, claim)
-    length, its_length = len(tokens(new.text)), len(tokens(old.text))
-    subject_said = len(claim.subject & own_words) / len(claim.subject) if claim.subject else 0.5
-    takes_back, moves, lately = (bool(pattern.search(sentence)) for pattern in (TAKES_BACK, MOVES, LATELY))
-    refutes = bool(new.refuted & claim.words)
-    cue = takes_back or moves or lately or refutes
-    opens = bool(_OPENS_SO.match(sentence))
-    adds = bool(_ADDS.search(new.text))
-    names_memory = bool(shared - value_words(new, different))
-    another_name = bool(new.subject_names and not new.subject_names & (claim.words | claim.subject_names))
+    values = value_words(new, different)
+    unmentioned = claim.subject - new.words
+    numbers, its_numbers = _numbers(new.text), _numbers(old.text)
     missing = bool(claim.possessed) and not any(meets(word, own_words) for word in claim.possessed)
-    short = length < 6
-    many = may_have_many(claim.text)
-    framed = share_a_frame(new.text, old.text)
     features = {
-        "takes back": takes_back,
-        "moves": moves,
-        "lately": lately,
-        "new": bool(NEW.search(sentence)),
-        "not": bool(_NOT.search(sentence)),
-        "opens so": opens,
-        "perfect": bool(_PERFECT.search(sentence)),
-        "refutes it": refutes,
-        "refutes another": bool(new.refuted) and not refutes,
-        "adds": adds,
+        "cosine": cosine,
+        "last": old.is_last,
+        "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
+        "framed alike": share_a_frame(new.text, old.text),
+        "excludes it": exclude_each_other(new.text, old.text),
+        "many": may_have_many(claim.text) and may_have_many(new.text),
+        "both past": is_past(new.text) and is_past(old.text),
         "beside it": bool(_BESIDE.search(new.text)),
+        "longer": math.log((len(tokens(new.text)) + 1) / (len(tokens(old.text)) + 1)),
         "words shared": math.log1p(len(shared)),
+        "words shared beside values": len(shared - values),
+        "rare words shared": sum(1 / holders[word] for word in shared - values),
+        "rare words shared in values": sum(1 / holders[word] for word in shared & values),
+        "rare synonyms": sum(1 / holders[word] for word in claim.words - shared if meets(word, own_words)),
         "share of own words shared": len(shared) / max(1, len(new.words)),
         "share of its words shared": len(shared) / max(1, len(claim.words)),
         "another value": bool(different),
         "the same value": bool((new.kinds & claim.kinds) - different),
         "no value of its kinds": not new.kinds & claim.kinds,
         "its value": bool(shared & value_words(claim)),
+        "refutes it": bool(new.refuted & claim.words),
+        "refutes its value": bool(new.refuted & (claim.words - claim.subject)),
         "a name shared": bool(new.names & claim.names),
         "names that it lacks": bool(new.names - claim.names),
-        "share of its subject said": subject_said,
-        "share of own subject held": len(new.subject & claim.words) / len(new.subject) if new.subject else 0.5,
+        "another name": bool(new.subject_names and not new.subject_names & (claim.words | claim.subject_names)),
         "its subject's name unsaid": bool(claim.subject_names and not claim.subject_names & own_words),
-        "another name": another_name,
+        "names of its subject unsaid": len(claim.subject_names - own_words),
+        "share of its names unsaid": len(claim.names - own_words) / max(1, len(claim.names)),
+        "share of its subject said": len(claim.subject & own_words) / len(claim.subject) if claim.subject else 0.5,
+        "words of its subject unsaid": min(3, len(unmentioned)),
+        "share of own subject held": len(new.subject & claim.words) / len(new.subject) if new.subject else 0.5,
         "another's": missing,
-        "leans": elliptic,
-        "last": old.is_last,
-        "leans on the last": elliptic and old.is_last,
-        "leans on the last with a value": elliptic and old.is_last and bool(different),
-        "short": short,
-        "short after the last": short and old.is_last,
-        "pronoun after the last": old.is_last and bool(PRONOUN.search(new.text)),
-        "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
-        "excludes it": exclude_each_other(new.text, old.text),
-        "framed alike": framed,
-        "many": many and may_have_many(new.text),
-        "many framed alike": many and framed,
-        "longer": math.log((length + 1) / (its_length + 1)),
-        "both past": is_past(new.text) and is_past(old.text),
-        "cue": cue,
-        "cue and value": cue and bool(different),
-        "cue and subject": cue * subject_said,
-        "cue and words": cue and names_memory,
-        "cue after the last": cue and old.is_last,
-        "cue and another name": cue and another_name,
-        "cue and short": cue and short,
-        "cue and adds": cue and adds,
-        "takes back the last": takes_back and old.is_last,
-        "no cue": not cue and not opens,
-        "no cue but a value": not cue and not opens and bool(different),
-        "lead": max(0.0, min(lead, _MAX_LEAD)) / _MAX_LEAD,
+        "another person's": missing and bool(claim.possessed & PEOPLE),
+        "another number": bool(numbers and its_numbers and not numbers & its_numbers),
+        "the same number": bool(numbers & its_numbers),
+        "another letter": bool(new.letters and claim.letters and not new.letters & claim.letters),
+        "the same of oneself": _say_the_same_of_oneself(new, claim),
     }
     return {name: float(value) for name, value in features.items()}
 
 
-def with_cosine(features: dict[str, float], cosine: float) -> dict[str, float]:
-    return features | {"cosine": cosine, "cue and cosine": features["cue"] * cosine}
+def _numbers(text: str) -> frozenset[str]:
+    """Returns the numbers that tell two of a kind apart: flat 2, bed 1."""
+    return frozenset(re.findall(r"(?<=[a-z] )\d{1,2}\b(?! ?(?:am|pm|kg|mg|cm|km|%|\w+s\b))", text))
+
+
+def _are_two_things(new: Claim, old: Claim) -> bool:
+    """Returns whether the subjects are alike, but each has a word that the other lacks: "Enda's shed", "Enda's dinghy"."""
+    return (
+        bool(new.subject & old.words or new.words & old.subject)
+        and not all(meets(word, new.words | new.subject_names) for word in old.subject)
+        and not all(meets(word, old.words) for word in new.subject)
+    )
+
+
+def _are_of_oneself(new: Claim, old: Claim) -> bool:
+    return bool(_OF_ONESELF.match(new.text) and _OF_ONESELF.match(old.text))
+
+
+def _say_the_same_of_oneself(new: Claim, old: Claim) -> bool:
+    """Returns whether both say the same of the user, though they may share no word: "I live in Graz", "I moved to Linz"."""
+    if not _are_of_oneself(new, old):
+        return False
+    if share_a_frame(new.text, old.text):
+        return True
+    return bool(_HOME.match(new.text) and _HOME.match(old.text)) and not _LIVED_ONCE.search(old.text)
 
 
 def needs_context(sentence: str, text: str) -> bool:
@@ -166,12 +283,13 @@ def needs_context(sentence: str, text: str) -> bool:
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
-def has_a_sign(new: Claim, old: Claim, text: str, sentence: str) -> bool:
-    """Returns whether more than likeness suggests a correction: its words, another value, or that it needs context."""
-    words = any(pattern.search(sentence) for pattern in (TAKES_BACK, MOVES, LATELY, NEW, _NOT, _PERFECT, _OPENS_SO))
-    return words or bool(new.refuted & old.words) or bool(different_kinds(new, old)) or needs_context(sentence, text)
-
-
+_NOTHING = Memory.of(0, "", is_last=False)
 FEATURES = frozenset(
-    with_cosine(correction_features(Claim.of(""), "", Memory.of(0, "", is_last=False), 0.0, elliptic=False), 0.0)
+    [
+        *_of_sentence(_NOTHING.claim, "", "", 0, 0.0),
+        *_of_pair(_NOTHING.claim, _NOTHING, Counter(), 0.0),
+        *(f"ahead: {name}" for name in _COMPARED),
+        "may be meant",
+        "has a sign",
+    ]
 )

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from m2a.agents.offline.claims import Claim, different_kinds, value_words
+from m2a.agents.offline.claims import Claim, different_kinds, people_in, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.correction_features import needs_context
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forgotten import Rated, rate
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.meant import people_in
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens

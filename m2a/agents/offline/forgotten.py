@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from m2a.agents.offline.claims import Claim
-from m2a.agents.offline.meant import people_in
+from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import OF_ONESELF, content, meets, stem, stems, tokens
 from m2a.agents.offline.wishes import all_words, what_is_named

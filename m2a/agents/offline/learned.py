@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from m2a.agents.offline import acts, correction_features, forgotten, meant, relevance
+from m2a.agents.offline import acts, correction_features, forgotten, relevance
 from m2a.agents.offline.relations import likeness, spans
 from m2a.agents.offline.sense import LearnedDecision, as_decisions
 from models.text_encoder import TextEncoder
@@ -18,7 +18,7 @@ _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
     "answers": relevance.FEATURES,
     "forgotten": forgotten.FEATURES,
-    "meant": meant.FEATURES,
+    "takes back": frozenset(),
     "corrects": correction_features.FEATURES,
     "is the value": spans.FEATURES,
     "tells what is asked": likeness.ANSWERING,

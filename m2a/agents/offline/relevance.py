@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
-from m2a.agents.offline.claims import Claim
+from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
 from m2a.agents.offline.kinds import KINDS
-from m2a.agents.offline.meant import people_in
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.sense import Sense, leads

@@ -72,18 +72,47 @@ class Additive:
         return _sigmoid(self.score(features))
 
 
+@dataclass(frozen=True)
+class Trees:
+    """A decision that adds the values of small trees (gradient boosting; Friedman, 2001).
+
+    A tree is a value, or the position of a feature among the names, a limit, and the trees for values up to the limit and
+    above it.
+    """
+
+    bias: float
+    names: Sequence[str]
+    trees: Sequence[Any]
+
+    def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        row = [features.get(name, 0.0) for name in self.names]
+        total = self.bias
+        for tree in self.trees:
+            while not isinstance(tree, float):
+                feature, limit, below, above = tree
+                tree = below if row[feature] <= limit else above
+            total += tree
+        return total
+
+    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
+        return _sigmoid(self.score(features))
+
+
 def _sigmoid(score: float) -> float:
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, score))))
 
 
 def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, LearnedDecision]:
-    """Returns the decisions of a file: those with "steps" add step functions, the others weigh."""
-    return {
-        name: Additive(model["bias"], model["steps"])
-        if "steps" in model
-        else Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
-        for name, model in models.items()
-    }
+    """Returns the decisions of a file: those with "trees" or "steps" add these, the others weigh."""
+    return {name: _decision(model) for name, model in models.items()}
+
+
+def _decision(model: Mapping[str, Any]) -> LearnedDecision:
+    if "trees" in model:
+        return Trees(model["bias"], model["names"], model["trees"])
+    if "steps" in model:
+        return Additive(model["bias"], model["steps"])
+    return Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
 
 
 def leads(values: Sequence[float]) -> list[float]:

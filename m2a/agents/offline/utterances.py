@@ -11,7 +11,7 @@ from typing import Literal
 
 from m2a.agents.offline.acts import AUXILIARY, COMMAND, GREETING, OPENER, WH, WH_FIRST, act_of, act_probabilities
 from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, refuted
-from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.clauses import find_subject, has_verb, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_names, find_namings
@@ -34,6 +34,7 @@ _WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more
 _OPENING = 12  # characters within which a message that opens with a retraction has it
 _TELLS = 0.25  # from this probability a message of one sentence is kept, unless asking is more probable
 _TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question; below it, the sentence only explains the question
+_TELLS_BESIDE_TALK = 0.7  # the same in a message that only talks and asks nothing
 _IDLE = 0.8  # from this probability a sentence of a message that tells something is left out as idle talk
 
 # The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
@@ -43,6 +44,10 @@ _FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"
 _MAY_FORGET = 0.06  # with such words: read otherwise if no memory matches
 _ASKS_THE_ASSISTANT = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
 _SURELY_TELLS = 0.97
+_TOPIC_WORDS = 4  # at most, of a sentence that only names something
+_POINTS_AT_TOPIC = re.compile(
+    r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>s|re)\b)?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
+)
 
 REMEMBER = re.compile(
     r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
@@ -286,10 +291,12 @@ def _enough_to_forget(text: str, sense: Sense) -> float:
 
 
 def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
-    """Joins each topic in the form of a question to the sentence about it: "The long key? It is for the cellar."."""
+    """Joins each topic to the sentence about it: "The long key? It is for the cellar.", "Peanuts. They make my face swell."."""
     result: list[str] = []
     for part in parts:
-        if result and _is_topic(result[-1]) and _is_about_topic(part, sense):
+        if result and (
+            (_is_topic(result[-1]) and _is_about_topic(part, sense)) or _tells_of_topic(result[-1], part, sense)
+        ):
             result[-1] = f"{result[-1]} {part}"
         else:
             result.append(part)
@@ -317,6 +324,20 @@ def _is_about_topic(sentence: str, sense: Sense) -> bool:
         return subject.text.lower() not in ("i", "we", "you")
     chances = act_probabilities(sentence, sense)
     return chances["tell"] > max(chances["chat"], chances["ask"])
+
+
+def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
+    """Whether the sentence tells something of what the one before it only names: "Moths. That's my phobia."."""
+    match = _POINTS_AT_TOPIC.search(sentence)
+    words = tokens(topic)
+    if match is None or topic.endswith("?") or sentence.endswith("?") or not 0 < len(words) <= _TOPIC_WORDS:
+        return False
+    if find_subject(topic) is not None or has_verb(topic):
+        return False
+    be = {"s": " is", "re": " are"}.get(match["be"], "")
+    whole = f"{sentence[: match.start()]}{topic.rstrip(' .!')}{be}{sentence[match.end() :]}"
+    chances = act_probabilities(whole, sense)
+    return chances["tell"] >= max(_TELLS, chances["ask"])
 
 
 def _as_forget(item: Utterance, sense: Sense) -> Utterance:
@@ -361,6 +382,9 @@ def _has_content(text: str) -> bool:
 
 
 def _read(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
+    parts = sentences(sentence)
+    if len(parts) == 2 and _tells_of_topic(parts[0], parts[1], sense):
+        return Utterance("tell", sentence)
     utterance = _classified(sentence, message_act, sense, alone=alone, has_question=has_question)
     if utterance.act == "chat" and _corrects(sentence):
         return Utterance("tell", sentence)
@@ -409,6 +433,8 @@ def _classified(sentence: str, message_act: str, sense: Sense, *, alone: bool, h
     may_ask = not has_question or WH_FIRST.match(sentence.lower())
     if asks or (message_act == "ask" and may_ask and chances["ask"] >= max(chances["tell"], chances["chat"])):
         return Utterance("ask", sentence)
+    if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_TALK:
+        return Utterance("tell", sentence)
     # A sentence beside a question says why the user asks. It tells something new only if it gives a name or a code.
     tells_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
     return Utterance("tell" if message_act == "ask" and (find_namings(sentence) or tells_code) else "chat", sentence)
