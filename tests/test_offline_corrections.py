@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.agents.offline.corrections import find_corrected, rivals_of, without_strays
+from m2a.agents.offline.corrections import find_corrected, without_strays
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.learned import learned
@@ -50,9 +50,9 @@ def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
     messages = [message(number, message_) for number, message_ in enumerate(before, start=1)]
     newest = [message_.message_id for message_ in reversed(messages)]
     for observation in read(message(len(before) + 1, text), messages, (), sense).observations:
-        hit = find_corrected(observation, observation.said, hits_of(before, sense), newest, (), sense)
-        if hit is not None:
-            return hit.entry.text
+        found = find_corrected(observation, observation.said, hits_of(before, sense), newest, (), sense)
+        if found.corrected is not None:
+            return found.corrected.entry.text
     return None
 
 
@@ -115,6 +115,30 @@ def test_a_correction_is_found_among_memories_told_since(sense: Sense, statement
     assert (corrected_by(correction, [statement, *others], sense) or "").startswith(statement[:20])
 
 
+def test_half_past_is_another_time(sense: Sense) -> None:
+    before = ["Ida has ballet on Thursdays at four.", "My cousin Lena lives in Wells."]
+    assert corrected_by("No, ballet is at half past four.", before, sense) == before[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("My locker code is 4471.", "4417!"),
+        ("My passport expires in 2027.", "2029!"),
+        ("the wifi password for the office is lagoon2020", "lagoon2024!!"),
+        ("Lena's flight is on Tuesday.", "Thursday."),
+    ],
+)
+def test_a_value_alone_corrects_what_was_said_just_before(sense: Sense, before: str, text: str) -> None:
+    assert corrected_by(text, [before], sense) is not None
+
+
+@pytest.mark.parametrize("text", ["NICE", "OK", "WOW"])
+def test_a_word_alone_that_is_no_value_is_not_kept(sense: Sense, text: str) -> None:
+    messages = [message(1, "My niece has 3 kids."), message(2, text)]
+    assert not read(messages[1], messages[:1], (), sense).observations
+
+
 def test_words_that_open_a_message_are_one_statement_with_its_first_sentence(sense: Sense) -> None:
     (observation,) = read(message(1, "News from Gran. The eye clinic has moved to Selby."), [], (), sense).observations
     assert observation.text == "News from Gran. The eye clinic has moved to Selby."
@@ -130,17 +154,17 @@ def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Se
     text = "I had it wrong. Vera's allotment lease runs out on 27 May, not on 3 May."
     messages = [message(number, line) for number, line in enumerate(before, start=1)]
     observations = read(message(3, text), messages, (), sense).observations
-    hits = [
+    findings = [
         find_corrected(observation, observation.said, hits_of(before, sense), [2, 1], (), sense)
         for observation in observations
     ]
-    assert [hit.entry.text[:12] for hit in without_strays(hits) if hit] == ["Vera's allot"]
+    assert [each.corrected.entry.text[:12] for each in without_strays(findings) if each.corrected] == ["Vera's allot"]
 
 
 def test_what_shares_only_whom_a_correction_is_of_is_not_offered(sense: Sense) -> None:
     hits = hits_of(["My husband Tomasz works nights from Thursday to Saturday.", "Tomasz doesn't eat pork."], sense)
     (observation,) = read(message(3, "Tomasz works days now."), (), (), sense).observations
-    assert set(rivals_of(observation, observation.said, hits, [], (), sense)) <= {1}
+    assert set(find_corrected(observation, observation.said, hits, [], (), sense).rivals) <= {1}
 
 
 def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:
@@ -148,8 +172,9 @@ def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense)
     correction = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")
     (observation,) = read(correction, (), (), sense).observations
     hits = hits_of(before, sense)
-    assert find_corrected(observation, observation.said, hits, [], (), sense) is None
-    assert set(rivals_of(observation, observation.said, hits, [], (), sense)) == {1, 2}
+    found = find_corrected(observation, observation.said, hits, [], (), sense)
+    assert found.corrected is None
+    assert set(found.rivals) == {1, 2}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +185,7 @@ def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense)
             "The herons do breakfast.",
             "The herons' leader also does lights.",
         ),
+        ("The Bath coach is $34 now.", "The Tuesday bus trip to Bath costs $28.", "The lunch at Bath is $35."),
         ("It's an eleven that Des wants, Shirl says.", "Des takes size nine wellies.", "Shirl takes size six wellies."),
         (
             "Philippa can't manage Wednesdays any longer, so she and I now play on Mondays.",

@@ -73,11 +73,11 @@ def corrects_examples(cases: Sequence[Situation], sense: Sense) -> list[Example]
     """Each correction or other statement with each of the memories. What its wording says is judged by the wordings of the
     other parts, since what is learned from a text fits it too well."""
     parts = [crc32(case.group.encode()) % _PARTS for case in cases]
-    judges = [
-        sense.with_models(as_decisions({"takes back": learn_takes_back(takes_back_examples(others, sense))}))
-        for part in range(_PARTS)
-        if (others := [case for case, its_part in zip(cases, parts, strict=True) if its_part != part])
-    ]
+    judges = {}
+    for part in set(parts):
+        others = [case for case, its_part in zip(cases, parts, strict=True) if its_part != part]
+        wording = learn_takes_back(takes_back_examples(others, sense))
+        judges[part] = sense.with_models(as_decisions({"takes back": wording}))
     return [
         example
         for case, part in zip(cases, parts, strict=True)

@@ -30,6 +30,7 @@ _OWNER = re.compile(
     re.IGNORECASE,
 )
 MEASURED = ("age", "time", "year")
+_PARTS_OF_AN_HOUR = frozenset("half quarter past to".split())
 # Relatives, pets and the like, whose owner must match: "Anna's mother" is not Anna.
 PEOPLE = frozenset(
     stems(
@@ -96,7 +97,8 @@ def _read(text: str, concepts: tuple[Concept, ...]) -> Claim:
     subject = find_subject(text)
     subject_text = subject.text if subject else ""
     values = find_values(text)
-    in_values = frozenset(word for value in values for word in content(value.text))
+    # "The Bath coach is $34 now": a job that is the subject is no value of it.
+    in_values = frozenset(word for value in values if value.kind != "job" for word in content(value.text))
     return Claim(
         text,
         frozenset(content(" ".join([text, *called]))) | _letters(text),
@@ -129,8 +131,13 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
         kind
         for kind in new.kinds & old.kinds
         if not (kind == "place" and are_of_work_and_home(new.text, old.text))
-        and not any(ours <= theirs or theirs <= ours for ours in _of_kind(new, kind) for theirs in _of_kind(old, kind))
+        and not any(_may_agree(ours, theirs) for ours in _of_kind(new, kind) for theirs in _of_kind(old, kind))
     )
+
+
+def _may_agree(value: frozenset[str], other: frozenset[str]) -> bool:
+    """Returns whether one may only be more exact than the other: "July 2027" than "July", not "half past four" than "four"."""
+    return (value <= other or other <= value) and not (value ^ other) & _PARTS_OF_AN_HOUR
 
 
 def tells_several(claim: Claim, kinds: frozenset[str]) -> bool:

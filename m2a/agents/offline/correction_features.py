@@ -30,7 +30,7 @@ _ADDS = re.compile(
 )
 _BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
-PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
 # "They moved my appointment": this "they" refers to nobody mentioned before.
 _IMPERSONAL = re.compile(
     r"they(?:'ve| have|'re| are)?(?: just| now)? \w+(?: \w+)? (?:my|our|the|his|her|[\w-]+'s) (?!\w+ (?:and|or)\b)\w",
@@ -94,7 +94,7 @@ def has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     """
     claim, leans, different = old.claim, needs_context(sentence, text), different_kinds(new, old.claim)
     words = any(pattern.search(sentence) for pattern in (TAKES_BACK, MOVES, LATELY, NEW, _NOT, _PERFECT, _OPENS_SO))
-    points_back = old.is_last and bool(different) and bool(PRONOUN.search(new.text))
+    points_back = old.is_last and bool(different) and bool(_PRONOUN.search(new.text))
     if not (words or leans or points_back or new.refuted & claim.words):
         return False
     shared = (new.words & claim.words) - value_words(new, different)
@@ -119,11 +119,12 @@ def may_be_meant(new: Claim, old: Memory) -> bool:
         return False  # Phil's mum is not Phil
     if not claim.subject_names or claim.subject_names & words:
         return True
+    names = new.subject_names - (claim.words - claim.names)  # "Ballet" at the beginning, and "ballet" in the memory
     if new.subject_names <= PEOPLE and PEOPLE & new.subject & claim.subject:
         return True  # "granddad's operation" of "granddad Wim's operation"
-    if not new.subject_names and different_kinds(new, claim) and (words_told(new, claim) or new.subject & claim.words):
+    if not names and different_kinds(new, claim) and (words_told(new, claim) or new.subject & claim.words):
         return True  # "They put the metoprolol up to 50 mg" of "Dr Amundson has started me on metoprolol, 25 mg"
-    return old.is_last and not (new.subject_names and not new.subject_names & (claim.words | claim.subject_names))
+    return old.is_last and not (names and not names & (claim.words | claim.subject_names))
 
 
 def words_told(new: Claim, old: Claim) -> frozenset[str]:
@@ -152,6 +153,8 @@ def correction_features(
 
     Some are of the sentence alone, some of the two together, and some say how far the memory is ahead of the others.
     """
+    if not memories:
+        return []
     wording = sense.models["takes back"].score({}, sense.vector(sentence))
     of_sentence = _of_sentence(new, text, sentence, len(memories), wording)
     holders = Counter(word for memory in memories for word in memory.claim.words)
@@ -183,9 +186,10 @@ def _of_sentence(new: Claim, text: str, sentence: str, memories: int, wording: f
         "perfect": bool(_PERFECT.search(sentence)),
         "refutes": bool(new.refuted),
         "adds": bool(_ADDS.search(new.text)),
-        "pronoun": bool(PRONOUN.search(new.text)),
+        "pronoun": bool(_PRONOUN.search(new.text)),
         "leans": needs_context(sentence, text),
         "length": math.log1p(len(tokens(new.text))),
+        "words beside values": math.log1p(len(new.words - value_words(new))),
     }
     return {name: float(value) for name, value in features.items()}
 

@@ -8,7 +8,7 @@ correction restates all of it.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import MOVES, TAKES_BACK, corrects
 from m2a.agents.offline.claims import Claim, asserted_kinds, different_kinds, tells_several, value_words
@@ -16,8 +16,6 @@ from m2a.agents.offline.correction_features import (
     Memory,
     correcting_claim,
     correction_features,
-    has_a_sign,
-    may_be_meant,
     may_correct,
     needs_context,
     words_told,
@@ -34,8 +32,8 @@ from m2a.types import Concept, Hit, MemoryEntry
 _MARKS = re.compile(r"\d+|(?<![\w'])[b-hj-z](?![\w'])")  # numbers and letters, which have no stem: "dock b"
 
 _MIN_PROBABILITY = 0.6
-# In log-odds, over the next memory. Cross-validated on 1344 corrections among look-alikes, a lead of 1.5, 2.5 and 3.5 picks
-# another memory in 14, 8 and 6 cases, and the right one in 1202, 1187 and 1175.
+# In log-odds, over the next memory. Cross-validated on 1428 corrections among look-alikes, a lead of 1.5, 2.5 and 3.5 picks
+# another memory in 10, 8 and 6 cases, and the right one in 1106, 1094 and 1077.
 _MIN_LEAD = 2.5
 _MAY_BE_MEANT = 0.25
 _MAX_OFFERED = 2
@@ -53,64 +51,23 @@ class Correction:
     named: bool = True
 
 
-def find_corrected(
-    observation: Observation,
-    sentence: str,
-    hits: Sequence[Hit],
-    newest: Sequence[int],
-    concepts: Sequence[Concept],
-    sense: Sense,
-) -> Correction | None:
-    """Returns the memory that the observation corrects, or None if no single memory is meant.
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an observation corrects, if a single memory is meant.
 
-    `sentence` is the sentence or message that it is from, `newest` the ids of the user's earlier messages, newest first.
+    Otherwise the memories with the ids in `rivals` are kept with it, and the user may replace one of them by it: they give
+    another value of the same thing, or are the candidates of a correction.
     """
-    if not is_english(sentence):
-        corrected = corrected_by(sentence, entries_of(hits))
-        return Correction(corrected, whole=False) if corrected is not None else None
-    candidates = _candidates(observation, sentence, hits, newest, concepts, sense)
-    if not candidates or not candidates[0].allowed or candidates[0].probability < _MIN_PROBABILITY:
-        return None
-    best, new = candidates[0], correcting_claim(observation.text, sentence, concepts)
-    if len(candidates) > 1 and best.score - candidates[1].score < _MIN_LEAD:
-        return None
-    whole = not needs_context(sentence, observation.text) and _tells_all_of(new, best.claim, sentence)
-    return Correction(best.entry, whole, _words_naming(new, best.claim) > 0)
 
-
-def without_strays(corrections: Sequence[Correction | None]) -> list[Correction | None]:
-    """Returns the corrections of one message; if any names its memory, those that name none and mean another become None."""
-    named_ids = {c.entry.memory_id for c in corrections if c and c.named}
-    return [c if c and (c.named or not named_ids or c.entry.memory_id in named_ids) else None for c in corrections]
-
-
-def rivals_of(
-    observation: Observation,
-    sentence: str,
-    hits: Sequence[Hit],
-    newest: Sequence[int],
-    concepts: Sequence[Concept],
-    sense: Sense,
-) -> tuple[int, ...]:
-    """Returns the ids of the memories that are kept with the observation, one of which the user may replace by it.
-
-    They give another value of the same thing, or are the candidates of a correction if none of them stands out.
-    """
-    rivals = [entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text)]
-    if not rivals and corrects(sentence):
-        candidates = _candidates(observation, sentence, hits, newest, concepts, sense)
-        likely = [each for each in candidates if each.allowed and each.probability >= _MAY_BE_MEANT]
-        new = correcting_claim(observation.text, sentence, concepts)
-        likely = [each for each in likely if words_told(new, each.claim)] or likely  # "Tomasz works days now."
-        rivals = [candidate.entry.memory_id for candidate in likely[:_MAX_OFFERED]]
-    return tuple(rivals)
+    corrected: Correction | None = None
+    rivals: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A memory that may be corrected, with the probability, and its log-odds as the score.
+    """A memory with the log-odds and the probability that it is corrected.
 
-    `allowed`: it is about the same, and the user corrects something.
+    `allowed`: nothing speaks against it, and more than likeness for it.
     """
 
     entry: MemoryEntry
@@ -120,20 +77,64 @@ class _Candidate:
     allowed: bool
 
 
-def _candidates(
+def find_corrected(
     observation: Observation,
     sentence: str,
     hits: Sequence[Hit],
     newest: Sequence[int],
     concepts: Sequence[Concept],
     sense: Sense,
-) -> list[_Candidate]:
-    """Returns the memories that the observation may correct, the likeliest first."""
-    if not may_correct(observation, sentence):
-        return []
+) -> Finding:
+    """Returns what the observation corrects among the memories found.
+
+    `sentence` is the sentence or message that it is from, `newest` the ids of the user's earlier messages, newest first.
+    """
+    if not is_english(sentence):
+        corrected = corrected_by(sentence, entries_of(hits))
+        return Finding(Correction(corrected, whole=False) if corrected is not None else None)
     new = correcting_claim(observation.text, sentence, concepts)
-    entries, memories = _correctable(observation, hits, newest, concepts)
-    rows = correction_features(new, observation.text, sentence, memories, sense) if memories else []
+    candidates: list[_Candidate] = []
+    if may_correct(observation, sentence):
+        entries, memories = _correctable(observation.text, hits, newest, concepts)
+        candidates = _candidates(new, observation.text, sentence, entries, memories, sense)
+    rivals = [entry.memory_id for entry in entries_of(hits) if exclude_each_other(observation.text, entry.text)]
+    if not rivals and corrects(sentence):
+        likely = [each for each in candidates if each.allowed and each.probability >= _MAY_BE_MEANT]
+        likely = [each for each in likely if words_told(new, each.claim)] or likely  # "Tomasz works days now."
+        rivals = [candidate.entry.memory_id for candidate in likely[:_MAX_OFFERED]]
+    return Finding(_corrected(new, observation, sentence, candidates), tuple(rivals))
+
+
+def without_strays(findings: Sequence[Finding]) -> list[Finding]:
+    """Returns the findings of one message; if any names its memory, those that name none and mean another correct nothing."""
+    named_ids = {each.corrected.entry.memory_id for each in findings if each.corrected and each.corrected.named}
+    return [replace(each, corrected=None) if _is_stray(each.corrected, named_ids) else each for each in findings]
+
+
+def _is_stray(correction: Correction | None, named_ids: set[int]) -> bool:
+    if correction is None or correction.named or not named_ids:
+        return False
+    return correction.entry.memory_id not in named_ids
+
+
+def _corrected(
+    new: Claim, observation: Observation, sentence: str, candidates: Sequence[_Candidate]
+) -> Correction | None:
+    """Returns the likeliest of the candidates if it is allowed, likely enough, and stands out from all others."""
+    if not candidates or not candidates[0].allowed or candidates[0].probability < _MIN_PROBABILITY:
+        return None
+    best = candidates[0]
+    if len(candidates) > 1 and best.score - candidates[1].score < _MIN_LEAD:
+        return None
+    whole = not needs_context(sentence, observation.text) and _tells_all_of(new, best.claim, sentence)
+    names_it = bool((new.words & best.claim.words) - value_words(new, different_kinds(new, best.claim)))
+    return Correction(best.entry, whole, names_it)
+
+
+def _candidates(
+    new: Claim, text: str, sentence: str, entries: Sequence[MemoryEntry], memories: Sequence[Memory], sense: Sense
+) -> list[_Candidate]:
+    """Returns the memories, the one that is likeliest to be corrected first. `text` is the text of the observation."""
     decision = sense.models["corrects"]
     candidates = [
         _Candidate(
@@ -141,22 +142,20 @@ def _candidates(
             memory.claim,
             decision.score(row),
             decision.probability(row),
-            may_be_meant(new, memory) and has_a_sign(new, memory, observation.text, sentence),
+            allowed=bool(row["may be meant"] and row["has a sign"]),
         )
-        for entry, memory, row in zip(entries, memories, rows, strict=True)
+        for entry, memory, row in zip(
+            entries, memories, correction_features(new, text, sentence, memories, sense), strict=True
+        )
     ]
     return sorted(candidates, key=lambda candidate: candidate.score, reverse=True)
 
 
 def _correctable(
-    observation: Observation, hits: Sequence[Hit], newest: Sequence[int], concepts: Sequence[Concept]
+    text: str, hits: Sequence[Hit], newest: Sequence[int], concepts: Sequence[Concept]
 ) -> tuple[list[MemoryEntry], list[Memory]]:
-    """Returns the memories that say something else than the observation, and what is read from each."""
-    entries = [
-        entry
-        for entry in entries_of(hits)
-        if is_english(entry.text) and not _say_the_same(entry.text, observation.text)
-    ]
+    """Returns the memories that say something else than the text, and what is read from each."""
+    entries = [entry for entry in entries_of(hits) if is_english(entry.text) and not _say_the_same(entry.text, text)]
     memories = [
         Memory.of(entry.memory_id, entry.text, bool(newest) and rests_on(entry, newest[:1]), concepts)
         for entry in entries
@@ -166,12 +165,6 @@ def _correctable(
 
 def _say_the_same(left: str, right: str) -> bool:
     return content(left) == content(right) and _MARKS.findall(left.lower()) == _MARKS.findall(right.lower())
-
-
-def _words_naming(new: Claim, old: Claim) -> int:
-    """Returns how many words, apart from the value, the correction shares with the memory; a name counts twice."""
-    shared = (new.words & old.words) - value_words(new, different_kinds(new, old))
-    return len(shared) + bool(shared & old.names)
 
 
 def _tells_all_of(new: Claim, old: Claim, sentence: str) -> bool:

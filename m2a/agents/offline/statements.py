@@ -7,10 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from difflib import SequenceMatcher
 from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
+from m2a.agents.offline.claims import MEASURED
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
@@ -95,6 +97,8 @@ class Reading:
 _GOES_ON_FORGETTING = 0.1  # from this probability a message after a request to forget is another request
 SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
+_NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
+_LIKENESS = 0.7  # of the spelling of two codes, from which one corrects the other
 _FEW_WORDS = 7  # at most, of a message that may only give another value
 OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
@@ -106,7 +110,8 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     text = plain(message.text)
     if _goes_on_forgetting(text, recent, sense):
         items = [Utterance("forget", text)]
-    if all(item.act in ("chat", "unread") for item in items) and _is_another_value(text, recent):
+    is_value = _is_another_value(text, recent)
+    if is_value and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
     readable = [item for item in items[:SENTENCES] if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
@@ -115,7 +120,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         for item in items[:SENTENCES]
         if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
     )
-    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     reading = replace(reading, observations=(*reading.observations, *as_typed))
     dropped = len(reading.observations) - OBSERVATIONS
@@ -129,15 +134,26 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
 
 
 def _is_another_value(text: str, recent: Sequence[Message]) -> bool:
-    """Whether a few words give another value for what the user has just said: "Put off again. June."."""
-    previous = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-    few = len(tokens(text)) <= _FEW_WORDS and not text.endswith("?") and not previous.endswith("?")
-    return few and bool(_kinds_of_values(text) & _kinds_of_values(plain(previous)))
+    """Whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
+    previous = next((plain(earlier.text) for earlier in reversed(recent) if earlier.role == "user"), "")
+    if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
+        return False
+    return bool(_kinds_of_values(text) & _kinds_of_values(previous)) or _resembles_a_word(text, previous)
 
 
 def _kinds_of_values(text: str) -> set[str]:
-    kinds = {value.kind.partition(":")[0] for value in find_values(text)}
+    kinds = {"amount" if value.kind in MEASURED else value.kind.partition(":")[0] for value in find_values(text)}
     return kinds | {"day"} if has_day(text) else kinds
+
+
+def _resembles_a_word(text: str, previous: str) -> bool:
+    """Whether the text is one name or code, spelled much like one in the other: "lagoon2024!!"."""
+    words = tokens(text)
+    if len(words) != 1 or not _NAME_OR_CODE.search(words[0].text):
+        return False
+    others = [token.lower for token in tokens(previous) if _NAME_OR_CODE.search(token.text)]
+    likeness = [SequenceMatcher(None, words[0].lower, other).ratio() for other in others]
+    return _LIKENESS <= max(likeness, default=0.0) < 1
 
 
 def _goes_on_forgetting(text: str, recent: Sequence[Message], sense: Sense) -> bool:
@@ -155,7 +171,12 @@ def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
 
 
 def _reading_of(
-    message: Message, items: Sequence[Utterance], recent: Sequence[Message], concepts: Sequence[Concept]
+    message: Message,
+    items: Sequence[Utterance],
+    recent: Sequence[Message],
+    concepts: Sequence[Concept],
+    *,
+    is_value: bool,
 ) -> Reading:
     if message.photos:
         items = [_about_photo(utterance) for utterance in items]
@@ -168,7 +189,7 @@ def _reading_of(
         statements[0] = replace(
             statements[0], text=re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.I)
         )
-    observations = _observations(statements, before, concepts, message.said_at.date())
+    observations = _observations(statements, before, concepts, message.said_at.date(), is_value=is_value)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         namings = find_namings(message.text)  # a name under a photo is kept, though it is no statement: "Bobo!"
         if namings:
@@ -203,7 +224,12 @@ def _about_photo(utterance: Utterance) -> Utterance:
 
 
 def _observations(
-    items: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
+    items: Sequence[Utterance],
+    before: Sequence[str],
+    concepts: Sequence[Concept],
+    today: date,
+    *,
+    is_value: bool = False,
 ) -> list[Observation]:
     texts: list[tuple[str, Utterance]] = []  # each with its utterances joined into one
     opening = ""  # "Nope." before "Thursday."
@@ -228,7 +254,11 @@ def _observations(
                 (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
             )
     texts = _with_openings(texts)
-    return [_observation(text, utterance, today) for text, utterance in texts if _is_enough(text, utterance.text)]
+    return [
+        _observation(text, utterance, today)
+        for text, utterance in texts
+        if is_value or _is_enough(text, utterance.text)
+    ]
 
 
 def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Utterance]]:

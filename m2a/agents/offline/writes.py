@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
-from m2a.agents.offline.corrections import Correction, find_corrected, rivals_of, without_strays
+from m2a.agents.offline.corrections import Finding, find_corrected, without_strays
 from m2a.agents.offline.foreign import (
     asks_to_forget,
     meant_by,
@@ -125,17 +125,18 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     hits = results.without(deleted | doubts.keys())
     if are_several(state):
         hits = own_memories(state, hits)
-    corrections = without_strays(
+    findings = without_strays(
         [
-            None  # it names these photos only: memories of other photos are no rivals
+            Finding()  # it names these photos only: memories of other photos are no rivals
             if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
             else find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
             for observation in observations
         ]
     )
-    for observation, corrected in zip(observations, corrections, strict=True):
+    for observation, finding in zip(observations, findings, strict=True):
+        corrected = finding.corrected
         complete = each_time(observation, corrected.entry.text) if corrected else observation
-        writes.append(_keep(state, reading, complete, corrected, hits, newest, sense))
+        writes.append(_keep(state, reading, complete, finding))
     writes += [
         _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
     ]
@@ -196,21 +197,10 @@ class _Results:
         ]
 
 
-def _keep(
-    state: TurnState,
-    reading: Reading,
-    observation: Observation,
-    corrected: Correction | None,
-    hits: Sequence[Hit],
-    newest: Sequence[int],
-    sense: Sense,
-) -> AddMemory:
-    addition = _addition(state, observation, reading)
-    if observation.photo_ids:
-        return addition
+def _keep(state: TurnState, reading: Reading, observation: Observation, finding: Finding) -> AddMemory:
+    addition, corrected = _addition(state, observation, reading), finding.corrected
     if corrected is None:
-        rivals = rivals_of(observation, observation.said, hits, newest, state.concepts, sense)
-        return addition.model_copy(update={"rivals": rivals})
+        return addition.model_copy(update={"rivals": finding.rivals})
     if not corrected.whole or corrected.entry.photo_ids:
         return addition.model_copy(update={"corrects": corrected.entry.memory_id})
     return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
