@@ -136,6 +136,13 @@ async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> No
             "September 2027",
             "strawberr",
         ),
+        (
+            "Tom is allergic to shellfish and I can't have lactose.",
+            "Forget that Tom is allergic to shellfish.",
+            "Can I have lactose?",
+            "lactose",
+            "shellfish",
+        ),
     ],
 )
 async def test_what_is_forgotten_of_somebody_leaves_the_rest(
@@ -883,6 +890,27 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
         subject.name: subject.memories for subject in talk.assistant.browser(talk.assistant.local_owner).subjects()
     }
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "That last thing I told you, leave it out of the book.",
+        "Ignore my last little confession.",
+        "nvm that last message, don't save it",
+    ],
+)
+async def test_the_last_thing_said_is_forgotten(talk: Talk, request_: str) -> None:
+    await talk.say("Con Aherne sharpens the knives.")
+    await talk.say("I lost three hundred on a horse called Dusty.")
+    await talk.say(request_)
+    assert talk.known() == ["Con Aherne sharpens the knives."]
+
+
+async def test_what_is_asked_of_my_dog_is_answered_by_its_name(talk: Talk) -> None:
+    await talk.say("This is our dog Bobo.")
+    await talk.say("He loves the blue ball and is scared of thunder.")
+    assert (await talk.say("What is my dog scared of?")).startswith("You told me")
 
 
 async def test_a_title_is_nobodys_name(talk: Talk) -> None:

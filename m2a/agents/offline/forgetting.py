@@ -31,8 +31,14 @@ _MIN_TOTAL, _MIN_LEAD, _NEAR, _MAX_ASKED = 4.0, 2.5, 3.0, 5
 # The minima to be offered, so that a user who never told such a thing is not asked about other memories.
 _MIN_LOG_ODDS, _NEAR_IN_MEANING = -3.0, 0.22
 _MAX_UNREAD = 3  # memories offered if a request in another language shares no word with any
-_IN_OTHER_WORDS = 2.7  # the least log-odds if no word is shared
+_IN_OTHER_WORDS = 2.6  # the least log-odds if no word is shared
 _NONE = re.compile(r"\W*(?:about )?(?:none|neither|nothing|not (?:any|either|one))\b", re.IGNORECASE)
+# "That last thing I told you": the previous message, unless it goes on with "about …".
+_THE_LAST = re.compile(
+    r"\b(?:my|the|that|this|what)(?: very)? (?:last|previous) (?:\w+ )?(?:thing|bit|part|one|line|message|sentence|"
+    r"statement|remark|comment|confession|note|entry|text)\b(?!.*\b(?:about|regarding|concerning)\b)",
+    re.IGNORECASE,
+)
 _ASKS_ABOUT = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
@@ -42,8 +48,10 @@ def forgets_none(target: str) -> bool:
 
 
 def what_is_meant(target: str) -> bool:
-    """Returns whether "forget …" names anything; "forget that" means the previous message."""
-    return bool(wanted_words(target) or all_words(target) or _ASKS_ABOUT.search(target))
+    """Returns whether "forget …" names anything; "forget that" and "that last thing" mean the previous message."""
+    return not _THE_LAST.search(target) and bool(
+        wanted_words(target) or all_words(target) or _ASKS_ABOUT.search(target)
+    )
 
 
 def find_forgotten(target: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
@@ -170,6 +178,8 @@ _ELLIPTIC = re.compile(
     re.IGNORECASE,
 )
 
+_TELLING = frozenset(stems("know tell say mention hear see yet either though too"))
+
 
 def what_stays(target: str, text: str) -> tuple[str, str]:
     """Returns the clauses of the memory that "forget …" does not mean, and the words of the clause that it means.
@@ -182,7 +192,7 @@ def what_stays(target: str, text: str) -> tuple[str, str]:
     subject = find_subject(text)
     subject_words = content(subject.text) if subject is not None else set()
     if (
-        not wanted
+        not wanted & content(text)  # "the family stuff" names all of it
         or _ALL.search(target)
         or (subject is not None and (wanted <= subject_words or _LEANS.match(subject.text)))
     ):
@@ -206,8 +216,13 @@ def _reveals_nothing(clause: "_Clause", forgotten: "_Clause") -> bool:
 
     Two past events in one sentence are one story: "she failed the exam and cried in my office".
     """
-    if _POINTS.search(clause.text) or _ANYBODY.match(clause.text) or _ELLIPTIC.match(clause.rest):
+    if _POINTS.search(clause.text) or _ANYBODY.match(clause.text):
         return False
+    if _ELLIPTIC.match(clause.rest):  # "I can't have lactose" is complete after "Tom is allergic to nuts"
+        subject, its_subject = find_subject(clause.text), find_subject(forgotten.text)
+        of_another = subject is not None and its_subject is not None and subject.text != its_subject.text
+        if not (of_another and content(clause.rest) - _TELLING):
+            return False
     return not (is_past(clause.text) and is_past(forgotten.text))
 
 

@@ -32,6 +32,7 @@ def _pairs(name: str, mark: str) -> dict[str, str]:
 
 SYNONYMS = [line.split() for line in _lines("synonyms")]
 KINDS = {kind: members.split() for kind, members in _pairs("kinds", ":").items()}
+TOPICS = {topic: words.split() for topic, words in _pairs("topics", ":").items()}
 PHRASES = _pairs("phrases", "=")
 IRREGULAR = [line.split() for line in _lines("irregular")]
 VERBS = _words("verbs")

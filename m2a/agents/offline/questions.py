@@ -152,6 +152,27 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
     )
 
 
+def with_name(question: Question, concepts: Sequence[Concept]) -> Question | None:
+    """Returns the question with a name for "my dog", None if the question names somebody or several are called so."""
+    match = _MY.search(question.text)
+    if match is None or question.names:
+        return None
+    called = [concept for concept in concepts if match["what"].casefold() in map(str.casefold, concept.aliases)]
+    if len(called) != 1:
+        return None
+    text = f"{question.text[: match.start()]}{called[0].name}{question.text[match.end() :]}"
+    words = (
+        *content_words(called[0].name),
+        *(word for word in question.words if word not in content_words(match["what"])),
+    )
+    return replace(
+        question, text=text, context=text, words=tuple(dict.fromkeys(words)), names=(called[0].name,), about_self=False
+    )
+
+
+_MY = re.compile(r"\b(?:my|our) (?P<what>[\w-]+)\b", re.IGNORECASE)
+
+
 def content_words(text: str) -> list[str]:
     """Returns the words of the text, in lower case and unstemmed, that distinguish memories."""
     lower = plain(text).lower()

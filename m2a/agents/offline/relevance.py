@@ -13,7 +13,7 @@ from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
 from m2a.agents.offline.kinds import KINDS
 from m2a.agents.offline.names import mentioned, names_of
-from m2a.agents.offline.questions import Question, content_words
+from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import OF_ONESELF, content, meets, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
@@ -85,7 +85,21 @@ def is_sure(matches: Sequence[Match]) -> bool:
 def judged(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
-    """Returns every memory with the probability that it answers, best first, and the newer first among equals."""
+    """Returns every memory with the probability that it answers, best first, and the newer first among equals.
+
+    "My dog" is also looked for by its name, unless that is what the question asks for.
+    """
+    matches = _judged(question, entries, concepts, sense)
+    named = with_name(question, concepts) if question.kind.name != "name" else None
+    if named is not None:
+        by_name = {match.entry.memory_id: match.score for match in _judged(named, entries, concepts, sense)}
+        matches = [replace(match, score=max(match.score, by_name[match.entry.memory_id])) for match in matches]
+    return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
+
+
+def _judged(
+    question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
+) -> list[Match]:
     model = sense.models["answers"]
     counted = counted_kind(question)
     groups = together(entries)
@@ -93,7 +107,7 @@ def judged(
     entries = [as_one(group) for group in groups]
     from_others = _from_other_tellers(question, entries)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
-    matches = [
+    return [
         Match(
             group[0],
             _score(
@@ -118,7 +132,6 @@ def judged(
             zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
         )
     ]
-    return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
 def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:

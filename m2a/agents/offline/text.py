@@ -124,8 +124,8 @@ def spelling(word: str) -> str:
 
 @lru_cache(maxsize=8192)
 def equivalents(word: str) -> frozenset[str]:
-    """Returns the stems that may replace this one: itself, its synonyms and, for a kind, its members."""
-    return frozenset({word, *_groups().get(word, ()), *_kinds().get(word, ())})
+    """Returns the stems that may replace this one: itself, its synonyms and, for a kind or a topic, its words."""
+    return frozenset({word, *_groups().get(word, ()), *_kinds().get(word, ()), *_topics().get(word, ())})
 
 
 @lru_cache(maxsize=512)
@@ -160,12 +160,18 @@ def _kinds() -> dict[str, set[str]]:
     return {stem(kind): {stem(word) for word in members} for kind, members in lexicon.KINDS.items()}
 
 
+@lru_cache(maxsize=1)
+def _topics() -> dict[str, set[str]]:
+    return {stem(topic): {stem(word) for word in words} for topic, words in lexicon.TOPICS.items()}
+
+
 def words_for(target: str) -> list[str]:
-    """Returns full words that a memory may use for this stem: the word itself, synonyms, and members of a kind."""
+    """Returns full words that a memory may use for this stem: the word itself, synonyms, and those of a kind or topic."""
     spelled = _spelled()
     result = [spelled.get(target, target)]
     result += [word for words in lexicon.SYNONYMS for word in words if target in map(stem, words)]
-    result += [word for kind, members in lexicon.KINDS.items() if stem(kind) == target for word in members]
+    for table in (lexicon.KINDS, lexicon.TOPICS):
+        result += [word for name, members in table.items() if stem(name) == target for word in members]
     return list(dict.fromkeys(word.replace("_", " ") for word in result))
 
 

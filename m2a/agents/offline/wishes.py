@@ -66,7 +66,8 @@ _NOT_KEPT = re.compile(
 _KEPT_BY_USER = re.compile(
     r".{0,30}\b(?:keep|bear|have) (?:my|our|her|his|their|the|[\w-]+'s) [\w' ]{2,40} in mind\b(?! (?:any|no) )|"
     r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
-    r"(?:remember|keep|know|store|note|write|carry)\b",
+    r"(?:remember|keep|know|store|note|write|carry)\b|"
+    r"(?:(?:and|but|please|also|oh|so),? )*(?:don't|dont|do not|don't you|never|let's not|let us not) (?:ever )?forget\b",
     re.IGNORECASE,
 )
 # "No, both are true": a corrected statement is still true.
@@ -135,6 +136,8 @@ def forget_probability(text: str, sense: Sense) -> float:
     """
     if _KEPT_BY_USER.match(text) or _NEVER_MIND.match(text):
         return 0.0
+    if taken_back := _TAKEN_BACK.match(text):
+        return forget_probability(text[taken_back.end() - 1 :], sense)
     decision = sense.models["forgets"]
     parts = sentences(text)
     whole_text = decision.probability(phrases(text), sense.vector(text))
