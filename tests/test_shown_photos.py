@@ -170,6 +170,40 @@ async def test_a_conversation_that_went_on_names_no_photo(album):
     assert all(not concept.photo_ids for concept in album.bank.concepts())
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "My best friend Carla lives in Lyon, she's expecting twins",
+        "He's moving in with my brother Tom",
+        "That's what my uncle Bert always says",
+        "It's where my daughter Mia goes to school",
+        "This was the day my son Paul was born",
+    ],
+)
+async def test_a_sentence_after_a_photo_that_only_speaks_of_somebody_is_kept_as_told(album, words):
+    """ "The photo shows Carla." was kept in place of what was told of her."""
+    await album.say("look at my new boots!!", album.teapot(0))
+    await album.say(words)
+    assert all(not concept.photo_ids for concept in album.bank.concepts())
+    assert f"{words[0].upper()}{words[1:]}." in [entry.text for entry in album.bank.entries()]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("that's our old cat Minka, she died in May", "Minka"),
+        ("It's my neighbour Hans and his dog Rex", "Hans"),
+        ("that's Bobo in Lisbon", "Bobo"),
+    ],
+)
+async def test_what_is_told_beside_a_name_for_a_photo_is_kept_with_it(album, words, name):
+    await album.say("", album.dog(0))
+    await album.say(words)
+    (entry,) = album.bank.entries()
+    assert entry.text.casefold().startswith(words.casefold()) and entry.photo_ids
+    assert album.concept(name).photo_ids == entry.photo_ids
+
+
 async def test_a_denial_removes_the_name_is_heeded_and_can_be_undone(album):
     await album.say("", album.dog(0))
     await album.say("that's Bobo")

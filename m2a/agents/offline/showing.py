@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, sentences
 from m2a.agents.offline.names import NAME, find_names, find_namings, mentioned
 from m2a.agents.offline.pictured import is_pictured
-from m2a.agents.offline.text import plain
+from m2a.agents.offline.text import content, plain, stems
 from m2a.types import Concept, Message, NamedConcept
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -178,8 +178,13 @@ def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]
         return _saying(sentence, matches[0].name, matches[0].kind, photo_ids, denied=True) if matches else None
     if under and ordinal is None:
         return None  # a name under a photo is read like any other statement
-    if ordinal is None and not _IS_NAMED.search(sentence):
-        return None
+    complement = None
+    if ordinal is None:
+        pointing = _IS_NAMED.search(sentence)
+        if pointing is None:
+            return None
+        # "My friend Carla lives in Lyon, she's expecting" names nobody after "she's".
+        sentence_of_one, complement = sentence[pointing.start() :], sentence[pointing.end() :]
     if match := _NAMED.search(sentence_of_one):
         matches = [each for each in concepts if each.name.casefold() == match["name"].casefold()]
         naming = next((each for each in find_namings(sentence_of_one) if each.name in match["name"]), None)
@@ -188,11 +193,46 @@ def _read(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]
         if naming is not None or match["name"].startswith("the "):
             kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())
             return _saying(sentence, match["name"], kind, photo_ids, aliases=aliases)
-    if namings := [each for each in find_namings(sentence_of_one) if is_pictured(each.name, sentence_of_one)]:
+    namings = [each for each in find_namings(sentence_of_one) if is_pictured(each.name, sentence_of_one)]
+    if complement is not None:
+        namings = [each for each in namings if _is_right_after(each.name, complement)]
+    if namings:
         return _saying(sentence, namings[0].name, namings[0].kind, photo_ids, aliases=namings[0].aliases)
     if belongs := _BELONGS.search(sentence_of_one):
         return _saying(sentence, belongs["name"], "thing", photo_ids)
     return None
+
+
+def _is_right_after(name: str, complement: str) -> bool:
+    """Returns whether what follows "she's" begins with the name and words for its bearer: "my boss Karin"."""
+    before, found, _ = complement.partition(name)
+    return bool(found and _FOR_A_BEARER.fullmatch(before))
+
+
+_FOR_A_BEARER = re.compile(
+    r"\W*(?:(?:just|only|still|of course|actually|again|another|now) )*(?:(?:my|our|his|her|their|your|the|a|an) )?"
+    rf"(?:(?!(?:my|our|his|her|their|the|an?|{'|'.join(sorted(PREPOSITIONS))}|what|where|who|when|why|how|and|or|so)\b)"
+    r"[\w'’-]+ ){0,3}",
+    re.IGNORECASE,
+)
+
+
+def tells_more(saying: PhotoSaying) -> bool:
+    """Returns whether the sentence says something besides whom the photos show: "that's our cat Minka, she died in May"."""
+    return bool(
+        content(saying.said)
+        - content(saying.text)
+        - frozenset(stems(" ".join(saying.mention.aliases)))
+        - _ONLY_POINTING
+    )
+
+
+_ONLY_POINTING = frozenset(
+    stems(
+        f"{' '.join(ORDINALS)} last left right one photo picture pic image name meet hi hello yes yeah yep yup no nope exactly "
+        "correct indeed sure course number show see him her it shown"
+    )
+)
 
 
 def _chosen(ordinal: re.Match[str], photo_ids: tuple[str, ...]) -> tuple[str, ...]:

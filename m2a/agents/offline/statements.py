@@ -19,7 +19,7 @@ from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.showing import PhotoSaying, photo_sayings, without_denial
+from m2a.agents.offline.showing import PhotoSaying, photo_sayings, tells_more, without_denial
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day
@@ -195,14 +195,11 @@ def _reading_of(
         if namings:
             mentions = tuple(naming.mention() for naming in namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
-    sayings = photo_sayings(message, recent, concepts)
-    observations = [each for each in observations if not any(_repeats(each, saying) for saying in sayings)]
-    observations = [replace(each, said=without_denial(each.said, message, recent)) for each in observations]
-    if sayings:
-        observations += [
-            Observation(each.text, concepts=(each.mention,), said=each.said, photo_ids=each.photo_ids)
-            for each in sayings
-        ]
+    observations = _with_sayings(observations, photo_sayings(message, recent, concepts))
+    observations = [
+        each if each.photo_ids else replace(each, said=without_denial(each.said, message, recent))
+        for each in observations
+    ]
     restores = any(each.act == "restore" for each in items)
     instead = _observations(otherwise, before, concepts, message.said_at.date())
     return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores=restores)
@@ -210,6 +207,26 @@ def _reading_of(
 
 def _statements(items: Sequence[Utterance]) -> list[Utterance]:
     return [item for item in items if item.act in ("tell", "preference")]
+
+
+def _with_sayings(observations: Sequence[Observation], sayings: Sequence[PhotoSaying]) -> list[Observation]:
+    """Returns the observations, with what is said about photos in place of those that only repeat it.
+
+    A sentence that tells more is kept in its own words, with the photos.
+    """
+    result = list(observations)
+    for saying in sayings:
+        same = next((each for each in result if _repeats(each, saying)), None)
+        if same is not None and tells_more(saying) and not saying.mention.denied:
+            others = tuple(each for each in same.concepts if each.name != saying.mention.name)
+            result[result.index(same)] = replace(same, concepts=(saying.mention, *others), photo_ids=saying.photo_ids)
+            continue
+        if same is not None and not tells_more(saying):
+            result.remove(same)
+        result.append(
+            Observation(saying.text, concepts=(saying.mention,), said=saying.said, photo_ids=saying.photo_ids)
+        )
+    return result
 
 
 def _repeats(observation: Observation, saying: PhotoSaying) -> bool:
@@ -339,7 +356,9 @@ def standing_alone(sentence: str, before: Sequence[str], concepts: Sequence[Conc
     if name := _meant_by(sentence, before, concepts):
         return _with_name(sentence, name)
     if re.match(
-        r"its?\b(?!(?:'s| is| was) (?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)\b)", sentence, re.IGNORECASE
+        r"its?\b(?!(?:'s| is| was) (?:(?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)|what|where|who|why|how|when)\b)",
+        sentence,
+        re.IGNORECASE,
     ) and (topic := topic_of(before)):
         sentence = re.sub(r"^its\b", f"{topic}'s", sentence, count=1, flags=re.IGNORECASE)
         return re.sub(r"^it\b", topic, sentence, count=1, flags=re.IGNORECASE)
