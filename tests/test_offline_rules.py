@@ -892,6 +892,14 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
 
 
+async def test_what_may_have_changed_since_is_quoted_with_the_answer(talk: Talk) -> None:
+    """The later statement corrects the first perhaps, and not surely enough to be tied to it."""
+    await talk.say("I painted the front porch gray.")
+    await talk.say("My sister Ana lives in Graz.")
+    await talk.say("Repainted the porch over the weekend, cause the gray looked like a prison. It's navy.")
+    assert "navy" in await talk.say("What color is my front porch?")
+
+
 @pytest.mark.parametrize(
     "request_",
     [

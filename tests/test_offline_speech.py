@@ -114,6 +114,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("Lovely weather, isn't it?", ["chat"]),
         ("that was fun :)", ["chat"]),
         ("Don't forget the details!", ["chat"]),
+        ("That business with Tom? Bin it.", ["forget"]),
+        ("You know the job thing I told you? Get rid of it.", ["forget"]),
         ("Guess what? I got the promotion!", ["tell"]),
         ("hey you know what, I'm a trainer at the pool now", ["tell"]),
         ("Guess what?", ["chat"]),

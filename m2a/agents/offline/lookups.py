@@ -6,6 +6,7 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 from collections.abc import Sequence
 from dataclasses import replace
 
+from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
@@ -33,6 +34,7 @@ from m2a.types import (
 NEAREST = "Not the answer, but the nearest to it:"
 _MAX_QUERY = 400  # characters
 _MAX_SHOWN = 4  # messages with photos
+_MAX_CHANGES = 2  # later memories quoted after an answer that they may change
 _MAX_OPENED = 500  # ids of messages
 
 
@@ -61,7 +63,7 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
             return SearchSemanticMemories(query=lookups[searched][:_MAX_QUERY])
     matches: list[Match] = answers(question, hits, state.concepts, sense) if question.is_read else []
     if is_sure(matches):
-        return _finish(selected(question, matches))
+        return _finish(_with_changes(question, matches, sense))
     raw_search = SearchRawMessages(query=question.text[:_MAX_QUERY])
     if raw_search not in actions and state.rounds_left > 1:
         return raw_search
@@ -78,6 +80,15 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if not nearest and (spoken := find_spoken_of(question, _messages(state), state, sense)):
         return Finish(context=NEAREST, message_ids=_ids(spoken))
     return _finish(nearest, unsure=True)
+
+
+def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) -> list[MemoryEntry]:
+    """Returns the memories of the answer, and what was told since then that may change the first of them."""
+    chosen = selected(question, matches)
+    if question.kind.answer != "quoted":
+        return chosen
+    others = [match.entry for match in matches if match.entry not in chosen]
+    return [*chosen, *perhaps_changed_by(chosen[0], others, sense)[-_MAX_CHANGES:]]
 
 
 def _next_of_days(days: DateInterval, state: TurnState) -> FetchRawMessagesByTime | FetchRawMessages | None:

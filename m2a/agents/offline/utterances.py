@@ -303,9 +303,18 @@ def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
     return result
 
 
+_WHAT_WAS_TOLD = re.compile(
+    r"\W*(?:(?:also|and|oh|hey|ok|okay|so|btw|you know|remember|about),? )*(?:that|the|what)\b"
+    r"(?=.*\bi(?:'ve| have)?(?: just| once)? (?:said|told|mentioned|wrote|shared|confided)\b).*\?$",
+    re.IGNORECASE,
+)
+
+
 def _is_topic(sentence: str) -> bool:
-    """Whether the sentence only names something and ends with a question mark, without a question word or a verb."""
+    """Whether the sentence only names something and ends with a question mark: "The long key?", "What I said about Ana?"."""
     lower = sentence.lower()
+    if _WHAT_WAS_TOLD.match(sentence):
+        return True
     return (
         sentence.endswith("?")
         and len(tokens(sentence)) > 1
@@ -319,6 +328,8 @@ def _is_about_topic(sentence: str, sense: Sense) -> bool:
     """Whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
     if sentence.endswith("?") or not is_english(sentence):
         return False
+    if may_ask_to_forget(sentence):
+        return True  # "That business with Tom? Bin it."
     subject = find_subject(sentence)
     if subject is not None:
         return subject.text.lower() not in ("i", "we", "you")
