@@ -892,6 +892,26 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No bread for a month.",
+        "No running on stairs for 3 weeks.",
+        "Right knee is swollen.",
+        "Thanks to my mum we have a car.",
+    ],
+)
+async def test_the_first_word_of_a_sentence_that_changes_its_meaning_is_no_filler(talk: Talk, text: str) -> None:
+    await talk.say(f"I have been to the doctor. {text}")
+    assert text.casefold() in " ".join(talk.known()).casefold()
+
+
+async def test_words_after_an_asterisk_correct_what_was_just_said(talk: Talk) -> None:
+    await talk.say("I saw the physio about my left knee.")
+    await talk.say("*right knee, sorry, not left")
+    assert "right knee" in await talk.say("Which knee did I see the physio about?")
+
+
 async def test_what_may_have_changed_since_is_quoted_with_the_answer(talk: Talk) -> None:
     """The later statement corrects the first perhaps, and not surely enough to be tied to it."""
     await talk.say("I painted the front porch gray.")

@@ -25,6 +25,8 @@ MOVES = re.compile(
     re.IGNORECASE,
 )
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
+# "No bread for a month" takes nothing back.
+NO = r"no(?! [a-z]+ (?:for|on|at|in|after|before|until|since)\b)"
 TAKES_BACK = re.compile(
     r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad|error)|i tell a lie|silly me|"
     r"(?:strike|scrap) that|second thought|was wrong|"
@@ -34,13 +36,13 @@ TAKES_BACK = re.compile(
     r"(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
     r"withdraw|excuse me|to be (?:exact|precise)|correct myself|wrongly|flipped|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"
-    r"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:no|nope|nah|oops|whoops|sorry|apologies)\b|"
+    rf"^\W*(?:(?:hmm+|oh|ah+|um+|uh|er+m?|well|argh|ugh|so|and)\b\W*)*(?:{NO}|nope|nah|oops|whoops|sorry|apologies)\b|"
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|"
     r"^\W*not\b|"
     # "Looked out my card and the booster was in 2017": a new look corrects what was said before.
     r"^\W*(?:i(?:'ve| have)? )?(?:just )?(?:(?:re|double-)?checked|looked (?:it|out|up|again)|(?:re)?measured|recounted|"
     r"found (?:the|my|our|his|her)|rang|rung)\b.{3,40}?(?:[,:]| and| that)|"
-    r"^\*\S+$|^\S+\*$",  # "AC214*", as one corrects a word in a chat
+    r"^\*\w[^*]*$|^\S+\*$",  # "AC214*" and "*right knee", as one corrects words in a chat
     re.IGNORECASE,
 )
 # An earlier statement was wrong; these words do not say what is right.

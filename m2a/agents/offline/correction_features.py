@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from m2a.agents.offline.change_words import LATELY, MOVES, NEW, TAKES_BACK, says_what_stays, what_changes
+from m2a.agents.offline.change_words import LATELY, MOVES, NEW, NO, TAKES_BACK, says_what_stays, what_changes
 from m2a.agents.offline.claims import (
     PEOPLE,
     Claim,
@@ -38,7 +38,8 @@ _IMPERSONAL = re.compile(
 )
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _OPENS_SO = re.compile(
-    r"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:no|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|turns|change)\b",
+    rf"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|"
+    r"actually|correction|wait|scratch|hang|turns|change)\b",
     re.IGNORECASE,
 )
 _PERFECT = re.compile(

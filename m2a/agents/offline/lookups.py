@@ -76,16 +76,16 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
         return _finish(selected(question, [*best, *(match for match in matches if match not in from_found)]))
     if found:
         return Finish(context=" ".join(f'"{message.text}"' for message in found), message_ids=_ids(found))
-    nearest = selected(question, matches)
+    nearest = _with_changes(question, matches, sense)
     if not nearest and (spoken := find_spoken_of(question, _messages(state), state, sense)):
         return Finish(context=NEAREST, message_ids=_ids(spoken))
     return _finish(nearest, unsure=True)
 
 
 def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) -> list[MemoryEntry]:
-    """Returns the memories of the answer, and what was told since then that may change the first of them."""
+    """Returns the memories that answer or are nearest, and what was told since then that may change the first of them."""
     chosen = selected(question, matches)
-    if question.kind.answer != "quoted":
+    if not chosen or question.kind.answer != "quoted":
         return chosen
     others = [match.entry for match in matches if match.entry not in chosen]
     return [*chosen, *perhaps_changed_by(chosen[0], others, sense)[-_MAX_CHANGES:]]

@@ -43,11 +43,16 @@ _OBJECT = re.compile(
 )
 _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|our)\b", re.IGNORECASE)
 # Openings without content.
+# "No bread for a month", "Right knee is swollen" and "Thanks to my mum" begin with no filler.
+_BEFORE_A_CLAUSE = (
+    r"(?=\s*(?:[,.:;!]|-|$)|\s+(?:(?:i|you|he|she|it|we|they|that|this|there|these|those|what|who)(?:'\w+)?|the|my|our|his|her|"
+    r"their|its|wait|sorry|actually|no|nope|oh|so|well|then|now|not|on|at|in|hang|hold|just)\b)"
+)
 _FILLER = re.compile(
-    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|well|right|btw|by the way|fyi|anyway|hm+|um+|yes|"
-    r"yeah|yep|"
+    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|"
+    rf"yeah|yep|(?:no|right|well){_BEFORE_A_CLAUSE}|"
     r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|"
-    r"listen|ps|thanks|thank you|for the record|just so you know|no|nope|sorry|actually|"
+    r"listen|ps|thanks(?! to\b)|thank you|for the record|just so you know|nope|sorry|actually|"
     r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
     r"scratch that|strike that|"
     r"(?:(?:small|quick|slight|minor) )?correction|"

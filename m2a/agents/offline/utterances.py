@@ -357,8 +357,13 @@ def _as_forget(item: Utterance, sense: Sense) -> Utterance:
     return Utterance("forget", item.text) if asks else item
 
 
+_CORRECTS_WORDS = re.compile(r"\*\w[^*]*$")  # "*right knee, not left"
+
+
 def _wish(sentence: str, sense: Sense) -> Utterance | None:
     text = sentence.strip()
+    if _CORRECTS_WORDS.match(text):
+        return Utterance("tell", text)
     if RESTORE.search(text):
         return Utterance("restore", text)
     if UNMENTIONED.match(text):
