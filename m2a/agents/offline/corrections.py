@@ -108,12 +108,17 @@ def find_corrected(
 
 
 def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
-    """Returns the later memories that may correct this one, though not surely enough to be tied to it; oldest first."""
+    """Returns the later memories that may correct this one, though not surely enough to be tied to it; oldest first.
+
+    They share a word with it.
+    """
     decision = sense.models["corrects"]
-    memory = Memory.of(entry.memory_id, entry.text, is_last=False)
+    memory, words = Memory.of(entry.memory_id, entry.text, is_last=False), content(entry.text)
     found = []
     for later in sorted(others, key=lambda other: other.memory_id):
-        if later.memory_id <= entry.memory_id or later.corrects is not None or not is_english(later.text):
+        if later.memory_id <= entry.memory_id or later.corrects is not None or not content(later.text) & words:
+            continue
+        if not is_english(later.text):
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)

@@ -42,12 +42,12 @@ _OBJECT = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|our)\b", re.IGNORECASE)
-# Openings without content.
 # "No bread for a month", "Right knee is swollen" and "Thanks to my mum" begin with no filler.
 _BEFORE_A_CLAUSE = (
     r"(?=\s*(?:[,.:;!]|-|$)|\s+(?:(?:i|you|he|she|it|we|they|that|this|there|these|those|what|who)(?:'\w+)?|the|my|our|his|her|"
     r"their|its|wait|sorry|actually|no|nope|oh|so|well|then|now|not|on|at|in|hang|hold|just)\b)"
 )
+# Openings without content.
 _FILLER = re.compile(
     r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|"
     rf"yeah|yep|(?:no|right|well){_BEFORE_A_CLAUSE}|"
