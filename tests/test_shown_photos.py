@@ -204,6 +204,14 @@ async def test_what_is_told_beside_a_name_for_a_photo_is_kept_with_it(album, wor
     assert album.concept(name).photo_ids == entry.photo_ids
 
 
+async def test_whose_dog_a_photo_shows_is_not_who_it_shows(album):
+    await album.say("My sister Jo is getting married in York.")
+    await album.say("", album.dog(0))
+    await album.say("that's Jo's dog Biscuit, he's a rescue")
+    assert album.concept("Biscuit").photo_ids and not album.concept("Jo").photo_ids
+    assert (await album.say("who is this?", album.dog(1), anew=True)).startswith("That's Biscuit.")
+
+
 async def test_a_denial_removes_the_name_is_heeded_and_can_be_undone(album):
     await album.say("", album.dog(0))
     await album.say("that's Bobo")

@@ -23,7 +23,7 @@ from m2a.agents.offline.correction_features import (
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import corrected_by
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.relevance import entries_of, rests_on
+from m2a.agents.offline.relevance import TELLER, entries_of, rests_on
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content
@@ -37,7 +37,7 @@ _MARKS = re.compile(r"\d+|(?<![\w'])[b-hj-z](?![\w'])")  # numbers and letters, 
 _MIN_PROBABILITY = 0.65
 _MIN_LEAD = 2.5
 _MAY_BE_MEANT = 0.25
-_PERHAPS_CHANGED = 0.3  # the probability from which a later memory is quoted after an answer
+_PERHAPS_CHANGED = 0.5  # the probability from which a later memory is quoted after an answer
 _MAX_OFFERED = 2
 
 
@@ -110,8 +110,10 @@ def find_corrected(
 def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
     """Returns the later memories that may correct this one, though not surely enough to be tied to it; oldest first.
 
-    They share a word with it.
+    They share a word with it. In a dialogue ("Ana: …") nothing is found.
     """
+    if TELLER.match(entry.text):
+        return []
     decision = sense.models["corrects"]
     memory, words = Memory.of(entry.memory_id, entry.text, is_last=False), content(entry.text)
     found = []
@@ -122,7 +124,10 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)
-        if row["may be meant"] and _is_worded_so(row) and decision.probability(row) >= _PERHAPS_CHANGED:
+        may_correct_it = (
+            row["may be meant"] and _is_worded_so(row) and not row["leans"]
+        )  # "that's Jo's dog" is of a photo
+        if may_correct_it and decision.probability(row) >= _PERHAPS_CHANGED:
             found.append(later)
     return found
 

@@ -141,12 +141,12 @@ def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:
 
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
     """Returns the ids of what other people told, if there are several tellers and the question names any of them."""
-    tellers = {entry.memory_id: match[1] for entry in entries if (match := _TELLER.match(entry.text))}
+    tellers = {entry.memory_id: match[1] for entry in entries if (match := TELLER.match(entry.text))}
     named_tellers = {teller for teller in tellers.values() if teller in question.names}
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
 
 
-_TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
+TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
 
 _KIN = frozenset(
     (

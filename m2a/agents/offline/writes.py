@@ -223,7 +223,10 @@ def _concepts(state: TurnState, observation: Observation, reading: Reading) -> t
     """Returns the concepts of the observation, with photos that may show them unless it says itself which photos it names."""
     named_elsewhere = [named for other in reading.observations for named in other.concepts]
     concepts = with_concepts(observation, state.concepts, named_elsewhere)
-    if observation.photo_ids or not state.photos:
+    if observation.photo_ids:  # they show whom the observation names first: "that's Jo's dog Biscuit" names Biscuit
+        shown = [mention.name for mention in observation.concepts[:1]]
+        return tuple(each if each.name in shown else each.model_copy(update={"photos": ()}) for each in concepts)
+    if not state.photos:
         return concepts
     sentence = observation.said or observation.text
     pictured = [concept for concept in concepts if is_pictured(concept.name, sentence)]
