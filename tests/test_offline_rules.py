@@ -912,6 +912,29 @@ async def test_words_after_an_asterisk_correct_what_was_just_said(talk: Talk) ->
     assert "right knee" in await talk.say("Which knee did I see the physio about?")
 
 
+async def test_a_correction_after_an_answer_corrects_what_was_quoted(talk: Talk) -> None:
+    await talk.say("I paid the plumber 180 euros.")
+    await talk.say("My mother-in-law Renate lives in Kassel.")
+    await talk.say("What did I pay the plumber?")
+    await talk.say("Actually it was 210 euros.")
+    assert talk.ties() == [("It was 210 euros.", "I paid the plumber 180 euros.")]
+    await talk.say("Where does Renate live?")
+    await talk.say("Forget that.")
+    assert not any("Kassel" in text for text in talk.known())
+
+
+async def test_the_home_of_somebody_else_is_no_answer(talk: Talk) -> None:
+    await talk.say("My mother-in-law Renate lives in Kassel.")
+    assert (await talk.say("Where does Petra live?")).startswith(DECLINED)
+
+
+async def test_what_happens_to_somebody_else_changes_no_answer(talk: Talk) -> None:
+    await talk.say("My boss is called Ines, she's on leave until the 7th of January.")
+    await talk.say("Emil's teacher is Frau Lindner.")
+    await talk.say("Frau Lindner is leaving, from February they have Herr Voss.")
+    assert "Lindner" not in await talk.say("When is my boss back?")
+
+
 async def test_what_may_have_changed_since_is_quoted_with_the_answer(talk: Talk) -> None:
     """The later statement corrects the first perhaps, and not surely enough to be tied to it."""
     await talk.say("I painted the front porch gray.")

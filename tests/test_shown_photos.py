@@ -204,6 +204,12 @@ async def test_what_is_told_beside_a_name_for_a_photo_is_kept_with_it(album, wor
     assert album.concept(name).photo_ids == entry.photo_ids
 
 
+async def test_what_is_known_of_a_photo_is_not_declined_first(album):
+    await album.say("", album.teapot(0))
+    await album.say("it's my grandfather's")
+    assert await album.say("whose teapot is this?", album.teapot(1), anew=True) == "That's your grandfather's."
+
+
 async def test_whose_dog_a_photo_shows_is_not_who_it_shows(album):
     await album.say("My sister Jo is getting married in York.")
     await album.say("", album.dog(0))

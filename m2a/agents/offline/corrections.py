@@ -89,7 +89,7 @@ def find_corrected(
 ) -> Finding:
     """Returns what the observation corrects among the memories found.
 
-    `sentence` is the sentence or message that it is from, `newest` the ids of the user's earlier messages, newest first.
+    `sentence` is the sentence or message that it is from, `newest` the ids of what was told or quoted before, newest first.
     """
     if not is_english(sentence):
         corrected = corrected_by(sentence, entries_of(hits))
@@ -124,10 +124,10 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)
-        may_correct_it = (
-            row["may be meant"] and _is_worded_so(row) and not row["leans"]
-        )  # "that's Jo's dog" is of a photo
-        if may_correct_it and decision.probability(row) >= _PERHAPS_CHANGED:
+        of_others = row["names that it lacks"] and row["share of its names unsaid"] == 1
+        if row["leans"] or of_others:  # "that's Jo's dog" is of a photo
+            continue
+        if row["may be meant"] and _is_worded_so(row) and decision.probability(row) >= _PERHAPS_CHANGED:
             found.append(later)
     return found
 

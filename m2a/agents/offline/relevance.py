@@ -121,7 +121,11 @@ def _judged(
                 tells_taste=tells_the_taste(question, entry.text),
                 is_anothers=entry.memory_id in from_others
                 or is_elsewhere(entry.text, counted)
-                or (has_home and home is not None and home.is_anothers(entry.text))
+                or (
+                    home is not None
+                    and home.is_anothers(entry.text)
+                    and (has_home or _names_nobody_of(question, features))
+                )
                 or tells_anothers(question.text, entry.text)
                 or tells_another_thing(question, entry.text),
             ),
@@ -132,6 +136,10 @@ def _judged(
             zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
         )
     ]
+
+
+def _names_nobody_of(question: Question, features: Mapping[str, float]) -> bool:
+    return bool(question.names) and not features["name met"]
 
 
 def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:

@@ -91,11 +91,14 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         general = text == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
         replies.append(f"{text} {CONNECT}" if general else text)
     answered = [text for text in replies if not text.startswith(DECLINED)]
-    parts += list(dict.fromkeys(answered)) or replies[:1]
+    photos = (
+        [] if _names_photos(heard.reading) or any(q.kind.answer == "recognised" for q in questions) else state.photos
+    )
+    is_known = any(view.recognition.recognised for view in photos)
+    parts += list(dict.fromkeys(answered)) or ([] if is_known else replies[:1])  # "whose clock is this?"
     if answered and len(answered) < len(replies):
         parts.append("The rest of what you ask I don't have in memory.")
-    if not any(question.kind.answer == "recognised" for question in questions):
-        parts.append(remarks([] if _names_photos(heard.reading) else state.photos, today))
+    parts.append(remarks(photos, today))
     paragraphs = [part for part in parts if part]
     return paragraphs or [_reply_to_rest(state, sense)]
 

@@ -100,7 +100,7 @@ class Writes:
 
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     results = _Results.of(state)
-    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
+    newest = _told_last(state, results)
     deleted: set[int] = set()
     missing: list[str] = []
     writes: list[Action] = list(_restored(state)) if reading.restores else []
@@ -195,6 +195,18 @@ class _Results:
         return [
             hit for hit in self.hits if isinstance(hit.record, MemoryEntry) and hit.record.memory_id not in memory_ids
         ]
+
+
+def _told_last(state: TurnState, results: _Results) -> list[int]:
+    """Returns the ids of the user's earlier messages, newest first; what the last reply quoted comes before them.
+
+    "Actually it was 210 euros" after an answer corrects what was quoted, not the question before it.
+    """
+    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
+    reply = state.recent[-1] if state.recent and state.recent[-1].role == "assistant" else None
+    said = content(reply.text) if reply is not None else set()
+    quoted = [entry for entry in entries_of(results.hits) if content(entry.text) <= said]
+    return [quoted[0].evidence_ids[-1].last, *newest] if len(quoted) == 1 else newest
 
 
 def _keep(state: TurnState, reading: Reading, observation: Observation, finding: Finding) -> AddMemory:
