@@ -353,9 +353,8 @@ def test_answers_are_asked_for_and_judged_as_the_options_say(
         result = CliRunner().invoke(evaluate_app, [*command, *options])
         assert result.exit_code == 0, result.output
         assert f"Answer {style}" in server.requests[-1].text
-        assert len(court.requests) == len(wordings)
-        for request, (_, words) in zip(court.requests, wordings, strict=True):
-            assert words in request.text
+        asked = [[words for _, words in wordings if words in request.text] for request in court.requests]
+        assert sorted(asked) == sorted([words] for _, words in wordings)  # two judges are asked at the same time
     [row] = rows_of(tmp_path / "out")
     assert row.verdicts == {name: "right" for name, _ in wordings}
     unknown = CliRunner().invoke(evaluate_app, [*command, "--judging", "mild"])

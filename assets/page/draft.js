@@ -4,8 +4,10 @@ import { isTemporary, navigate, shown } from './conversation.js';
 
 // `texts` were sent one after the other and are not known to be stored; `after` is the id of the message before them.
 const NOTHING_SENT = { texts: [], conversation: '', after: 0 };
+const NOTHING_RETURNED = { text: '', conversation: '' };
 let typed = '';
 let sent = NOTHING_SENT;
+let returned = NOTHING_RETURNED; // what came back into the box, which Gradio may still be emptying
 
 export const box = () => document.querySelector('#m2a-composer textarea');
 export const draftKey = (conversation) => `m2a-draft:${conversation}`;
@@ -44,6 +46,7 @@ function fillBox(text) {
 export function onTyping(text) {
   typed = text;
   if (!text) sent = NOTHING_SENT;
+  if (text !== returned.text) returned = NOTHING_RETURNED;
   saveDraft(shown || '', text);
 }
 
@@ -51,10 +54,12 @@ export function onSubmit() {
   const text = box()?.value || '';
   if (!text.trim()) return;
   typed = text;
+  returned = NOTHING_RETURNED;
   navigate(false);
   const conversation = shown || '';
   const after = lastAsked().id;
-  const earlier = sent.conversation === conversation && sent.after === after ? sent.texts : [];
+  const refused = document.querySelector('#m2a-live .m-failure');
+  const earlier = !refused && sent.conversation === conversation && sent.after === after ? sent.texts : [];
   sent = { texts: [...earlier, text], conversation, after };
   saveDraft(sent.conversation, text, sent.after);
 }
@@ -71,14 +76,23 @@ export function openDraft(conversation, first) {
 
 export function keepDraft() {
   const place = box();
-  if (!place || !sent.texts.length) return;
+  if (!place) return;
+  if (!sent.texts.length) {
+    if (!place.value && returned.text && returned.conversation === (shown || '')) fillBox(returned.text);
+    return;
+  }
   const last = lastAsked();
-  const stored = last.id > sent.after ? sent.texts.find((text) => text.trim() === last.text) : undefined;
-  if (place.value && place.value !== stored) return;
+  const index = last.id > sent.after ? sent.texts.findIndex((text) => text.trim() === last.text) : -1;
+  const stored = sent.texts[index];
+  if (place.value ? place.value !== stored : last.id === sent.after) return;
   // What was sent first is stored; text typed meanwhile stays in the box, even if it was sent too early.
   const gone = stored ?? sent.texts[0];
-  const rest = typed.startsWith(gone) ? typed.slice(gone.length).trimStart() : typed;
+  const typedSince = typed.startsWith(gone) ? typed.slice(gone.length).trimStart() : typed;
+  // A busy browser sends what the box holds by then: a text that was replaced before that was never sent.
+  const replaced = sent.texts.slice(0, Math.max(index, 0)).filter((text) => !gone.startsWith(text.trim()));
+  const rest = [...replaced, typedSince].filter(Boolean).join('\n');
   saveDraft(sent.conversation, '');
+  returned = { text: rest, conversation: shown || '' };
   sent = NOTHING_SENT;
   typed = rest;
   fillBox(rest);
