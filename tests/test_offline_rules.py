@@ -1231,3 +1231,52 @@ async def test_a_correction_of_somebody_else_comes_after_what_is_told_of_whom_is
     of_noor, of_bas = await talk.say("How old is Noor?"), await talk.say("How old is Bas?")
     assert of_noor.index("Noor is four") < of_noor.index("Since then") < of_noor.index("Bas is eight")
     assert of_bas.index("Bas is eight") < of_bas.index("Before that") < of_bas.index("Bas is seven")
+
+
+async def test_each_of_two_questions_in_one_sentence_is_answered(talk: Talk) -> None:
+    await talk.say("My daughter Eleni has hired the scout hall in Thornbury for the party.")
+    await talk.say("Zoe turns 21 on the 20th of June.")
+    answer = await talk.say("Where is Eleni's party and when does Zoe turn 21?")
+    assert "Thornbury" in answer and "20th of June" in answer
+    answer = await talk.say("when does Zoe turn 21, and how much does she earn?")
+    assert "20th of June" in answer and "The rest of what you ask I don't have" in answer
+
+
+async def test_what_answers_two_questions_of_a_message_is_quoted_once(talk: Talk) -> None:
+    await talk.say("My cousin Vic lives in Adelaide and works as a plumber.")
+    answer = await talk.say("Where does Vic live, and what does he do?")
+    assert answer.count("My cousin Vic lives in Adelaide") == 1 and "I don't have" not in answer
+
+
+@pytest.mark.parametrize(
+    ("wanted", "other", "question"),
+    [
+        ("I am scared of spiders", "I'm not scared of heights, I go up on the roof myself", "what am I scared of?"),
+        ("My left window won't open", "My right window opens fine but it squeaks", "which of my windows won't open?"),
+        ("I wear a helmet on the motorbike", "I never wear a helmet on the scooter", "what do I wear a helmet on?"),
+    ],
+)
+async def test_what_is_denied_is_no_answer_beside_what_is_affirmed(
+    talk: Talk, wanted: str, other: str, question: str
+) -> None:
+    await talk.say(wanted)
+    await talk.say(other)
+    answer = await talk.say(question)
+    assert wanted in answer and wanted[-5:] in answer.split("\n- ")[1 if "\n- " in answer else 0]
+
+
+async def test_a_denial_alone_or_of_late_still_answers(talk: Talk) -> None:
+    await talk.say("I drive a Fiat.")
+    await talk.say("I don't drive the Fiat any more.")
+    assert "any more" in await talk.say("What car do I drive?")
+    await talk.say("I don't eat pork.")
+    assert "pork" in await talk.say("What meat do I eat?")
+
+
+@pytest.mark.parametrize("question", ["which languages have I got so far?", "What languages do I know?"])
+async def test_all_languages_of_the_user_are_listed_and_no_others(talk: Talk, question: str) -> None:
+    await talk.say("I speak Marathi and Hindi at home.")
+    await talk.say("My colleague Ivo speaks Polish.")
+    await talk.say("I'm learning Kannada with an app.")
+    answer = await talk.say(question)
+    assert "Marathi" in answer and "Kannada" in answer and "Polish" not in answer

@@ -39,6 +39,8 @@ ONE_THING = [
         "kilo kg",
         "km kilometre",
         "metre meter",
+        "prawn shrimp",
+        "courgette zucchini",
     )
 ]
 

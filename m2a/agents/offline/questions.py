@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from m2a.agents.offline import lexicon
+from m2a.agents.offline.acts import AUXILIARY, WH
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.kinds import KINDS, Kind, kind_of
@@ -63,7 +64,7 @@ def questions_of(
 ) -> list[Question]:
     """Returns the questions of the user's message, with pronouns resolved from the newest turns."""
     items = utterances(message.text, sense)
-    texts = [utterance.text for utterance in items if utterance.act == "ask"]
+    texts = [part for utterance in items if utterance.act == "ask" for part in asked_apart(utterance.text)]
     today, has_photos = message.said_at.date(), bool(message.photos)
     questions = [
         parse(resolve(text, recent, concepts), today, context=message.text, has_photos=has_photos) for text in texts[:5]
@@ -75,6 +76,19 @@ def questions_of(
     if message.photos and not re.search(r"\w", message.text):
         questions.append(Question("who is this?", KINDS["who is this"]))
     return questions
+
+
+_NEXT_QUESTION = re.compile(rf",? (?:and|n|&|but) (?:also )?(?={WH}\b)", re.IGNORECASE)
+_INVERTED = re.compile(rf"\b{WH}(?: [\w-]+){{0,3}}? {AUXILIARY}\b|\b(?:who|what|when|where|how)'?s\b", re.IGNORECASE)
+
+
+def asked_apart(text: str) -> list[str]:
+    """Splits "where is the party, and what am I bringing?" into its questions, each of which has a verb of its own."""
+    for match in _NEXT_QUESTION.finditer(text):
+        first, rest = text[: match.start()], text[match.end() :]
+        if _INVERTED.search(first) and _INVERTED.match(rest):
+            return [f"{first}?", *asked_apart(rest)]
+    return [text]
 
 
 def _with_subject_of(question: Question, previous: Question) -> Question:

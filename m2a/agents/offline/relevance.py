@@ -10,9 +10,10 @@ from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, hold
 from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.homes import Home
-from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
+from m2a.agents.offline.households import counted_kind, has_one, has_skill, is_elsewhere, listed_kind
 from m2a.agents.offline.kinds import KINDS
 from m2a.agents.offline.names import mentioned, names_of
+from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import OF_ONESELF, content, meets, plain, spelling, stem, stems
@@ -63,12 +64,16 @@ NEAR = 0.03  # the probability from which a memory may be quoted as the nearest 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory, the probability that it answers (`score`), its place in the search, and its corrections, oldest first."""
+    """A memory, the probability that it answers (`score`), its place in the search, and its corrections, oldest first.
+
+    One that `contradicts` denies what the question affirms, or the other way round.
+    """
 
     entry: MemoryEntry
     score: float
     place: int
     corrections: tuple[MemoryEntry, ...] = ()
+    contradicts: bool = False
 
 
 def answers(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
@@ -101,12 +106,13 @@ def _judged(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
     model = sense.models["answers"]
-    counted = counted_kind(question)
+    counted, listed = counted_kind(question), listed_kind(question)
     groups = together(entries)
     home = Home.of(question.text)
     entries = [as_one(group) for group in groups]
     from_others = _from_other_tellers(question, entries)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
+    contradicts = contradictions(question, [entry.text for entry in entries])
     return [
         Match(
             group[0],
@@ -116,7 +122,7 @@ def _judged(
                 model.probability(features),
                 is_home=home is not None and home.is_told_by(entry.text),
                 is_past_home=has_home and home is not None and home.was_before(entry.text),
-                is_counted=has_one(entry.text, counted),
+                is_counted=has_one(entry.text, counted) or has_skill(entry.text, listed),
                 gives_name=gives_the_name(question, entry.text),
                 tells_taste=tells_the_taste(question, entry.text),
                 is_anothers=entry.memory_id in from_others
@@ -127,10 +133,12 @@ def _judged(
                     and (has_home or _names_nobody_of(question, features))
                 )
                 or tells_anothers(question.text, entry.text)
-                or tells_another_thing(question, entry.text),
+                or tells_another_thing(question, entry.text)
+                or contradicts[place],
             ),
             place,
             tuple(group[1:]),
+            contradicts[place],
         )
         for place, (group, entry, features) in enumerate(
             zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)

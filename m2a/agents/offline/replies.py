@@ -12,7 +12,7 @@ from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.said import without_history
-from m2a.agents.offline.selection import selected
+from m2a.agents.offline.selection import selected, speaks_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
@@ -69,7 +69,8 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     unread = [q.text for q in questions if not q.is_read]
     parts = [acknowledgement(heard.reading, unread, is_temporary=state.is_temporary)]
     today = state.message.said_at.date()
-    replies = []
+    replies: list[str] = []
+    told: dict[int, str] = {}  # the reply that quotes a memory
     for question in questions:
         index = heard.questions.index(question)
         context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
@@ -78,6 +79,12 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         if not context.complete:  # out of rounds: the memories are search results, not chosen yet
             matches = answers(question, context.hits, state.concepts, sense)
             entries, certain = selected(question, matches), is_sure(matches)
+        if question.kind.answer == "quoted" and entries:
+            is_told = entries[0].memory_id in told and (certain or speaks_of(question, [entries[0]]))
+            if is_told:
+                replies.append(told[entries[0].memory_id])
+                continue
+            entries = [entry for entry in entries if entry.memory_id not in told]
         if context.facts:
             text = led_to(context.facts, context.messages)
         elif question.kind.answer == "recognised":
@@ -90,6 +97,8 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
             text = f"{DECLINED} {nearest(question, entries, context)}"
         general = text == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
         replies.append(f"{text} {CONNECT}" if general else text)
+        if certain and question.kind.answer == "quoted":
+            told |= {entry.memory_id: text for entry in entries}
     answered = [text for text in replies if not text.startswith(DECLINED)]
     photos = (
         [] if _names_photos(heard.reading) or any(q.kind.answer == "recognised" for q in questions) else state.photos

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
+from m2a.agents.offline.households import listed_kind
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import Match, is_sure, share_evidence
+from m2a.agents.offline.relevance import SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.types import MemoryEntry
 
@@ -55,7 +56,10 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
         return []
     if not is_sure(matches):
         return _with_corrections(_nearest_of(question, matches))
+    matches = [match for match in matches if not match.contradicts]
     best = matches[0].score
+    if listed_kind(question):
+        return _with_corrections([match for match in matches if match.score >= SURE][:MAX_LISTED])
     if question.kind.answer in ("counted", "with photos", "shown"):
         return _with_corrections([match for match in matches if match.score >= _LOOSELY_CLOSE * best][:MAX_LISTED])
     close = [match for match in matches if match.score >= _CLOSE * best][:_MAX_QUOTED]
@@ -72,7 +76,9 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
     """Returns the first few of the search that may be about the question, and those that give other values of the same."""
     matches = sorted(_of_the_named(question, matches), key=_place)
-    close = [match for match in matches if match.score >= _MIN_NEAR or _speaks_of(question, match)][:_MAX_NEAREST]
+    close = [
+        match for match in matches if match.score >= _MIN_NEAR or speaks_of(question, (match.entry, *match.corrections))
+    ][:_MAX_NEAREST]
     brief = [i for i in range(len(close)) if sum(len(m.entry.text.split()) for m in close[: i + 1]) <= _NEAREST_WORDS]
     alike = [match for match in matches if _is_alike(match, close[0])] if close else []
     return list(dict.fromkeys([*close[:1], *(close[i] for i in brief), *alike]))
@@ -95,9 +101,9 @@ def _of_the_named(question: Question, matches: Sequence[Match]) -> Sequence[Matc
     return [match for match in matches if names & set(stems(match.entry.text))] or matches
 
 
-def _speaks_of(question: Question, match: Match) -> bool:
-    """Returns whether it has a word of the question or a synonym."""
-    words = frozenset(word for entry in (match.entry, *match.corrections) for word in stems(entry.text))
+def speaks_of(question: Question, entries: Sequence[MemoryEntry]) -> bool:
+    """Returns whether the memories have a word of the question or a synonym."""
+    words = frozenset(word for entry in entries for word in stems(entry.text))
     return any(meets(stem(word), words) for word in question.words)
 
 
