@@ -1280,3 +1280,27 @@ async def test_all_languages_of_the_user_are_listed_and_no_others(talk: Talk, qu
     await talk.say("I'm learning Kannada with an app.")
     answer = await talk.say(question)
     assert "Marathi" in answer and "Kannada" in answer and "Polish" not in answer
+
+
+async def test_of_a_value_told_twenty_times_the_newest_is_told(talk: Talk) -> None:
+    for kilometres in range(140_200, 160_200, 1000):
+        await talk.say(f"The van has {kilometres} km on the clock")
+    assert "has 159200 km" in await talk.say("how many km are on the van?")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "values", "question"),
+    [
+        ("The tune I'm trying to get into my fingers is {}.", ["Lord Gordon", "The Moving Cloud"], "What tune is it?"),
+        ("The engine at platform one of my layout is {}.", ["Merlin", "Clovelly"], "Which engine is at platform one?"),
+        ("I weigh {}.", ["13 stone 1", "12 stone 12"], "What do I weigh?"),
+        ("Otto is {} tall.", ["4 foot 11", "5 foot 1"], "How tall is Otto?"),
+    ],
+)
+async def test_of_values_that_exclude_each_other_only_the_newest_is_told(
+    talk: Talk, sentence: str, values: list[str], question: str
+) -> None:
+    for value in values:
+        await talk.say(sentence.format(value))
+    answer = await talk.say(question)
+    assert values[1] in answer and values[0] not in answer and "I also keep what you said" in answer

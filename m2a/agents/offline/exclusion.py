@@ -15,7 +15,8 @@ from m2a.agents.offline.values import Value, find_values
 
 # What somebody may have many of: a second value does not contradict the first.
 _MANY = re.compile(
-    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|into|speaks?|spoke|knows?|knew|learn(?:s|ed|t|ing)?|stud(?:y|ies|"
+    r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|"
+    r"(?:am|is|are|was|were|been|really|so|very) into|speaks?|spoke|knows?|knew|learn(?:s|ed|t|ing)?|stud(?:y|ies|"
     r"ied)|allergic|"
     r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|(?:has|have|had)"
     r"(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|taken|made|come|left|become|given)\b)|got|"
@@ -24,7 +25,7 @@ _MANY = re.compile(
     r"buys?|made|makes?|"
     r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|(?<!-)calls?|wrote|writes?|told|"
     r"said|helps?|"
-    r"teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|one of)\b",
+    r"teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|(?:^|(?:am|is|are|was|were) )one of)\b",
     re.IGNORECASE,
 )
 # Words of the frame that allow only one value at a time.
@@ -98,13 +99,19 @@ def share_a_frame(text: str, other: str) -> bool:
 
 
 def _differing_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Returns the `(first, last)` of each difference on both sides; values joined by a function word are one: "148 over 90"."""
+    """Returns the `(first, last)` of each difference on both sides.
+
+    Values joined by a function word or a unit are one: "148 over 90", "5 foot 10".
+    """
     blocks: list[tuple[int, int, int, int]] = []
     replaced = False
     for tag, first, last, their_first, their_last in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        if replaced and tag == "replace" and set(left[blocks[-1][1] : first]) <= _FUNCTION_WORDS:
+        between = left[blocks[-1][1] : first] if blocks else []
+        numbers = [*left[blocks[-1][0] : blocks[-1][1]], *left[first:last]] if blocks else []
+        is_unit = len(between) == 1 and all(word[0].isdigit() for word in numbers)
+        if replaced and tag == "replace" and (is_unit or set(between) <= _FUNCTION_WORDS):
             blocks[-1] = (blocks[-1][0], last, blocks[-1][2], their_last)
         else:
             blocks.append((first, last, their_first, their_last))

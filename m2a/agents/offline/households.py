@@ -15,8 +15,13 @@ _OF_ALL = frozenset(
         "currently".split(),
     )
 )
-_SKILLS = frozenset(map(stem, "speak know understand learn study read write play practise practice fluent teach".split()))
+_SKILLS = frozenset(
+    map(stem, "speak know understand learn study read write play practise practice fluent teach pick_up".split())
+)
 _OF_SKILLS = _SKILLS | frozenset(map(stem, "besides apart tell far bit little can".split()))
+_OF_ONESELF = re.compile(
+    r"\b(?:i|we)\b|^\W*(?:can |also )*(?:learn\w*|sp(?:eak|oke)|studie?d|picked up|play(?:ed)?)\b", re.IGNORECASE
+)
 _NOT = re.compile(r"\b(?:not|never|cannot|no longer)\b|n't\b", re.IGNORECASE)
 # Relatives that usually live in the user's household.
 _HOUSEHOLD = frozenset(
@@ -54,8 +59,8 @@ def listed_kind(question: Question) -> frozenset[str]:
 def has_skill(text: str, kind: frozenset[str]) -> bool:
     """Returns whether the user says that they speak, play or learn one of the kind."""
     subject = find_subject(text)
-    is_own = subject is not None and subject.text.lower() in ("i", "we") and not _NOT.search(text)
-    return is_own and not kind.isdisjoint(stems(text)) and not _SKILLS.isdisjoint(stems(text))
+    is_own = subject.text.lower() in ("i", "we") if subject is not None else bool(_OF_ONESELF.search(text))
+    return is_own and not _NOT.search(text) and not kind.isdisjoint(stems(text)) and not _SKILLS.isdisjoint(stems(text))
 
 
 def has_one(text: str, kind: frozenset[str]) -> bool:

@@ -221,7 +221,7 @@ _TABLE = (
         "noun",
         asked_by=(
             (
-                rf"\b(?:what|which|whichever)(?: (?:kind|type|sort|one)s?(?: of)?)? (?P<noun>(?:brand|make|model|"
+                rf"\b(?:what|which|whichever)(?: other)?(?: (?:kind|type|sort|one)s?(?: of)?)? (?P<noun>(?:brand|make|model|"
                 rf"colou?r|breed|flavou?r)(?= of\b)|(?!(?:was|is|are|do|does|did)\b)(?:[a-z-]+ )??[a-z-]+)(?= of\b|"
                 rf"'s\b| {_AUXILIARY}\b| [a-z]+s\b|[?,]|$| i\b| we\b| to\b)"
             ),

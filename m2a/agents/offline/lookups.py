@@ -5,9 +5,11 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import wrap
 
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.heard import Heard
+from m2a.agents.offline.households import listed_kind
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
@@ -151,7 +153,7 @@ def _messages(state: TurnState) -> list[Message]:
 
 def _lookups(question: Question, state: TurnState) -> list[str]:
     """Returns the queries in order: the question, and its message, which may name what the question means; if many memories
-    answer together, also the names and nouns that it is about."""
+    answer together, also the names and nouns that it is about, or the members of the kind that it lists."""
     lookups = [question.text, question.context]
     if question.kind.answer in ("counted", "with photos", "shown"):
         noun = stem(question.noun)
@@ -159,4 +161,6 @@ def _lookups(question: Question, state: TurnState) -> list[str]:
         names += [c.name for c in state.concepts if noun and any(meets(noun, stems(alias)) for alias in c.aliases)]
         lookups.append(" ".join(list(dict.fromkeys([*question.names, *names]))[:3]))
         lookups.append(" ".join(words_for(noun)[:12]) if noun else "")
+    elif listed_kind(question):
+        lookups += wrap(" ".join(words_for(stem(question.noun))), _MAX_QUERY)
     return list(dict.fromkeys(text for text in lookups if text.strip()))

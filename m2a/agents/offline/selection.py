@@ -61,16 +61,27 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     if listed_kind(question):
         return _with_corrections([match for match in matches if match.score >= SURE][:MAX_LISTED])
     if question.kind.answer in ("counted", "with photos", "shown"):
-        return _with_corrections([match for match in matches if match.score >= _LOOSELY_CLOSE * best][:MAX_LISTED])
+        loosely_close = [match for match in matches if match.score >= _LOOSELY_CLOSE * best]
+        if len(loosely_close) > MAX_LISTED:  # the newest value of one told often is not the best by much
+            loosely_close.sort(key=lambda match: _recency(match) if _is_same(match, matches[0]) else 0, reverse=True)
+        return _with_corrections(loosely_close[:MAX_LISTED])
     close = [match for match in matches if match.score >= _CLOSE * best][:_MAX_QUOTED]
     if question.kind.answer == "quoted":
         close.sort(key=_place)
     alike = [match for match in matches if _is_alike(match, matches[0])]
     alike += [match for match in matches[1:] if _is_more_of_the_same(question, match, matches[0])][:_MAX_QUOTED]
-    chosen = _with_its_message(close, matches)
-    if all(_is_alike(match, matches[0]) for match in chosen):  # statements of the same kind: the newest first
-        chosen.sort(key=lambda match: _age_of(match.entry)[0], reverse=True)
-    return _with_corrections(list(dict.fromkeys([*chosen, *alike]))[:_MAX_ALIKE])
+    chosen = list(dict.fromkeys([*_with_its_message(close, matches), *alike]))
+    if all(_is_same(match, matches[0]) for match in chosen):  # statements of the same kind: the newest first
+        chosen.sort(key=_recency, reverse=True)
+    return _with_corrections(chosen[:_MAX_ALIKE])
+
+
+def _recency(match: Match) -> int:
+    return _age_of(match.entry)[0]
+
+
+def _is_same(match: Match, best: Match) -> bool:
+    return match is best or _is_alike(match, best)
 
 
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
