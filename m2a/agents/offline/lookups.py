@@ -5,7 +5,6 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 
 from collections.abc import Sequence
 from dataclasses import replace
-from textwrap import wrap
 
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.heard import Heard
@@ -34,7 +33,7 @@ from m2a.types import (
 )
 
 NEAREST = "Not the answer, but the nearest to it:"
-_MAX_QUERY = 400  # characters
+_MAX_QUERY = 800  # characters
 _MAX_SHOWN = 4  # messages with photos
 _MAX_CHANGES = 2  # later memories quoted after an answer that they may change
 _MAX_OPENED = 500  # ids of messages
@@ -161,6 +160,6 @@ def _lookups(question: Question, state: TurnState) -> list[str]:
         names += [c.name for c in state.concepts if noun and any(meets(noun, stems(alias)) for alias in c.aliases)]
         lookups.append(" ".join(list(dict.fromkeys([*question.names, *names]))[:3]))
         lookups.append(" ".join(words_for(noun)[:12]) if noun else "")
-    elif listed_kind(question):
-        lookups += wrap(" ".join(words_for(stem(question.noun))), _MAX_QUERY)
+    elif listed_kind(question):  # first, since the first search brings the most
+        lookups.insert(0, " ".join(words_for(stem(question.noun))))
     return list(dict.fromkeys(text for text in lookups if text.strip()))
