@@ -1294,6 +1294,12 @@ async def test_of_a_value_told_twenty_times_the_newest_is_told(talk: Talk) -> No
         ("The tune I'm trying to get into my fingers is {}.", ["Lord Gordon", "The Moving Cloud"], "What tune is it?"),
         ("The engine at platform one of my layout is {}.", ["Merlin", "Clovelly"], "Which engine is at platform one?"),
         ("I weigh {}.", ["13 stone 1", "12 stone 12"], "What do I weigh?"),
+        (
+            "Otto's favourite animal is {}, and he'd like us all to know.",
+            ["the fossa", "the lynx"],
+            "Otto's favourite?",
+        ),
+        ("We've settled on {} for the bedroom walls.", ["pale blue", "mustard"], "Which colour for the bedroom walls?"),
         ("Otto is {} tall.", ["4 foot 11", "5 foot 1"], "How tall is Otto?"),
     ],
 )

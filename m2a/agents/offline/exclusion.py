@@ -34,7 +34,7 @@ _ONLY = re.compile(
     r"number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
     r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?|sleeps?|hangs?|sits?|"
-    r"moved|put|set|reached|changed|decided)\b|'s\b",
+    r"moved|put|set|reached|changed|decided|settled|agreed|opted)\b|'s\b",
     re.IGNORECASE,
 )
 # Statements about the present: a newer one supersedes the older, whatever it is about.
@@ -50,7 +50,8 @@ _KEEPS_ALL = re.compile(
     re.IGNORECASE,
 )
 _HAS_BECOME = re.compile(
-    r"\b(?:has|have|'s|'ve) (?:\w+ly )?(?:been|moved|put|set|reached|changed|decided|gone|come|become|grown|risen|fallen|dropped|"
+    r"\b(?:has|have|'s|'ve) (?:\w+ly )?(?:been|moved|put|set|reached|changed|decided|"
+    r"settled|agreed|opted|gone|come|become|grown|risen|fallen|dropped|"
     r"switched|booked|rescheduled|had)\b|\b(?:got|gotten|come|came)(?: up)? (?:to|as far as)(?: \w+)? \d",
     re.IGNORECASE,
 )
@@ -145,6 +146,8 @@ def exclude_each_other(text: str, other: str) -> bool:
     measured = block.is_measured(text, other)
     if for_now or (for_a_while and (measured or not past)):
         return measured or not _KEEPS_ALL.search(block.verb_before)
+    if (clause, other_clause) != (text, other) and share_a_frame(clause, other_clause):
+        block = _difference(clause, other_clause)  # what else the texts say has no part in it
     if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
         return False
     return (
