@@ -124,13 +124,16 @@ def _quoted_messages(question: Question, messages: Sequence[Message]) -> str:
 
 
 def nearest(question: Question, entries: Sequence[MemoryEntry], context: MemoryContext) -> str:
-    """Returns quotations of the nearest memories, or else messages, worded as something that may not be an answer."""
+    """Returns quotations of the nearest memories, or else messages, worded as something that may not be an answer.
+
+    Returns "" if there are none.
+    """
     if not entries:
         parts = []
         for message in (hit.record for hit in context.hits if isinstance(hit.record, Message)):
             words = message.text.strip() if len(message.text) <= _WHOLE_MESSAGE else quoted(question.text, message)
             parts.append(f'on {written_day(message.said_at.date())} you said: "{words}"')
-        return f"The nearest that I find in our conversations: {', and '.join(parts)}"
+        return f"The nearest that I find in our conversations: {', and '.join(parts)}" if parts else ""
     current, older = newest_of_each(entries)
     notes = _older_notes(older, context.messages)
     groups = told_once(together(current), context.messages)

@@ -25,6 +25,7 @@ MOVES = re.compile(
     re.IGNORECASE,
 )
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
+NOT = re.compile(r"\b(?:not|never|no longer)\b|n't\b", re.IGNORECASE)
 # "No bread for a month" takes nothing back.
 NO = r"no(?! [a-z]+ (?:for|on|at|in|after|before|until|since)\b)"
 TAKES_BACK = re.compile(

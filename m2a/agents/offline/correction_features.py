@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from m2a.agents.offline.change_words import LATELY, MOVES, NEW, NO, TAKES_BACK, says_what_stays, what_changes
+from m2a.agents.offline.change_words import LATELY, MOVES, NEW, NO, NOT, TAKES_BACK, says_what_stays, what_changes
 from m2a.agents.offline.claims import (
     PEOPLE,
     Claim,
@@ -46,7 +46,6 @@ _PERFECT = re.compile(
     r"\b(?:has|have|'s|'ve|had) (?:\w+ly )?(?:been|\w+ed|gone|got|gotten|put|taken|made|left|given|broken|begun|chosen)\b",
     re.IGNORECASE,
 )
-_NOT = re.compile(r"\b(?:not|never|no longer)\b|n't\b", re.IGNORECASE)
 _MISSPOKE = re.compile(
     r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|"
     r"misread|"
@@ -94,7 +93,7 @@ def has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     another value just after it.
     """
     claim, leans, different = old.claim, needs_context(sentence, text), different_kinds(new, old.claim)
-    words = any(pattern.search(sentence) for pattern in (TAKES_BACK, MOVES, LATELY, NEW, _NOT, _PERFECT, _OPENS_SO))
+    words = any(pattern.search(sentence) for pattern in (TAKES_BACK, MOVES, LATELY, NEW, NOT, _PERFECT, _OPENS_SO))
     points_back = old.is_last and bool(different) and bool(_PRONOUN.search(new.text))
     if not (words or leans or points_back or new.refuted & claim.words):
         return False
@@ -182,7 +181,7 @@ def _of_sentence(new: Claim, text: str, sentence: str, memories: int, wording: f
         "moves": bool(MOVES.search(sentence)),
         "lately": bool(LATELY.search(sentence)),
         "new": bool(NEW.search(sentence)),
-        "not": bool(_NOT.search(sentence)),
+        "not": bool(NOT.search(sentence)),
         "opens so": bool(_OPENS_SO.match(sentence)),
         "perfect": bool(_PERFECT.search(sentence)),
         "refutes": bool(new.refuted),
@@ -288,11 +287,11 @@ def needs_context(sentence: str, text: str) -> bool:
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
-_NOTHING = Memory.of(0, "", is_last=False)
+NOTHING = Memory.of(0, "", is_last=False)
 FEATURES = frozenset(
     [
-        *_of_sentence(_NOTHING.claim, "", "", 0, 0.0),
-        *_of_pair(_NOTHING.claim, _NOTHING, Counter(), 0.0),
+        *_of_sentence(NOTHING.claim, "", "", 0, 0.0),
+        *_of_pair(NOTHING.claim, NOTHING, Counter(), 0.0),
         *(f"ahead: {name}" for name in _COMPARED),
         "may be meant",
         "has a sign",

@@ -109,15 +109,18 @@ def _differing_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[i
     for tag, first, last, their_first, their_last in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        between = left[blocks[-1][1] : first] if blocks else []
-        numbers = [*left[blocks[-1][0] : blocks[-1][1]], *left[first:last]] if blocks else []
-        is_unit = len(between) == 1 and all(word[0].isdigit() for word in numbers)
-        if replaced and tag == "replace" and (is_unit or set(between) <= _FUNCTION_WORDS):
+        if replaced and tag == "replace" and _are_one_value(left[blocks[-1][0] : last], left[blocks[-1][1] : first]):
             blocks[-1] = (blocks[-1][0], last, blocks[-1][2], their_last)
         else:
             blocks.append((first, last, their_first, their_last))
         replaced = tag == "replace"
     return blocks
+
+
+def _are_one_value(words: Sequence[str], between: Sequence[str]) -> bool:
+    """Returns whether two differences, with the words `between` them, are of one value."""
+    has_unit = len(between) == 1 and sum(word[0].isdigit() for word in words) == len(words) - 1
+    return has_unit or set(between) <= _FUNCTION_WORDS
 
 
 def may_have_many(text: str) -> bool:

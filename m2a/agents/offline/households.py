@@ -1,9 +1,8 @@
-"""What "how many pets do we have?" counts and "which languages do I know?" lists: the user's own, not what others have."""
+"""What "how many pets do we have?" counts: what the user's household has of a kind, not what others have."""
 
 import re
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import members, stem, stems
 
@@ -15,14 +14,6 @@ _OF_ALL = frozenset(
         "currently".split(),
     )
 )
-_SKILLS = frozenset(
-    map(stem, "speak know understand learn study read write play practise practice fluent teach pick_up".split())
-)
-_OF_SKILLS = _SKILLS | frozenset(map(stem, "besides apart tell far bit little can".split()))
-_OF_ONESELF = re.compile(
-    r"\b(?:i|we)\b|^\W*(?:can |also )*(?:learn\w*|sp(?:eak|oke)|studie?d|picked up|play(?:ed)?)\b", re.IGNORECASE
-)
-_NOT = re.compile(r"\b(?:not|never|cannot|no longer)\b|n't\b", re.IGNORECASE)
 # Relatives that usually live in the user's household.
 _HOUSEHOLD = frozenset(
     "boyfriend child daughter fiance fiancee girlfriend husband kid partner son spouse stepdaughter stepson wife".split()
@@ -45,22 +36,6 @@ def counted_kind(question: Question) -> frozenset[str]:
     noun = stem(question.words[0] if has_any else question.noun)
     others = {stem(word) for word in question.words} - {noun}
     return members(noun) if others - members(noun) <= _OF_ALL else frozenset()
-
-
-def listed_kind(question: Question) -> frozenset[str]:
-    """Returns the nouns listed by "which languages have I learnt so far?", which asks for all that the user speaks or plays."""
-    if question.kind.name != "noun" or question.names or not question.about_self or not question.noun.endswith("s"):
-        return frozenset()
-    noun = stem(question.noun)
-    others = {stem(word) for word in question.words} - {noun} - members(noun)
-    return members(noun) if others <= _OF_ALL | _OF_SKILLS else frozenset()
-
-
-def has_skill(text: str, kind: frozenset[str]) -> bool:
-    """Returns whether the user says that they speak, play or learn one of the kind."""
-    subject = find_subject(text)
-    is_own = subject.text.lower() in ("i", "we") if subject is not None else bool(_OF_ONESELF.search(text))
-    return is_own and not _NOT.search(text) and not kind.isdisjoint(stems(text)) and not _SKILLS.isdisjoint(stems(text))
 
 
 def has_one(text: str, kind: frozenset[str]) -> bool:

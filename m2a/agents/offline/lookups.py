@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.heard import Heard
-from m2a.agents.offline.households import listed_kind
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
@@ -17,6 +16,7 @@ from m2a.agents.offline.said import find_said, find_spoken_of, told_then
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, showing
+from m2a.agents.offline.skills import listed_kind
 from m2a.agents.offline.text import meets, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (

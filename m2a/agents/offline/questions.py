@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import AUXILIARY, WH
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.kinds import KINDS, Kind, kind_of
-from m2a.agents.offline.names import antecedent, find_names
+from m2a.agents.offline.names import antecedent, find_names, find_places
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import plain, stem, tokens
@@ -64,10 +65,12 @@ def questions_of(
 ) -> list[Question]:
     """Returns the questions of the user's message, with pronouns resolved from the newest turns."""
     items = utterances(message.text, sense)
-    texts = [part for utterance in items if utterance.act == "ask" for part in asked_apart(utterance.text)]
+    asked = [item.text for item in items if item.act == "ask"]
+    texts = [(part, message.text.replace(text, part)) for text in asked for part in asked_apart(text)][:5]
     today, has_photos = message.said_at.date(), bool(message.photos)
     questions = [
-        parse(resolve(text, recent, concepts), today, context=message.text, has_photos=has_photos) for text in texts[:5]
+        parse(resolve(text, recent, concepts, before), today, context=context, has_photos=has_photos)
+        for (before, _), (text, context) in pairwise([("", ""), *texts])
     ]
     questions = [each if at == 0 else _with_subject_of(each, questions[at - 1]) for at, each in enumerate(questions)]
     questions += [
@@ -104,8 +107,11 @@ def _asks_unread(utterance: Utterance) -> bool:
     return utterance.act == "unread" and (text.endswith(("?", "？", "؟", "か。", "か")) or text.startswith("¿"))
 
 
-def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -> str:
-    """Returns the question with the name that "he" or "she" means, and the last topic for "it"."""
+def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept], before: str = "") -> str:
+    """Returns the question with the name that "he" or "she" means, and the last topic for "it".
+
+    `before` is the question before it in the same message; if it speaks of somebody, they are meant.
+    """
     if re.fullmatch(r"\W*(?:so )?who am i\W*", text, re.IGNORECASE):
         return "What is my name?"
     earlier = [message.text for message in recent if message.role == "user"][-4:]
@@ -117,13 +123,22 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept]) -
     parts = [part for message in earlier for part in sentences(plain(message))]
     pronoun = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE)
     names_somebody = find_names(text) or (pronoun and _speaks_of_somebody(text[: pronoun.start()]))
-    if pronoun and not names_somebody and (name := antecedent(parts, concepts, pronoun[0])):
-        text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{name}'s", text, flags=re.IGNORECASE)
-        text = re.sub(r"\b(?:he|she|him|her)\b", name, text, flags=re.IGNORECASE)
+    if pronoun and not names_somebody:
+        people = _people_of(before)
+        person = people[0] if len(people) == 1 else None if people else antecedent(parts, concepts, pronoun[0])
+        if person:
+            text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{person}'s", text, flags=re.IGNORECASE)
+            text = re.sub(r"\b(?:he|she|him|her)\b", person, text, flags=re.IGNORECASE)
     points = re.search(r"\b(?:it|its|that one)\b", text, re.IGNORECASE) and not content_words(text)
     if points and (topic := topic_of(parts)):
         text = re.sub(r"\b(?:it|that one)\b", topic, text, count=1, flags=re.IGNORECASE)
     return text
+
+
+def _people_of(text: str) -> list[str]:
+    """Returns the people that a question speaks of: by name, or if it has no name as "my sister"."""
+    names = [name for name in find_names(text) if name not in find_places(text)]
+    return names or [match[0] for match in _MY.finditer(text) if match["what"].lower() in _PERSON_WORDS]
 
 
 def _speaks_of_somebody(text: str) -> bool:

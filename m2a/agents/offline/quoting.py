@@ -206,7 +206,12 @@ def _are_among(words: Sequence[tuple[int, str]], others: Sequence[tuple[int, str
 
 
 def _marks(entry: MemoryEntry, beside: Sequence[MemoryEntry]) -> str:
-    return " ".join(f"[memory {member.memory_id}]" for member in (entry, *beside))
+    return " ".join(map(mark, (entry, *beside)))
+
+
+def mark(entry: MemoryEntry) -> str:
+    """Returns the mark that cites a memory."""
+    return f"[memory {entry.memory_id}]"
 
 
 def day_told(entry: MemoryEntry, messages: Sequence[Message]) -> str:

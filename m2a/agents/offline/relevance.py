@@ -10,12 +10,13 @@ from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, hold
 from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.homes import Home
-from m2a.agents.offline.households import counted_kind, has_one, has_skill, is_elsewhere, listed_kind
+from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
 from m2a.agents.offline.kinds import KINDS
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
+from m2a.agents.offline.skills import has_skill, listed_kind
 from m2a.agents.offline.text import OF_ONESELF, content, meets, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.lookups import NEAREST
 from m2a.agents.offline.names import mentioned
-from m2a.agents.offline.questions import Question
+from m2a.agents.offline.questions import Question, content_words
+from m2a.agents.offline.quoting import as_list, mark
 from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.said import without_history
@@ -70,7 +72,6 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     parts = [acknowledgement(heard.reading, unread, is_temporary=state.is_temporary)]
     today = state.message.said_at.date()
     replies: list[str] = []
-    told: dict[int, str] = {}  # the reply that quotes a memory
     for question in questions:
         index = heard.questions.index(question)
         context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
@@ -79,12 +80,11 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         if not context.complete:  # out of rounds: the memories are search results, not chosen yet
             matches = answers(question, context.hits, state.concepts, sense)
             entries, certain = selected(question, matches), is_sure(matches)
-        if question.kind.answer == "quoted" and entries:
-            is_told = entries[0].memory_id in told and (certain or speaks_of(question, [entries[0]]))
-            if is_told:
-                replies.append(told[entries[0].memory_id])
-                continue
-            entries = [entry for entry in entries if entry.memory_id not in told]
+        fresh = [entry for entry in entries if not any(mark(entry) in reply for reply in replies)]
+        if entries and (question.kind.answer == "quoted" or not certain):
+            if not fresh if certain else entries[0] not in fresh and _has_its_words(question, entries[0]):
+                continue  # the answer to a question before it answers this one, too
+            entries = fresh
         if context.facts:
             text = led_to(context.facts, context.messages)
         elif question.kind.answer == "recognised":
@@ -94,11 +94,11 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         elif certain or not context.hits:
             text = answer(question, entries, context, state.concepts, today, state.recalled)
         else:
-            text = f"{DECLINED} {nearest(question, entries, context)}"
+            text = f"{DECLINED} {nearest(question, entries, context)}".rstrip()
+        if entries and not fresh and text == as_list(entries, context.messages, question.names):
+            continue  # an age that is only quoted
         general = text == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
         replies.append(f"{text} {CONNECT}" if general else text)
-        if certain and question.kind.answer == "quoted":
-            told |= {entry.memory_id: text for entry in entries}
     answered = [text for text in replies if not text.startswith(DECLINED)]
     photos = (
         [] if _names_photos(heard.reading) or any(q.kind.answer == "recognised" for q in questions) else state.photos
@@ -106,10 +106,20 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     is_known = any(view.recognition.recognised for view in photos)
     parts += list(dict.fromkeys(answered)) or ([] if is_known else replies[:1])  # "whose clock is this?"
     if answered and len(answered) < len(replies):
-        parts.append("The rest of what you ask I don't have in memory.")
+        declined = [
+            text.removeprefix(DECLINED).removesuffix(CONNECT).strip() for text in replies if text not in answered
+        ]
+        parts.append(f"The rest of what you ask I don't have in memory. {next(filter(None, declined), '')}".rstrip())
     parts.append(remarks(photos, today))
     paragraphs = [part for part in parts if part]
     return paragraphs or [_reply_to_rest(state, sense)]
+
+
+def _has_its_words(question: Question, entry: MemoryEntry) -> bool:
+    """Returns whether the memory has a word of the question, apart from names."""
+    names = {word for name in question.names for word in content_words(name)}
+    words = tuple(word for word in question.words if word not in names)
+    return speaks_of(replace(question, words=words), [entry])
 
 
 def _shown(question: Question, context: MemoryContext, state: TurnState) -> list[Message]:

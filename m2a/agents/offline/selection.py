@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
-from m2a.agents.offline.households import listed_kind
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import SURE, Match, is_sure, share_evidence
+from m2a.agents.offline.skills import listed_kind
 from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.types import MemoryEntry
 
