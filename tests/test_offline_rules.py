@@ -1308,6 +1308,44 @@ async def test_a_denial_alone_or_of_late_still_answers(talk: Talk) -> None:
     assert "pork" in await talk.say("What meat do I eat?")
 
 
+@pytest.mark.parametrize(
+    "request_to_list",
+    ["list everything my wife is allergic to", "name what my wife can't eat", "list my wife's allergies"],
+)
+async def test_a_request_to_list_what_was_told_is_a_question(talk: Talk, request_to_list: str) -> None:
+    await talk.say("My wife can't have prawns.")
+    await talk.say("My brother can't have wool on his skin.")
+    changes = len(talk.changes)
+    assert '"My wife can\'t have prawns."' in await talk.say(request_to_list)
+    assert len(talk.changes) == changes
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Ho piantato i pomodori accanto al pozzo", "dove sono i pomodori?"),
+        ("O meu primo Tiago trabalha como padeiro no Porto", "qual é a profissão do Tiago?"),
+        ("Unser Kater Mikesch schläft nachts im Keller", "Wie geht es Mikesch?"),
+    ],
+)
+async def test_a_question_in_another_language_brings_what_shares_a_rare_word(
+    talk: Talk, told: str, question: str
+) -> None:
+    await talk.say("Meine Tante ist Imkerin im Allgäu")
+    await talk.say("Le zucchine le ho messe dietro la rimessa degli attrezzi")
+    await talk.say("A Teresa, minha prima, é enfermeira em Braga")
+    await talk.say(told)
+    reply = await talk.say(question)
+    assert reply.startswith("I can't read that question without a language model. The nearest that I find")
+    assert f'"{told}"' in reply
+    assert reply.count("you said:") == 1
+
+
+async def test_a_question_in_another_language_that_shares_no_rare_word_brings_nothing(talk: Talk) -> None:
+    await talk.say("Ho piantato i pomodori accanto al pozzo")
+    assert "pomodori" not in await talk.say("Dove abita mia sorella?")
+
+
 @pytest.mark.parametrize("question", ["which languages have I got so far?", "What languages do I know?"])
 async def test_all_languages_of_the_user_are_listed_and_no_others(talk: Talk, question: str) -> None:
     await talk.say("I speak Marathi and Hindi at home.")

@@ -174,6 +174,7 @@ def _of_lookalikes(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Sit
                 meant = frozenset(i for i, place in enumerate(rest) if texts[place][1] == statement)
                 if meant:
                     yield Situation("lookalike", f"lookalikes {number}", observation, memories, meant)
+            yield from _told_in_turn(messages, f"lookalikes {number}", sense)
 
 
 def _of_pairs(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sense) -> Iterator[Situation]:
@@ -191,12 +192,16 @@ def _of_pairs(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sens
 def _of_monologues(cases: Sequence[Sequence[str]], sense: Sense) -> Iterator[Situation]:
     """Statements that one person makes in a row about different things: none corrects another."""
     for number, (row,) in enumerate(cases):
-        texts = row.split(" // ")
-        for last, text in enumerate(texts[:-1]):
-            before = [(o.text, line == text) for line in texts[: last + 1] for o in _observations([line], sense)]
-            for observation in _observations(texts[: last + 2], sense):
-                memories, _ = _memories(before, observation)
-                yield Situation("pair", f"told {number}", observation, memories, frozenset())
+        yield from _told_in_turn(row.split(" // "), f"told {number}", sense)
+
+
+def _told_in_turn(texts: Sequence[str], group: str, sense: Sense) -> Iterator[Situation]:
+    """Yields each statement but the first with those before it, of which it corrects none."""
+    for last, text in enumerate(texts[:-1]):
+        before = [(o.text, line == text) for line in texts[: last + 1] for o in _observations([line], sense)]
+        for observation in _observations(texts[: last + 2], sense):
+            memories, _ = _memories(before, observation)
+            yield Situation("pair", group, observation, memories, frozenset())
 
 
 def _of_stories(name: str, played: Sequence[Played], sense: Sense) -> Iterator[Situation]:

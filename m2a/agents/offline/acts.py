@@ -124,7 +124,8 @@ GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
     r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
     r"what an? [a-z' ]{2,40}[.!]*$|"
-    r"guess what\W*$|don'?t mention it\W*$|what can you do\b|(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
+    r"(?:brb|bbl|afk|ttyl)\b|guess what\W*$|don'?t mention it\W*$|what can you do\b|"
+    r"(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )
 

@@ -22,6 +22,7 @@ _MAX_ENDING = 2  # characters at the end in which they may differ, at most
 _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; characters in scripts without spaces
 # A correction shares at least two words with the memory, or this share of a short one.
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
+_NEAR_SHARE, _MAX_NEAREST = 0.6, 2  # of the weight of the nearest message; messages quoted
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -137,6 +138,16 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
     rivals = [weight for index, weight in enumerate(weights) if index != best]
     by_more_than_names = any(not wanted[word] for word in shared[best]) or len(shared[best]) == len(wanted)
     return [statements[best]] if by_more_than_names and weights[best] >= 2 * max(rivals, default=0) else []
+
+
+def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
+    """Returns the messages that share the rarest words with a question, at most two, the best first; none if none shares any."""
+    wanted = _words(question)
+    shared = [_shared(wanted, _words(message.text)) for message in messages]
+    holders = Counter(word for words in shared for word in words)
+    weights = [sum(1 / holders[word] for word in words) for words in shared]
+    ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
+    return [message for weight, message in ranked if weight and weight >= _NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
 
 
 def _shared(words: Iterable[str], others: Iterable[str]) -> set[str]:

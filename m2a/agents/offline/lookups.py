@@ -12,7 +12,7 @@ from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
 from m2a.agents.offline.relevance import SURE, Match, answers, is_sure, rests_on, tells_anothers
-from m2a.agents.offline.said import find_said, find_spoken_of, told_then
+from m2a.agents.offline.said import find_nearest_unread, find_said, find_spoken_of, told_then
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, showing
@@ -77,6 +77,8 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
         return _finish(selected(question, [*best, *(match for match in matches if match not in from_found)]))
     if found:
         return Finish(context=" ".join(f'"{message.text}"' for message in found), message_ids=_ids(found))
+    if not question.is_read:
+        return Finish(context=NEAREST, message_ids=_ids(find_nearest_unread(question, _messages(state), state)))
     nearest = _with_changes(question, matches, sense)
     if not nearest and (spoken := find_spoken_of(question, _messages(state), state, sense)):
         return Finish(context=NEAREST, message_ids=_ids(spoken))

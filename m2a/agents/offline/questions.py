@@ -14,8 +14,8 @@ from m2a.agents.offline.kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.names import antecedent, find_names, find_places
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
-from m2a.agents.offline.text import plain, stem, tokens
-from m2a.agents.offline.utterances import Utterance, utterances
+from m2a.agents.offline.text import joined_phrases, plain, stem, tokens
+from m2a.agents.offline.utterances import LISTS, Utterance, utterances
 from m2a.types import Concept, DateInterval, Message
 
 # A question about what somebody cannot eat looks for allergies.
@@ -65,7 +65,7 @@ def questions_of(
 ) -> list[Question]:
     """Returns the questions of the user's message, with pronouns resolved from the newest turns."""
     items = utterances(message.text, sense)
-    asked = [item.text for item in items if item.act == "ask"]
+    asked = [LISTS.sub("tell me ", item.text) for item in items if item.act == "ask"]
     texts = [(part, message.text.replace(text, part)) for text in asked for part in asked_apart(text)][:5]
     today, has_photos = message.said_at.date(), bool(message.photos)
     questions = [
@@ -204,7 +204,7 @@ _MY = re.compile(r"\b(?:my|our) (?P<what>[\w-]+)\b", re.IGNORECASE)
 
 def content_words(text: str) -> list[str]:
     """Returns the words of the text, in lower case and unstemmed, that distinguish memories."""
-    lower = plain(text).lower()
+    lower = joined_phrases(plain(text).lower())
     words = re.findall(r"[^\W_]+(?:[-&.:/][^\W_]+)*(?:'[^\W_]+)?", lower)
     bare = [re.sub(r"'\w+$", "", word) for word in words]
     return list(dict.fromkeys(word for word in bare if len(word) > 1 and stem(word) not in _LIGHT))

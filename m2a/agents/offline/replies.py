@@ -27,6 +27,7 @@ CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
     "You can connect one in Settings."
 )
+UNREAD = "I can't read that question without a language model."
 # Small talk: patterns and replies. The first match is used.
 _SMALL_TALK = (
     (r"\bthank|\bthx\b|\bcheers\b|\bappreciate|\bta\b", "You're welcome!"),
@@ -94,7 +95,7 @@ def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
         elif certain or not context.hits:
             text = answer(question, entries, context, state.concepts, today, state.recalled)
         else:
-            text = f"{DECLINED} {nearest(question, entries, context)}".rstrip()
+            text = f"{DECLINED if question.is_read else UNREAD} {nearest(question, entries, context)}".rstrip()
         if entries and not fresh and text == as_list(entries, context.messages, question.names):
             continue  # an age that is only quoted
         general = text == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)

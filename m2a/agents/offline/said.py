@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.exclusion import exclude_each_other
-from m2a.agents.offline.foreign import asks_to_forget
+from m2a.agents.offline.foreign import asks_to_forget, nearest_to
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.utterances import utterances
@@ -34,9 +34,7 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
     wanted = set(finished_words(question.text))
     least = _QUESTION_SHARE if question.is_read else _UNREAD_SHARE
     matches = []
-    for message in messages:
-        if message.role != "user" or _only_asks(message.text) or message.message_id in superseded_ids(state):
-            continue
+    for message in _still_told(messages, state):
         weight = _shared_weight(wanted, set(finished_words(message.text)))
         if weight >= max(_MIN_WEIGHT, least * sum(map(_weight, wanted))):
             matches.append((weight, message.message_id, message))
@@ -50,6 +48,20 @@ def find_said(question: Question, messages: Sequence[Message], state: TurnState)
         )
     ]
     return newest[:_MAX_FOUND]
+
+
+def find_nearest_unread(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
+    """Returns the user's messages with the rarest words of a question in a language that is not read, best first."""
+    return nearest_to(question.text, _still_told(messages, state))
+
+
+def _still_told(messages: Sequence[Message], state: TurnState) -> list[Message]:
+    superseded = superseded_ids(state)
+    return [
+        message
+        for message in messages
+        if message.role == "user" and not _only_asks(message.text) and message.message_id not in superseded
+    ]
 
 
 def find_spoken_of(question: Question, messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:

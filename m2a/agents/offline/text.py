@@ -82,16 +82,21 @@ def stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def _stems(text: str) -> tuple[str, ...]:
-    lowered = " ".join(plain(text).lower().split())
-    for phrase, joined in lexicon.PHRASES.items():
-        if phrase in lowered:
-            lowered = re.sub(rf"\b{re.escape(phrase)}\b", joined, lowered)
+    lowered = joined_phrases(" ".join(plain(text).lower().split()))
     result: list[str] = []
     for word in re.findall(r"[^\W]+(?:[-'&.:/][^\W]+)*", expand(lowered)):
         result.append(stem(word))
         if "-" in word:
             result += [stem(part) for part in word.split("-") if part]
     return tuple(result)
+
+
+def joined_phrases(lowered: str) -> str:
+    """Returns the text, which is in lower case, with fixed phrases as one word: "can't stand" as "hate"."""
+    for phrase, joined in lexicon.PHRASES.items():
+        if phrase in lowered:
+            lowered = re.sub(rf"\b{re.escape(phrase)}\b", joined, lowered)
+    return lowered
 
 
 def meets(target: str, candidates: Iterable[str]) -> bool:

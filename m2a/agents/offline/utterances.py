@@ -99,8 +99,18 @@ SHOWS = re.compile(
     r"^\W*(?:(?:oh|hey|wow|just)\b,? )*(?:look|see|check out) (?:at )?(?:what|who|how) (?:i|we|my|our)\b[^?]*$",
     re.IGNORECASE,
 )
+# "List everything my wife is allergic to", "name the vegetable that Cian refuses": a question, and no task.
+LISTS = re.compile(
+    rf"^{OPENER}(?:(?:please|just|can you|could you|would you|will you),? )*"
+    r"(?:(?:list|name|recap|recite)(?: out| me| us)?|(?:run|go|talk|walk)(?: me| us)? through|read (?:me |us )?(?:out|back))"
+    r" (?=(?:my|our|his|her|their|(?-i:[A-Z])[\w-]*'s)\b|(?:all|every\w*|any\w*|each|both|the|what|who|where)\b"
+    r".*\b(?:my|our|me|i|we|i've|we've|his|her|their|he|she|they|(?-i:[A-Z][a-z]\w*))\b)",
+    re.IGNORECASE,
+)
 # Questions that are recognised without a question mark: no statement has these forms.
 _ASKS = (
+    LISTS,
+    re.compile(rf"^{OPENER}(?:what|how) about (?!\w+ing\b)", re.IGNORECASE),
     re.compile(
         r"(?:^|[,;:.!] +)(?:(?:so|and|but|please|kindly|can you|could you|would you) +)*"
         r"(?:remind|tell) me (?:of|about|again|what|where|when|who|whose|which|how)\b",
@@ -134,7 +144,6 @@ _ASKS = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"^(?:name|list) (?:(?:all|every|both|each)(?: of)?|the)? ?(?:my|our|[\w-]+'s) |"
         r"^(?:the )?(?:names?|date|day|time|age|address|number|price|colou?r|code|password|title) of (?!.*\d)"
         rf"(?!.*\b{AUXILIARY}\b)[^.?!,:]+$",
         re.IGNORECASE,
@@ -377,6 +386,7 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
     if (
         COMMAND.match(text)
         and not (_corrects(text) and _takes_back_at_once(text))
+        and not LISTS.match(text)
         and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
     ):
         return Utterance("command", text)
