@@ -172,6 +172,28 @@ def of_another_number(new: Claim, old: Claim) -> bool:
     return any(noun in nouns and (noun, digits) not in numbered for noun, digits in old.numbered)
 
 
+_OPPOSITES = tuple(
+    frozenset(pair.split())
+    for pair in (
+        "left right",
+        "front back",
+        "front rear",
+        "top bottom",
+        "upper lower",
+        "upstairs downstairs",
+        "big little",
+        "older younger",
+        "inside outside",
+    )
+)
+
+
+def of_another_side(new: Claim, old: Claim) -> bool:
+    """Returns whether the claims are about two things told apart by opposite words: the left knee, the right knee."""
+    said, held = (frozenset(re.findall(r"[a-z]+", claim.text.lower())) for claim in (new, old))
+    return any(len(pair & said) == 1 == len(pair & held) and pair & said != pair & held for pair in _OPPOSITES)
+
+
 def _letters(text: str) -> frozenset[str]:
     """Returns the single letters that serve as names: "batch K"."""
     return frozenset(match.lower() for match in re.findall(r"(?<=\w )(?!I\b)[A-Z](?![\w'])", text))

@@ -14,6 +14,7 @@ from m2a.agents.offline.claims import (
     are_of_work_and_home,
     different_kinds,
     of_another_number,
+    of_another_side,
     value_words,
 )
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
@@ -112,6 +113,8 @@ def may_be_meant(new: Claim, old: Memory) -> bool:
         return False
     if _are_of_oneself(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
         return _say_the_same_of_oneself(new, claim)  # "I live in Graz", "We moved the sofa to Linz"
+    if of_another_side(new, claim) and not (refuted & claim.words or TAKES_BACK.search(new.text)):
+        return False
     if of_another_number(new, claim) or _are_of_two_owners(new, claim) or _are_two_things(new, claim):
         return False
     words = new.words | new.subject_names
