@@ -427,7 +427,7 @@ async def test_what_is_told_all_anew_takes_the_place_of_the_old(talk: Talk) -> N
         ("Rex loves the blue ball.", "Rex loves the red ball too"),
         ("My left knee was replaced in 2016.", "They did my right knee in 2021."),
         ("Front tyres on the trailer take 32 psi.", "Back tyres on the trailer take 41 psi."),
-        ("Tuesday's seminar is at 9:15", "Thursday's seminar is at 10:45"),
+        ("The helmet I wear is a Giro too", "My saddle is a Giro"),
         ("Leo lives in Ghent.", "Leo works in Brussels now."),
         ("Went to the doctor's about my back and he reckons it's sciatica.", "I've got a greenhouse now, 8 by 6."),
         ("Planning to propose to ilse on the ferry", "tobi's moving out soon"),
