@@ -6,15 +6,13 @@ decide is no fault. The word lists are in claim_words.json.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from datetime import date
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.classes import PETS, class_words, known_class
-from data_synthesis.dates import MONTHS, NUMBERS, ORDINALS, WEEKDAYS, expressions_in, resolve, words_at_odds, written
-from data_synthesis.group import PersonalConcept, TurnPlace
+from data_synthesis.dates import MONTHS, WEEKDAYS, resolve, words_at_odds, written
+from data_synthesis.group import TurnPlace
 from data_synthesis.group_view import CORRECTS, GroupView
 from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
 
@@ -52,9 +50,10 @@ _RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
 )
-_GENDERS = ("he", r"\b(?:he|him|his|himself)\b"), ("she", r"\b(?:she|hers?|herself)\b")
+_I_DO = r"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)*"
+_STAYS = r"(?:lives|sleeps|stays|sits|stands|hangs)"
+_ANIMAL = re.compile(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", re.I)
 _DAY_MONTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?)"
-_DATED = rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})"
 _WEEKDAY = rf"({'|'.join(WEEKDAYS)})"
 _WEEKDAY_DATE = re.compile(
     rf"(?:\b{_WEEKDAY},? (?:the )?)?\b({_DAY_MONTH})\b(?:,? (?:which was |it was )?an? {_WEEKDAY})?", re.I
@@ -69,54 +68,45 @@ _GREETED = (
     r"(?:hey|hi|hello|thanks|thank you|sorry|okay|aw+|wow|haha|yeah|yep|yes|no|sure|oh)(?: there| wow| man| yeah)?,?"
 )
 _GREETS = re.compile(r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([A-Z][a-z]{2,})(?=[!?.])")
-_REGARDS = re.compile(r"\b[Ss]ay (?:hi|hello|thanks) to ([A-Z][a-z]{2,})\b")
 _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|your) (?:[a-z-]+ )+)?([A-Z][a-z]+)\b")
 
 
 def claim_faults(view: GroupView) -> Iterator[tuple[TurnPlace, str]]:
     """Every false claim of a turn, and every one that contradicts an earlier turn."""
-    first: dict[tuple[object, ...], tuple[TurnPlace, str]] = {}
+    first: dict[tuple[object, str], tuple[TurnPlace, str]] = {}
     for place in view.turns:
         for check in _CHECKS:
             yield from ((place, sentence) for sentence in check(place, view))
         for key, value in _attributions(place, view):
             earlier, first_value = first.setdefault(key, (place, value))
             if not content_of(first_value) & content_of(value):
-                yield place, f"{key[-1]} is {value!r} here, and {first_value!r} in {view.turn_name(earlier)}."
+                yield place, f"{key[1]} is {value!r} here, and {first_value!r} in {view.turn_name(earlier)}."
 
 
-def _attributions(place: TurnPlace, view: GroupView) -> Iterator[tuple[tuple[object, ...], str]]:
-    """What a turn says and later turns may not contradict: who is a relative or friend, whose a nickname is, he or she."""
+def _attributions(place: TurnPlace, view: GroupView) -> Iterator[tuple[tuple[object, str], str]]:
+    """What a turn says and later turns may not contradict: who is a relative or friend, and whose a nickname is."""
     turn = view.turns[place]
-    for match in _RELATED.finditer(turn.text):
-        if match[3] not in view.name_words:
-            yield ((turn.speaker == view.request.speakers[0]) == (match[1].lower() == "my"), match[3]), match[2]
+    for whose, kin, name in _RELATED.findall(turn.text):
+        if name not in view.name_words:
+            yield ((turn.speaker == view.request.speakers[0]) == (whose.lower() == "my"), name), kin
     named = " and ".join(concept.name for concept in view.concepts_in(turn.text))
     for nickname in QUOTED.findall(turn.text) if named else ():
         if nickname[0].isupper():
             yield ("nickname", nickname), named
-    shown = view.concepts_shown_at(place)
-    genders = [gender for gender, words in _GENDERS if re.search(words, turn.text, re.I)]
-    people = names_of(turn.text) - view.name_words or re.search(rf"\b(?:{_KIN})s?\b", turn.text, re.I)
-    if len(shown) == len(genders) == 1 and not people:
-        yield ("gender", shown[0].name), genders[0]
 
 
 # People
 
 
 def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """Nobody speaks to themselves, to strangers, or sends regards to another; what is shown was named or asked for."""
-    turn, others = view.turns[place], {name for name in view.request.speakers if name != view.turns[place].speaker}
+    """Nobody speaks to themselves or to strangers; what is shown was named or asked for."""
+    turn, before = view.turns[place], view.turn_before(place)
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
+    others = {name[:3] for name in view.request.speakers if name != turn.speaker}
     for name in _GREETS.findall(turn.text):
-        if name not in view.name_words | {"There"} and not any(other[:3] == name[:3] for other in others):
+        if name not in view.name_words | {"There"} and name[:3] not in others:
             yield f"it addresses {name}, who is not part of the conversation."
-    before = view.turn_before(place)
-    spoken_of = names_of(before.text) - view.name_words if before else set()
-    for name in sorted({*_REGARDS.findall(turn.text)} - view.name_words - spoken_of) if spoken_of else ():
-        yield f"it sends greetings to {name}, and the turn before speaks of {min(spoken_of)}."
     named, shown = view.concepts_in(turn.text), view.concepts_shown_at(place)
     for concept in shown:
         if named and concept not in named:
@@ -129,12 +119,12 @@ def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
 
 def _owned(place: TurnPlace, view: GroupView) -> Iterator[str]:
     """A concept belongs to the speaker who alone shows it, and is called by its own class."""
-    turn = view.turns[place]
-    owners = {
-        concept: speakers.pop()
+    turn, shown = view.turns[place], view.concepts_shown_at(place)
+    showing = {
+        concept: {view.turns[at].speaker for at in view.turns_showing(concept)}
         for concept in view.concepts_in(turn.text)
-        if len(speakers := {view.turns[at].speaker for at in view.turns_showing(concept)}) == 1
     }
+    owners = {concept: min(speakers) for concept, speakers in showing.items() if len(speakers) == 1}
     for match in _CALLED.finditer(turn.text):
         concept = next((one for one in view.concepts_in(match[0]) if match[3].startswith(one.name)), None)
         if concept is None or re.search(r"\b(?:of|for|to|with)\b", match[2]):
@@ -146,39 +136,31 @@ def _owned(place: TurnPlace, view: GroupView) -> Iterator[str]:
         if noun and concept.class_name and not content_of(noun) & words and not _ENDEARING.match(noun):
             yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
     for concept, owner in owners.items():
-        if turn.speaker == owner:
-            continue
         name = re.escape(concept.name)
-        acts = re.search(
-            rf"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)* (\w+) {name}\b(?!')", turn.text
-        )
-        stays = rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b"
-        if re.search(stays, turn.text) or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1])):
+        acts = re.search(rf"{_I_DO} (\w+) {name}\b(?!')", turn.text)
+        stays = re.search(rf"\b{name} (?:\w+ )?{_STAYS} [^.!?]*\b(?:me|my)\b", turn.text)
+        if turn.speaker != owner and (stays or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1]))):
             yield f"{turn.speaker} calls {concept.name} their own, but {owner} shows it."
-    shown = view.concepts_shown_at(place)
-    for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", turn.text, re.I):
-        if len(shown) == 1 and shown[0].class_name and PETS[match[1].lower()] != known_class(shown[0]):
+    for match in _ANIMAL.finditer(turn.text) if len(shown) == 1 and shown[0].class_name else ():
+        if PETS[match[1].lower()] != known_class(shown[0]):
             yield f"it says {match[0]!r} of {shown[0].name}, which is a {shown[0].class_name}."
-
-
-# Time
 
 
 def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
     """The season, the weekday, the time of day and the tenses of a turn fit the time of its session."""
-    turn, day = view.turns[place], view.date_of(place)
+    text, day = view.turns[place].text, view.date_of(place)
     if day is None:
         return
     hour = view.request.placement.times[place.session - 1].hour
     for season, months in _SEASONS:
-        if (match := season.search(turn.text)) and day.month not in months:
+        if (match := season.search(text)) and day.month not in months:
             yield f"it says {match[0]!r} on {written(day)}."
-    if words := words_at_odds(turn.text, hour, certain=True):
+    if words := words_at_odds(text, hour, certain=True):
         yield f"it says {words!r} at {hour} o'clock."
     weekday, month = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in (weekday, month):
+    if (match := _TODAY.search(text)) and (match[1] or match[2]).title() not in (weekday, month):
         yield f"it says {match[0]!r} on a {weekday} in {month}."
-    for weekday_before, day_month, weekday_after in _WEEKDAY_DATE.findall(turn.text):
+    for weekday_before, day_month, weekday_after in _WEEKDAY_DATE.findall(text):
         try:
             right = WEEKDAYS[resolve(f"on {day_month}", day).weekday()]
         except ValueError:
@@ -189,35 +171,22 @@ def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
     for expression, then in view.dates_in(place):
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
-        if then > day and re.search(past, turn.text, re.I):
+        if then > day and re.search(past, text, re.I):
             yield f"it tells of {written(then)} as past, on {written(day)}."
 
 
-def _corrections(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """The same speaker said what is taken back; the day that replaces it differs, and was past when the first was told."""
-    turn = view.turns[place]
-    if not CORRECTS.search(turn.text):
-        return
-    before = [at for at, other in view.turns.items() if at < place and other.speaker == turn.speaker]
-    about = {at for concept in view.concepts_in(turn.text) for at in view.turns_about[concept.name]}
-    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words):
-        if about and not any(holds(view.turns[at].text, name) for at in before if at in about):
+def _taken_back(place: TurnPlace, view: GroupView) -> Iterator[str]:
+    """A name that is taken back was said before, by the same speaker and of the same concept."""
+    turn, concepts = view.turns[place], view.concepts_in(view.turns[place].text)
+    about = {at for concept in concepts for at in view.turns_about[concept.name] if at < place}
+    told = [view.turns[at].text for at in about if view.turns[at].speaker == turn.speaker]
+    denied = {*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words
+    for name in sorted(denied) if concepts and CORRECTS.search(turn.text) else ():
+        if not any(holds(text, name) for text in told):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
-    for sentence, new in view.dated_sentences(place):
-        alike = (
-            (at, old)
-            for at in reversed(before)
-            for earlier, old in view.dated_sentences(at)
-            if len([word for word in content_of(earlier) & content_of(sentence) if len(word) > 3]) >= 2
-        )
-        at, old = next(alike, (place, None))
-        if old == new:
-            yield f"it takes back the day that {view.turn_name(at)} tells, and tells the same day."
-        elif old and (then := view.date_of(at)) and old <= then < new:
-            yield f"{view.turn_name(at)} tells as past what was on {written(new)}, according to this turn."
 
 
-# What photos show
+# Photos
 
 
 def _looks(place: TurnPlace, view: GroupView) -> Iterator[str]:
@@ -231,8 +200,7 @@ def _looks(place: TurnPlace, view: GroupView) -> Iterator[str]:
     for sentence in sentences_of(turn.text):
         if _OF_OTHERS.search(sentence):
             continue
-        seen = _seen_in(sentence, shown_words, view) if shown_words else ()
-        claims = [(photo, phrase, words, shown_words) for phrase, words in seen]
+        claims = [(photo, *seen, shown_words) for seen in _seen_in(sentence, shown_words, view) if shown]
         for concept in view.concepts:
             name, stated = re.escape(concept.name), view.stated_words(concept)
             has = re.search(rf"\b{name}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence)
@@ -259,62 +227,25 @@ def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Ite
         yield match[0], frozenset().union(*(noun for noun in nouns if noun <= _SEEN_OFTEN | view.visible_words))
 
 
-# What was shown
-
-
 def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """What a turn says of pictures fits those shown so far: whether there are any, how many, by whom and when, of which day."""
-    turn, day = view.turns[place], view.date_of(place)
+    """What a turn recalls of pictures fits those shown so far: whether there are any, and by whom."""
+    turn = view.turns[place]
     for sentence in sentences_of(turn.text):
         sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
         reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
         mine = bool(sent and sent[1] == "I")
         recalls = (sent or thanks or reacts) and (not mine or re.search(r"\byou\b", sentence))
-        for concept in view.concepts_in(sentence) if re.search(_PICTURE, sentence, re.I) else ():
+        for concept in view.concepts_in(sentence) if recalls and re.search(_PICTURE, sentence, re.I) else ():
             shown = [at for at in view.turns_showing(concept) if at <= place]
-            yield from _counted_and_dated(sentence, concept, place, shown, view)
-            if not recalls:
-                continue
             if sent or thanks:
                 shown = [at for at in shown if (view.turns[at].speaker == turn.speaker) == mine]
-            shown = [at for at in shown if at.session == place.session or not re.search(r"\bjust\b", sentence)]
             if sent and sent[2]:
                 if shown and shown != [place]:
                     yield f"{view.turn_name(shown[0])} shows a picture of {concept.name}."
             elif not shown:
                 yield f"no picture of {concept.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
-            elif day and not any(_within(sentence, day, then) for at in shown if (then := view.date_of(at))):
-                yield f"no picture of {concept.name} was shown then."
-
-
-def _counted_and_dated(
-    sentence: str, concept: PersonalConcept, place: TurnPlace, shown: Sequence[TurnPlace], view: GroupView
-) -> Iterator[str]:
-    name, day = re.escape(concept.name), view.date_of(place)
-    match = re.search(rf"\b({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {name}\b", sentence, re.I)
-    if match and re.search(rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", sentence, re.I):
-        word = match[1].lower()
-        claimed = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
-        if claimed > len(shown) or (place in shown and word in ORDINALS and claimed < len(shown)):
-            yield f"it counts {word!r} pictures of {concept.name}, and {len(shown)} were shown."
-    dated = re.search(rf"{_PICTURE}.*\b{name}\b.*?{_DATED}", sentence, re.I) if place not in shown else None
-    days = {day for at in view.turns_showing(concept) for _, day in view.dates_in(at)}
-    with suppress(ValueError):
-        if dated and day and days and (taken := resolve(f"on {dated[1]}", day)) not in days:
-            yield f"no photo of {concept.name} is of {written(taken)}."
-
-
-def _within(sentence: str, day: date, then: date) -> bool:
-    """Whether the day `then` lies in the time that a sentence, said on `day`, names; true where it names none."""
-    spans = {"last week": 14, "last month": 62, "last year": 730}
-    if span := next((spans[words] for words in spans if holds(sentence, words)), 0):
-        return 0 < (day - then).days <= span and (span < 60 or day.month != then.month)
-    if month := re.search(rf"\bin ({'|'.join(MONTHS)})\b", sentence):
-        return MONTHS[then.month - 1] == month[1]
-    days = [resolve(words, day) for words in expressions_in(sentence)]
-    return not days or then in days
 
 
 _CHECKS: tuple[Callable[[TurnPlace, GroupView], Iterator[str]], ...] = (
-    *(_people, _owned, _calendar, _corrections, _looks, _pictures),
+    *(_people, _owned, _calendar, _taken_back, _looks, _pictures),
 )

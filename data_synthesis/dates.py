@@ -105,7 +105,7 @@ def accepted_days(count: int) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def right_answers(event: date, since: date | None) -> tuple[str, ...]:
+def right_answers(event: date, since: date | None = None) -> tuple[str, ...]:
     """The gold answer (the date of the event, or the number of days since `since`) and the other forms that count as right.
 
     Raises ValueError unless `since` is before the event.

@@ -25,6 +25,7 @@ from data_synthesis.group import (
     with_photos_named,
 )
 from data_synthesis.group_view import GroupView
+from data_synthesis.question_view import QuestionView
 from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, session_numbers
 
 PhotoName = Callable[[Path], str]
@@ -79,7 +80,7 @@ def question_records(
                     "words": detail.words,
                     "meant_by": [turn_id(place) for place in detail.meant_by],
                 }
-                for detail in view.seen_details(question)
+                for detail in QuestionView(question, view).details
             ],
         }
         return fields | ({"derivation": derivation(question.derivation)} if question.derivation else {})

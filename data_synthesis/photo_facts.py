@@ -83,11 +83,6 @@ def without_remarks(look: str) -> str:
     return re.sub(r"\s*\([^()]*\)", "", look)
 
 
-def look_words(concept: PersonalConcept) -> frozenset[str]:
-    """The words for the look of a concept, without its class."""
-    return words_of_look(concept, look_texts(concept))
-
-
 def words_of_look(concept: PersonalConcept, texts: Iterable[str]) -> frozenset[str]:
     """The words of texts about the look of a concept, without those for its class and for poses."""
     return content_of(" ".join(texts)) - content_of(concept.class_name) - POSES

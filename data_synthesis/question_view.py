@@ -1,0 +1,170 @@
+"""A question of a group as its checks see it: its evidence, the facts that answer it, and what must be seen on photos.
+
+The need for photos is derived only here, for every generator and again for each folder that is read.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from data_synthesis.classes import fact_asked
+from data_synthesis.group import (
+    OPEN_DOMAIN,
+    VISUAL_RETRIEVAL,
+    ConceptPhoto,
+    GeneratedQuestion,
+    PersonalConcept,
+    SeenDetail,
+    TurnPlace,
+)
+from data_synthesis.group_view import GroupView
+from data_synthesis.photo_facts import (
+    POSES,
+    Fact,
+    american_words,
+    facts_of,
+    look_texts,
+    short_setting,
+    tells_apart,
+    without_remarks,
+    words_of_look,
+)
+from data_synthesis.wording import content_of, holds, whole_words
+
+AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A detail, in `words`, that must be seen on a photo shown at `place`. `said_at` is a turn that says it, if any does.
+
+    `tells` is what the detail tells: the answer, which photo of a concept is meant, or which concept.
+    """
+
+    tells: Literal["answer", "photo", "concept"]
+    concept: PersonalConcept
+    photo: ConceptPhoto
+    place: TurnPlace
+    words: str
+    said_at: TurnPlace | None
+
+
+class QuestionView:
+    """A question with its group. `evidence` are the turns of its evidence that exist, `named` the concepts it names."""
+
+    def __init__(self, question: GeneratedQuestion, group: GroupView) -> None:
+        self.question, self.group = question, group
+        self.text, self.answer, self.category = question.text, question.answer, question.category
+        self.words, self.answer_words = content_of(question.text), content_of(question.answer)
+        self.named = group.concepts_in(question.text)
+        self.evidence = [place for place in question.evidence if place in group.turns]
+        self.events = question.derivation.events if question.derivation else ()
+
+    @cached_property
+    def photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnPlace]]:
+        """The photos that its evidence shows."""
+        owners, turns = self.group.owners, self.group.turns
+        return [(*owners[path], place) for place in self.evidence for path in turns[place].photos if path in owners]
+
+    @cached_property
+    def is_told(self) -> bool:
+        """Whether the texts of its evidence hold the words of the answer."""
+        return self.answer_words <= frozenset().union(*map(self.group.words_at, self.evidence))
+
+    @cached_property
+    def facts(self) -> list[AnsweringFact]:
+        """For each photo of a concept that the question may be about, the first fact that holds the answer.
+
+        Empty where a date is asked for.
+        """
+        return [
+            (concept, photo, fact)
+            for concept, photo, _ in (() if self.events else self.photos)
+            if not self.named or concept in self.named
+            for fact in [one for one in self._facts_asked_for(concept, photo) if self.answer_words <= one.words][:1]
+        ]
+
+    def _facts_asked_for(self, concept: PersonalConcept, photo: ConceptPhoto) -> Sequence[Fact]:
+        """The facts that the question may be about: the settings if it asks where, the attributes that it names, or all."""
+        facts, words = facts_of(concept, photo), self.words
+        if self.category == VISUAL_RETRIEVAL:
+            return [fact for fact in facts if fact.kind == "answer" and fact.asked_by(words)] or facts
+        if whole_words(self.text)[:1] == ("where",):
+            return [fact for fact in facts if fact.kind == "setting"]
+        words = (words | american_words(self.text)) - content_of(concept.name)
+        return [fact for fact in facts if fact.asked_by(words)] or facts
+
+    @cached_property
+    def needs(self) -> list[Need]:
+        """What must be seen on the photos of its evidence, photo by photo."""
+        return [
+            Need(tells, concept, photo, place, words, next(filter(None, turns), None))
+            for concept, photo, place in self.photos
+            for tells, words, forms in self._needed(concept, photo)
+            for turns in [(self.group.turn_saying(form, concept) for form in forms)]
+        ]
+
+    def _needed(
+        self, concept: PersonalConcept, photo: ConceptPhoto
+    ) -> Iterator[tuple[Literal["answer", "photo", "concept"], str, list[frozenset[str]]]]:
+        """What must be seen on the photo: what it tells, in words, and the forms in which a turn might say it."""
+        for owner, own, fact in self.facts:
+            if owner is concept and own is photo:
+                yield "answer", fact.text, [self.answer_words, content_of(fact.text)]
+        class_words = content_of(concept.class_name)
+        if concept in self.named:
+            if quoted := self.quoted_words(concept, photo):
+                yield "photo", photo.setting, [quoted]
+            known = fact_asked(self.text, concept) if self.category == OPEN_DOMAIN else None
+            subject = known.subject if known else concept.class_name
+            class_said = class_words & content_of(concept.name) or self.group.turn_with_any(class_words)
+            if self.category == OPEN_DOMAIN and concept.class_name and not class_said:
+                yield "answer", subject, [class_words, content_of(subject)]
+        elif (look := self.quoted_look(concept, photo)) and not (
+            self.words & class_words and self.group.turn_saying(class_words, concept)
+        ):
+            yield "concept", look, [content_of(look) & self.words - class_words]
+        if not facts_of(concept, photo) and not self.events and not self.is_told:
+            yield "answer", self.answer, [self.answer_words]
+
+    @cached_property
+    def details(self) -> tuple[SeenDetail, ...]:
+        """The details that must be seen on the photos of its evidence, or on its own photo, to answer the question."""
+        concepts, turns = self.group.concepts, self.group.turns
+        meant_by = {
+            concept: tuple(place for place in self.evidence if holds(turns[place].text, concept.name))
+            for concept in concepts
+        }
+        details: dict[object, SeenDetail] = {}
+        for photo in self.question.photos:
+            for concept in (one for one in concepts if photo in [own.path for own in one.unseen]):
+                details[photo, concept] = SeenDetail(photo, f"that it is {concept.name}", None, meant_by[concept])
+        for need in () if self.question.photos else self.needs:
+            path, places = need.photo.path, meant_by[need.concept] or (need.place,)
+            if need.said_at is None:
+                details.setdefault((path, need.words), SeenDetail(path, need.words, need.place, places))
+        return tuple(details.values())
+
+    def quoted_words(self, concept: PersonalConcept, photo: ConceptPhoto) -> frozenset[str]:
+        """The words of its setting by which the question tells the photo from all others of its concept; else none."""
+        head = content_of(short_setting(photo.setting))
+        words = self.words & (content_of(photo.setting) - POSES)
+        others = (content_of(f"{one.setting} {one.description}") for one in concept.photos if one is not photo)
+        enough = len(words) > 1 or 2 * len(words & head) >= len(head - POSES)
+        return words if enough and tells_apart(words, others) else frozenset()
+
+    def quoted_photos(self) -> set[Path]:
+        """The photos that the question tells from the others of their concepts by their settings."""
+        owners = self.group.owners.values()
+        return {photo.path for concept, photo in owners if self.quoted_words(concept, photo)}
+
+    def quoted_look(self, concept: PersonalConcept, photo: ConceptPhoto) -> str:
+        """The stated look by which the question tells the concept from all others; else ""."""
+        others = [words_of_look(one, look_texts(one)) for one in self.group.all_concepts if one is not concept]
+        for text in map(without_remarks, look_texts(concept, photo)):
+            words = words_of_look(concept, [text])
+            if words and words <= self.words and not any(words <= other for other in others):
+                return text
+        return ""
