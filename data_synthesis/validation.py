@@ -19,10 +19,8 @@ from data_synthesis.merged_folder import (
     differences,
     read_folder,
 )
-from data_synthesis.merged_photos import photo_faults
 from data_synthesis.merged_records import record_faults
 from data_synthesis.merged_sample import UnwovenSample, take_apart
-from data_synthesis.merged_source import source_faults
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
 from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, turns_of
@@ -73,40 +71,39 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
     if not folder.is_dir():
         raise SynthesisError(f"{folder} is not a folder; name one that data_synthesis has made.")
     merged, faults = read_folder(folder)
-    source = None if concepts is None else read_concepts(concepts)
+    source = {concept.subject: concept for concept in read_concepts(concepts).concepts} if concepts else None
     originals = {}
     if locomo is not None:
         read_locomo(locomo)
         originals = {sample["sample_id"]: sample for file in sample_files(locomo) for sample in read_samples(file)}
-    samples, id_map = [], merged.id_map or {}
+    samples, id_map, right_map = [], merged.id_map or {}, {}
     for place, sample in merged.samples.items():
         sample_id = sample["sample_id"]
         if locomo is not None and sample_id not in originals:
             faults.append(Fault(place, "host", f"{locomo.name} has no sample {sample_id!r}."))
         unwoven, sample_faults = take_apart(place, sample, id_map.get(sample_id), originals.get(sample_id))
         samples.append(unwoven)
-        faults += sample_faults
-        faults += source_faults(unwoven, source) if source is not None else ()
-    right_map = {unwoven.merged["sample_id"]: unwoven.id_map for unwoven in samples if unwoven.id_map is not None}
-    for sample_id in (*right_map, *(key for key in id_map if merged.whole and key not in right_map)):
-        for difference in differences(id_map.get(sample_id, MISSING), right_map.get(sample_id, MISSING)):
+        faults += [*sample_faults, *(unwoven.source_faults(source) if source is not None else ())]
+        right_map[sample_id] = unwoven.id_map
+    for sample_id in right_map | (id_map if merged.whole else {}):
+        actual, right = id_map.get(sample_id, MISSING), right_map.get(sample_id, MISSING)
+        for difference in differences(actual, right) if right is not None else ():
             faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", describe_difference(*difference)))
-    faults += [*photo_faults(merged, samples), *record_faults(merged, locomo)]
-    figures = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
-    for rate in figures:
-        if rate.too_high:
-            faults.append(Fault(BENCHMARK, "leakage", f"{rate}: they are answered without the photos."))
-    if len(samples) > 1:
-        figures.append(rate := _shared_sentences(samples))
-        if rate.too_high:
-            faults.append(Fault(BENCHMARK, "duplicates", f"{rate}: they repeat each other."))
+    faults += record_faults(merged)
+    told = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
+    shared = [_shared_sentences(samples)] if len(samples) > 1 else []
+    for rule, rates, reason in (
+        ("leakage", told, "they are answered without the photos"),
+        ("duplicates", shared, "they repeat each other"),
+    ):
+        faults += [Fault(BENCHMARK, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
     inserted = sum(len(group["sessions"]) for unwoven in samples for group in unwoven.merged["groups"])
     questions = sum(len(unwoven.merged["qa"]) for unwoven in samples)
     summary = (
         f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, {questions} questions, "
         f"{'not ' * (locomo is None)}compared with LoCoMo."
     )
-    return Report(tuple(dict.fromkeys(faults)), tuple(figures), summary, tuple(samples))
+    return Report(tuple(dict.fromkeys(faults)), (*told, *shared), summary, tuple(samples))
 
 
 def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
