@@ -22,7 +22,7 @@ from data_synthesis.group import (
     GroupRequest,
     TurnPlace,
 )
-from data_synthesis.group_view import GroupView, in_words
+from data_synthesis.group_view import GroupView, TurnView, in_words
 from data_synthesis.photo_facts import facts_of
 from data_synthesis.photo_need import Faults
 from data_synthesis.premises import premise_faults
@@ -52,7 +52,7 @@ class GroupFault:
 
     def __str__(self) -> str:
         """The sentence with its place in the group, for the writer of the group."""
-        return f"{self.subject}: {self.sentence}" if self.subject else self.sentence
+        return f"{self.subject[:1].upper()}{self.subject[1:]}: {self.sentence}" if self.subject else self.sentence
 
 
 def faults_of(
@@ -66,11 +66,9 @@ def faults_of(
             least, most = min(TURNS_PER_SESSION), max(TURNS_PER_SESSION)
             sentence = f"it has {len(session)} turns; a session has {least} to {most}."
             faults.append(GroupFault("groups", sentence, TurnPlace(number, 0), subject=f"Session {number}"))
-    for place in view.turns:
-        subject = in_words(place).capitalize()
-        faults += [GroupFault(*fault, place, subject=subject) for fault in _turn_faults(place, view)]
-    for place, sentence in claim_faults(view):
-        faults.append(GroupFault("truth", sentence, place, subject=in_words(place).capitalize()))
+    claims = ((turn, ("truth", sentence)) for turn, sentence in claim_faults(view))
+    own = ((turn, fault) for turn in view.turns.values() for fault in _turn_faults(turn, view))
+    faults += [GroupFault(*fault, turn.place, subject=turn.name) for turn, fault in (*own, *claims)]
     for number, question in enumerate(group.questions, start=1):
         question_faults = list(_question_faults(QuestionView(question, view)))
         same = (n for n, other in enumerate(group.questions[: number - 1], start=1) if _asks_the_same(other, question))
@@ -142,29 +140,28 @@ def _group_faults(view: GroupView) -> Faults:
         yield "ratio", fault
 
 
-def _turn_faults(place: TurnPlace, view: GroupView) -> Faults:
-    turn, before, speakers = view.turns[place], view.turn_before(place), view.request.speakers
-    names, own_sentences = {concept.name for concept in view.concepts}, sentences(turn.text)
-    bracketed = names.intersection(bracketed_names(turn.text))
+def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
+    speakers, names = view.request.speakers, {concept.name for concept in view.concepts}
+    bracketed, own_sentences = names.intersection(bracketed_names(turn.text)), sentences(turn.text)
     if turn.speaker not in speakers:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
     if not words_of(turn.text):
         yield "schema", "the text is empty."
     if re.match(rf"\W*(?:{'|'.join(map(re.escape, speakers))}) *:", turn.text):
         yield "names", f"its text begins with the name of a speaker, {turn.text.split(':')[0]!r}."
-    if before and before.speaker == turn.speaker:
+    if turn.before and turn.before.speaker == turn.speaker:
         yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
-    if place != TurnPlace(1, 1):
+    if turn.place != TurnPlace(1, 1):
         if bracketed:
             yield "names", f"<{min(bracketed)}> stands in angle brackets, as only in the first message."
     elif missing := ", ".join(f"<{name}>" for name in sorted(names - bracketed)):
         yield "names", f"The first message must name every concept in angle brackets; missing: {missing}."
     for sentence in own_sentences:
         first = view.first_said[sentence]
-        repeated = first != place or own_sentences.count(sentence) > 1
+        repeated = first is not turn or own_sentences.count(sentence) > 1
         if repeated or sentence in view.sentences_elsewhere:
-            where = view.turn_name(first) if repeated else "elsewhere in the dialogue"
+            where = first.name if repeated else "elsewhere in the dialogue"
             yield "duplicates", f'the sentence "{sentence}" was said before ({where}); say it otherwise.'
     if len(set(turn.photos)) < len(turn.photos):
         yield "photos", "it shows the same photo twice."
@@ -216,7 +213,7 @@ def _question_faults(asked: QuestionView) -> Faults:
     yield from _wording_faults((text, *answers), {concept.name for concept in asked.group.concepts})
     if len(set(question.evidence)) < len(question.evidence):
         yield "evidence", "it names the same evidence twice."
-    for place in {*question.evidence}.difference(asked.evidence):
+    for place in sorted({*question.evidence}.difference(asked.group.turns)):
         reason = "which does not exist in the group's sessions."
         yield "evidence", f"the evidence names {asked.group.turn_name(place)}, {reason}"
     if asked.category == VISUAL_RETRIEVAL and not question.photos and not asked.named:
@@ -229,7 +226,7 @@ def _question_faults(asked: QuestionView) -> Faults:
 
 def _photo_faults(asked: QuestionView) -> Faults:
     """A photo that comes with a question alone says whom it is about, and the dialogue never shows it."""
-    evidence_photos = {photo for place in asked.evidence for photo in asked.group.turns[place].photos}
+    evidence_photos = {photo for turn in asked.evidence for photo in turn.photos}
     if asked.question.photos and asked.named:
         reason = "a question that comes with a photo must not name what the photo shows."
         yield "names", f"it names {asked.named[0].name}; {reason}"
@@ -237,8 +234,7 @@ def _photo_faults(asked: QuestionView) -> Faults:
         unseen = (one for one in asked.group.concepts if photo in (own.path for own in one.unseen))
         concept = next(unseen, None)
         if photo in asked.group.shown:
-            where = asked.group.turn_name(asked.group.shown[photo][0])
-            reason = f"which {where} shows; use a photo that the dialogue never shows."
+            reason = f"which {asked.group.shown[photo][0].name} shows; use a photo that the dialogue never shows."
             yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
             yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
@@ -251,24 +247,22 @@ def _derivation_faults(asked: QuestionView) -> Iterator[str]:
     if not asked.events:
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
-    days, shown, group = list[date](), {place for *_, place in asked.photos}, asked.group
-    asks_of_saying = SAYING.search(asked.text)
+    days, asks_of_saying = list[date](), SAYING.search(asked.text)
     try:
         for event in asked.events:
-            place, expression, name = event.place, event.expression, group.turn_name(event.place)
-            said_on = group.date_of(place)
-            if said_on is None or place not in group.turns:
-                raise ValueError(f"its date follows from {name}, which does not exist.")
-            if not stands_in(expression, group.turns[place].text):
-                raise ValueError(f"{name} does not say {expression!r}.")
-            if place not in asked.evidence:
-                yield f"its date follows from {name}, which is not in its evidence."
-            if expression and place in shown and asks_of_saying and not asked.question.photos:
-                yield f"what is shared in {name} is shared on its own day, not {expression!r}."
-            past = {words: day for words, day in group.dates_in(place) if day <= said_on and words}
-            if not expression and past and said_on not in past.values() and not asks_of_saying:
-                yield f"{name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
-            days.append(resolve(expression, said_on))
+            turn, expression = asked.group.turns.get(event.place), event.expression
+            if turn is None or turn.day is None:
+                raise ValueError(f"its date follows from {asked.group.turn_name(event.place)}, which does not exist.")
+            if not stands_in(expression, turn.text):
+                raise ValueError(f"{turn.name} does not say {expression!r}.")
+            if turn not in asked.evidence:
+                yield f"its date follows from {turn.name}, which is not in its evidence."
+            if expression and turn.shown and asks_of_saying and not asked.question.photos:
+                yield f"what is shared in {turn.name} is shared on its own day, not {expression!r}."
+            past = {words: day for words, day in turn.dates if day <= turn.day and words}
+            if not expression and past and turn.day not in past.values() and not asks_of_saying:
+                yield f"{turn.name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
+            days.append(resolve(expression, turn.day))
         right = right_answers(*days)
     except ValueError as error:
         yield str(error)

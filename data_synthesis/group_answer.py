@@ -102,8 +102,7 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
     sessions = ((GeneratedTurn(turn.speaker, turn.text, turn.photos) for turn in one.turns) for one in answer.sessions)
     group, in_ids = GeneratedGroup(tuple(map(tuple, sessions)), questions), with_ids(request)
     own = [GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.") for turn_id in repeated]
-    faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
-    sentences = [_in_ids(fault, names) for fault in faults]
+    sentences = list(map(str, (*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own)))
     group, remaining = delivered(group, in_ids)
     remaining += own
     if not remaining:
@@ -171,12 +170,6 @@ def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
     if faults:
         raise AnswerFaults(faults)
     return result
-
-
-def _in_ids(fault: GroupFault, names: Mapping[TurnPlace, str]) -> str:
-    """The sentence of a fault, with the id of its turn."""
-    turn_id = names.get(fault.place) if fault.place else None
-    return f"{turn_id}: {fault.sentence}" if turn_id else str(fault)
 
 
 def _where(path: tuple[int | str, ...]) -> str:

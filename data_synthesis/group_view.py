@@ -24,6 +24,28 @@ def in_words(place: TurnPlace) -> str:
     return f"session {place.session}, turn {place.turn}"
 
 
+class TurnView:
+    """A turn: the concepts that it names and shows, its day (None without a date), and the turn before in its session."""
+
+    def __init__(self, turn: GeneratedTurn, place: TurnPlace, before: "TurnView | None", group: "GroupView") -> None:
+        self.place, self.before, self.name = place, before, group.turn_name(place)
+        self.speaker, self.text, self.photos = turn.speaker, turn.text, turn.photos
+        self.words, self.named = content_of(turn.text), group.concepts_in(turn.text)
+        self.shown = [one for one in group.concepts if any(photo.path in turn.photos for photo in one.photos)]
+        times = group.request.placement.times
+        self.time = times[place.session - 1] if place.session <= len(times) else None
+        self.day = self.time.date() if self.time else None
+
+    @cached_property
+    def dates(self) -> list[tuple[str, date]]:
+        """The expressions of time in the turn with their dates; the first one, "", is for the day of the turn itself."""
+        dates, day = list[tuple[str, date]](), self.day
+        for expression in ("", *expressions_in(self.text)):
+            with suppress(ValueError):
+                dates += [(expression, resolve(expression, day))] if day else []
+        return dates
+
+
 class GroupView:
     """A group with its request, indexed by turn, photo and concept."""
 
@@ -35,28 +57,36 @@ class GroupView:
         self.concepts = request.group.concepts
         self.all_concepts = (*self.concepts, *request.elsewhere)
         self.owners = {photo.path: (concept, photo) for concept in self.concepts for photo in concept.photos}
-        self.turns: dict[TurnPlace, GeneratedTurn] = {}
-        self.shown: dict[Path, list[TurnPlace]] = {}
-        self.first_said: dict[str, TurnPlace] = {}
+        self.turns: dict[TurnPlace, TurnView] = {}
+        self.shown: dict[Path, list[TurnView]] = {}
+        self.first_said: dict[str, TurnView] = {}
         for session, turns in enumerate(group.sessions, start=1):
+            before = None
             for number, turn in enumerate(turns, start=1):
                 place = TurnPlace(session, number)
-                self.turns[place] = turn
+                before = self.turns[place] = TurnView(turn, place, before, self)
                 for photo in turn.photos:
-                    self.shown.setdefault(photo, []).append(place)
+                    self.shown.setdefault(photo, []).append(before)
                 for sentence in sentences(turn.text):
-                    self.first_said.setdefault(sentence, place)
+                    self.first_said.setdefault(sentence, before)
 
     @cached_property
-    def turns_about(self) -> dict[str, list[TurnPlace]]:
+    def turns_about(self) -> dict[str, list[TurnView]]:
         """By the name of each concept, the turns that name it, name no concept and answer such a turn, or are near its photo."""
-        about, unnamed = {}, {place for place, turn in self.turns.items() if not self.concepts_in(turn.text)}
+        about = {}
         for concept in self.concepts:
-            places = {place for place, turn in self.turns.items() if holds(turn.text, concept.name)}
-            places |= {TurnPlace(place.session, place.turn + 1) for place in places} & unnamed
-            for shown in self.turns_showing(concept):
-                places |= {TurnPlace(shown.session, shown.turn + step) for step in range(-_NEAR, _NEAR + 1)}
-            about[concept.name] = [place for place in self.turns if place in places]
+            near = {
+                TurnPlace(turn.place.session, turn.place.turn + step)
+                for turn in self.turns_showing(concept)
+                for step in range(-_NEAR, _NEAR + 1)
+            }
+            about[concept.name] = [
+                turn
+                for place, turn in self.turns.items()
+                if concept in turn.named
+                or place in near
+                or (not turn.named and turn.before and concept in turn.before.named)
+            ]
         return about
 
     @cached_property
@@ -77,61 +107,37 @@ class GroupView:
     @cached_property
     def _words_elsewhere(self) -> dict[str, list[frozenset[str]]]:
         """The words of each of the dialogue's other turns that name a concept; "the dog" may be any dog there."""
-        names = [concept.name for concept in self.concepts if not concept.name.startswith("the ")]
+        names, texts = [concept.name for concept in self.concepts], self.request.texts_elsewhere
         return {
-            name: [content_of(text) for text in self.request.texts_elsewhere if holds(text, name)] for name in names
+            name: [content_of(text) for text in texts if holds(text, name) and not name.startswith("the ")]
+            for name in names
         }
 
     def concepts_in(self, text: str) -> list[PersonalConcept]:
         return [concept for concept in self.concepts if holds(text, concept.name)]
 
-    def concepts_shown_at(self, place: TurnPlace) -> list[PersonalConcept]:
-        photos = self.turns[place].photos if place in self.turns else ()
-        return [concept for concept in self.concepts if any(own.path in photos for own in concept.photos)]
-
-    def turns_showing(self, concept: PersonalConcept) -> list[TurnPlace]:
+    def turns_showing(self, concept: PersonalConcept) -> list[TurnView]:
         """The turns that show a concept, in their order."""
-        return sorted(place for photo in concept.photos for place in self.shown.get(photo.path, ()))
-
-    def turn_before(self, place: TurnPlace) -> GeneratedTurn | None:
-        """The turn before in the same session."""
-        return self.turns.get(TurnPlace(place.session, place.turn - 1))
-
-    def words_at(self, place: TurnPlace) -> frozenset[str]:
-        return content_of(self.turns[place].text)
+        return [turn for turn in self.turns.values() if concept in turn.shown]
 
     def stated_words(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
         """All words that are stated of the photos of a concept, or of those given."""
         own = [photo for photo in (*concept.photos, *concept.unseen) if photos is None or photo.path in photos]
         return frozenset().union(*(fact.words for photo in own for fact in facts_of(concept, photo)))
 
-    def date_of(self, place: TurnPlace) -> date | None:
-        times = self.request.placement.times
-        return times[place.session - 1].date() if 1 <= place.session <= len(times) else None
-
-    def dates_in(self, place: TurnPlace) -> list[tuple[str, date]]:
-        """The expressions of time in a turn with their dates; the first one, "", is for the day of the turn itself."""
-        dates = []
-        if (day := self.date_of(place)) is not None:
-            for expression in ("", *expressions_in(self.turns[place].text)):
-                with suppress(ValueError):
-                    dates.append((expression, resolve(expression, day)))
-        return dates
-
-    def turn_saying(self, words: frozenset[str], concept: PersonalConcept) -> TurnPlace | None:
+    def turn_saying(self, words: frozenset[str], concept: PersonalConcept) -> TurnView | None:
         """The first turn about the concept that says all of the words."""
         words -= content_of(concept.name)
-        about = self.turns_about[concept.name]
-        return next((place for place in about if words and words <= self.words_at(place)), None)
+        return next((turn for turn in self.turns_about[concept.name] if words and words <= turn.words), None)
 
     def where_said(self, words: frozenset[str], concept: PersonalConcept) -> str | None:
         """The name of a turn about the concept that says all of the words, in the group or in the rest of the dialogue."""
-        if place := self.turn_saying(words, concept):
-            return self.turn_name(place)
+        if turn := self.turn_saying(words, concept):
+            return turn.name
         words -= content_of(concept.name)
-        elsewhere = words and any(words <= turn for turn in self._words_elsewhere.get(concept.name, ()))
+        elsewhere = words and any(words <= turn for turn in self._words_elsewhere[concept.name])
         return "a turn outside of its group" if elsewhere else None
 
-    def turn_with_any(self, words: frozenset[str]) -> TurnPlace | None:
+    def turn_with_any(self, words: frozenset[str]) -> TurnView | None:
         """The first turn of the sessions that says one of the words."""
-        return next((place for place in self.turns if words & self.words_at(place)), None)
+        return next((turn for turn in self.turns.values() if words & turn.words), None)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from data_synthesis.classes import is_alive
 from data_synthesis.dates import written
-from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, GeneratedTurn, PersonalConcept
+from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, PersonalConcept
+from data_synthesis.group_view import TurnView
 from data_synthesis.guesses import guess_of, is_named_for_its_look, suggested_by
 from data_synthesis.photo_facts import Fact, facts_of, look_texts
 from data_synthesis.question_view import AnsweringFact, Need, QuestionView
@@ -33,10 +34,10 @@ def decisive_faults(asked: QuestionView) -> Faults:
         for form in (asked.answer, *asked.question.accepted) if fact.kind != "look" else ():
             if where := group.where_said(content_of(form), concept):
                 yield "leakage", f"{where} tells {form!r} of {concept.name}."
-        for place in group.turns_about[concept.name] if fact.kind == "attribute" else ():
-            told = asked.answer_words & group.words_at(place)
-            if fact.asked_by(group.words_at(place)) and 2 * len(told) >= len(asked.answer_words):
-                yield "leakage", f"{group.turn_name(place)} tells half of {asked.answer!r} of {concept.name}."
+        for turn in group.turns_about[concept.name] if fact.kind == "attribute" else ():
+            told = asked.answer_words & turn.words
+            if fact.asked_by(turn.words) and 2 * len(told) >= len(asked.answer_words):
+                yield "leakage", f"{turn.name} tells half of {asked.answer!r} of {concept.name}."
     if not (asked.events or asked.category == OPEN_DOMAIN or asked.facts or asked.is_told):
         yield "truth", f"neither what is stated of its photos nor its evidence says {asked.answer!r}."
 
@@ -59,18 +60,16 @@ def guessed_faults(asked: QuestionView) -> Faults:
 def _may_be_of_others(asked: QuestionView, answering: AnsweringFact) -> bool:
     """Whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
     (concept, photo, fact), group = answering, asked.group
-    speakers = {group.turns[place].speaker for place in group.shown[photo.path]}
+    speakers = {turn.speaker for turn in group.shown[photo.path]}
     speakers = {speaker for speaker in speakers if holds(asked.text, speaker)} or {*group.request.speakers}
-    dates = {group.date_of(place) for place in group.turns}
-    dates = {day for day in dates if day and written(day) in asked.text} or dates
+    days = {turn.day for turn in group.turns.values()}
+    days = {day for day in days if day and written(day) in asked.text} or days
     return any(
         _could_have(fact, other, asked.words)
         for other in group.concepts
         if other is not concept or fact.kind == "setting"
-        for place in group.turns_showing(other)
-        if photo.path not in group.turns[place].photos
-        and group.turns[place].speaker in speakers
-        and group.date_of(place) in dates
+        for turn in group.turns_showing(other)
+        if photo.path not in turn.photos and turn.speaker in speakers and turn.day in days
     )
 
 
@@ -99,10 +98,9 @@ def needless_faults(asked: QuestionView) -> Faults:
     if asked.category == OPEN_DOMAIN:
         named = [concept for concept in asked.named if concept.class_name]
         said += [(asked.group.turn_with_any(content_of(one.class_name)), one.class_name, one.name) for one in named]
-    for place, words, name in said:
-        if place is not None:
-            where = asked.group.turn_name(place)
-            yield "leakage", f"{where} tells {words!r} of {name}, so that no photo is needed to answer it."
+    for turn, words, name in said:
+        if turn is not None:
+            yield "leakage", f"{turn.name} tells {words!r} of {name}, so that no photo is needed to answer it."
             return
     yield (
         "photo",
@@ -114,8 +112,8 @@ def _fits_others(asked: QuestionView, need: Need) -> bool:
     """Whether its words alone leave open which photo of a concept, or which concept, is meant."""
     if need.tells == "concept":
         return _told_of_others(asked, need.concept)
-    own = {asked.group.date_of(place) for place in asked.group.shown[need.photo.path]}
-    return any(asked.group.date_of(place) not in own for place in asked.group.turns_showing(need.concept))
+    own = {turn.day for turn in asked.group.shown[need.photo.path]}
+    return any(turn.day not in own for turn in asked.group.turns_showing(need.concept))
 
 
 def _told_of_others(asked: QuestionView, concept: PersonalConcept) -> bool:
@@ -128,8 +126,8 @@ def _told_of_others(asked: QuestionView, concept: PersonalConcept) -> bool:
     of_pictures = events and SAYING.search(asked.text) and not any(event.expression for event in events)
     if asked.category == OPEN_DOMAIN or answer == concept.name or of_pictures:
         return True
-    dating = [group.turns[event.place] for event in events if event.place in asked.evidence]
-    answering = dating or [turn for place in asked.evidence if holds((turn := group.turns[place]).text, answer)]
+    dating = [turn for turn in asked.dating if turn in asked.evidence]
+    answering = dating or [turn for turn in asked.evidence if holds(turn.text, answer)]
     tellers = {turn.speaker for turn in answering}
     sentences = [text for turn in answering for text in sentences_of(turn.text) if dating or holds(text, answer)]
     known = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
@@ -138,15 +136,15 @@ def _told_of_others(asked: QuestionView, concept: PersonalConcept) -> bool:
     is_nickname = any(answer in QUOTED.findall(text) for text in sentences)
     is_name = bool(names_of(f"It was {answer}."))
 
-    def is_alike(turn: GeneratedTurn) -> bool:
+    def is_alike(turn: TurnView) -> bool:
         if is_nickname:
             return bool({*QUOTED.findall(turn.text)} - {answer})
         if is_name:
             return turn.speaker in tellers and bool(names_of(turn.text) - group.name_words - {answer})
-        return bool(words & content_of(turn.text))
+        return bool(words & turn.words)
 
-    about_others = {place for one in group.concepts if one is not concept for place in group.turns_about[one.name]}
-    return any(is_alike(group.turns[place]) for place in about_others.difference(asked.evidence))
+    about_others = (turn for one in group.concepts if one is not concept for turn in group.turns_about[one.name])
+    return any(is_alike(turn) for turn in about_others if turn not in asked.evidence)
 
 
 def own_photo_faults(asked: QuestionView) -> Faults:

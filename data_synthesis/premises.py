@@ -104,13 +104,13 @@ def _ambiguous(asked: QuestionView) -> Faults:
 
 def _points_to(asked: QuestionView, concept: PersonalConcept, photo: ConceptPhoto) -> bool:
     """Whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
-    group, own = asked.group, asked.group.shown.get(photo.path, [])
-    others = [place for place in group.turns_showing(concept) if place not in own]
-    days = {day for place in own if (day := group.date_of(place))}
+    own = asked.group.shown.get(photo.path, [])
+    others = [turn for turn in asked.group.turns_showing(concept) if turn not in own]
+    days = {turn.day for turn in own if turn.day}
     if any(written(day) in asked.text for day in days):
-        return not any(group.date_of(place) in days for place in others)
-    distinct = frozenset().union(*map(group.words_at, own)) - frozenset().union(*map(group.words_at, others))
-    return bool(asked.quoted_photos()) or len(asked.words & (distinct - content_of(concept.name))) >= 2
+        return not any(turn.day in days for turn in others)
+    words, of_others = (frozenset().union(*(turn.words for turn in turns)) for turns in (own, others))
+    return bool(asked.quoted_photos()) or len(asked.words & words - of_others - content_of(concept.name)) >= 2
 
 
 # Dates, people and statements
@@ -118,43 +118,44 @@ def _points_to(asked: QuestionView, concept: PersonalConcept, photo: ConceptPhot
 
 def _foreign_dates(asked: QuestionView) -> Faults:
     """The date that is asked of a photo follows from the turn that shows it, or from one about its concept."""
-    group, places = asked.group, [event.place for event in asked.events]
+    group = asked.group
     owners = [(*group.owners[detail.photo], detail) for detail in asked.details]
     quoted = {detail.place for _, photo, detail in owners if detail.words == photo.setting}
     names = sorted({concept.name for concept, *_ in owners})
-    if places and names and not any(place in group.turns_about[name] for place in places for name in names):
+    if asked.dating and names and not any(turn in group.turns_about[name] for turn in asked.dating for name in names):
         reason = f"which is not about {' or '.join(names)}."
-        yield "truth", f"its date follows from {group.turn_name(places[0])}, {reason}"
-    for place in places:
-        if quoted and place not in quoted and place in group.turns and group.turns[place].photos:
-            yield "truth", f"its date follows from {group.turn_name(place)}, which shows another photo."
+        yield "truth", f"its date follows from {asked.dating[0].name}, {reason}"
+    for turn in asked.dating:
+        if quoted and turn.photos and turn.place not in quoted:
+            yield "truth", f"its date follows from {turn.name}, which shows another photo."
 
 
 def _first_or_last(asked: QuestionView) -> Faults:
     """The turn that dates the first or last picture of a concept shows just that."""
-    extreme, event = _EXTREME.search(asked.text), asked.events[0].place if len(asked.events) == 1 else None
-    for concept in dict.fromkeys(own for own, _, place in asked.photos if extreme and place == event):
-        days = sorted(day for place in asked.group.turns_showing(concept) if (day := asked.group.date_of(place)))
-        if event and extreme and days and asked.group.date_of(event) != days[0 if extreme[1] == "first" else -1]:
-            yield "truth", f"{asked.group.turn_name(event)} is not where {concept.name} was {extreme[1]} shown."
+    if not (extreme := _EXTREME.search(asked.text)) or len(asked.dating) != 1:
+        return
+    [event] = asked.dating
+    for concept in event.shown if event in asked.evidence else ():
+        days = sorted(turn.day for turn in asked.group.turns_showing(concept) if turn.day)
+        if days and event.day != days[0 if extreme[1] == "first" else -1]:
+            yield "truth", f"{event.name} is not where {concept.name} was {extreme[1]} shown."
 
 
 def _mentions(asked: QuestionView) -> Faults:
     """Everything that the question mentions is in its evidence: days, people, nicknames and looks; and settings are its own."""
-    group, text = asked.group, NAMED_OPTIONS.sub("", asked.text)
-    turns, speakers = [group.turns[place] for place in asked.evidence], {*group.request.speakers}
-    if not turns:
+    group, text, speakers = asked.group, NAMED_OPTIONS.sub("", asked.text), {*asked.group.request.speakers}
+    if not asked.evidence:
         return  # a fault of its own
-    days = {day for place in asked.evidence for _, day in group.dates_in(place)}
+    days = {day for turn in asked.evidence for _, day in turn.dates}
     told_days = {form for day in days for form in (written(day), WEEKDAYS[day.weekday()])}
     for day in sorted({*_DATE.findall(text), *{asked.answer}.intersection(WEEKDAYS)} - told_days):
         yield "truth", f"nothing in its evidence is of {day}."
-    showing = {turn.speaker for turn in turns if turn.photos}
+    showing = {turn.speaker for turn in asked.evidence if turn.photos}
     for name in sorted({*_SHOWS.findall(text)} - (group.name_words - speakers) - showing):
         if showing or name not in group.name_words:
             yield "truth", f"{name} shows no photo in its evidence."
-    turn_texts = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in turns)
-    for speaker in sorted(speakers - {turn.speaker for turn in turns}):
+    turn_texts = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in asked.evidence)
+    for speaker in sorted(speakers - {turn.speaker for turn in asked.evidence}):
         if holds(text, speaker) and not holds(turn_texts, speaker):
             yield "truth", f"{speaker} says nothing in its evidence, nor does it speak of {speaker}."
     facts = (fact for concept, photo, _ in asked.photos for fact in facts_of(concept, photo))
@@ -172,34 +173,34 @@ def _mentions(asked: QuestionView) -> Faults:
 
 def _contradicted(asked: QuestionView) -> Faults:
     """A name, number or day that answers it is neither taken back by a later turn nor contradicted by another one."""
-    group, answer, evidence = asked.group, asked.answer, sorted(asked.evidence)
+    group, answer = asked.group, asked.answer
     concepts = [*(concept for concept, *_ in asked.photos), *asked.named]
-    about = sorted({*evidence, *(place for concept in concepts for place in group.turns_about[concept.name])})
-    texts = {place: group.turns[place].text for place in about}
+    places = {turn.place for concept in concepts for turn in group.turns_about[concept.name]}
+    about = [turn for turn in group.turns.values() if turn.place in places or turn in asked.evidence]
     if asked.events:
-        dated = [place for place in about if not group.turns[place].photos and len(group.dates_in(place)) > 1]
-        for earlier, place in pairwise(dated) if asked.events[0].expression else ():
-            if earlier == asked.events[0].place and CORRECTS.search(texts[place]):
-                yield "truth", f"the day of {group.turn_name(earlier)} is taken back in {group.turn_name(place)}."
+        dated = [turn for turn in about if not turn.photos and len(turn.dates) > 1]
+        for earlier, turn in pairwise(dated) if asked.events[0].expression else ():
+            if earlier.place == asked.events[0].place and CORRECTS.search(turn.text):
+                yield "truth", f"the day of {earlier.name} is taken back in {turn.name}."
         return
     is_name, unit = bool(names_of(f"It was {answer}.")), answer.partition(" ")[2]
     if answer in group.name_words or asked.facts or not (is_name or _COUNT.fullmatch(answer)):
         return
-    for before, place in pairwise(about) if is_name else ():
-        earlier_texts = [texts[other] for other in about if other < place]
-        new_names = names_of(texts[place]) - group.name_words.union(*map(names_of, earlier_texts))
-        told = place in evidence and any(holds(text, answer) for text in earlier_texts)
-        corrects = new_names and answer not in new_names and CORRECTS.search(texts[place])
-        if corrects and (told or holds(texts[before], answer)):
-            yield "truth", f"{answer!r} is taken back in {group.turn_name(place)}."
-    answering = [text for place in evidence for text in sentences_of(texts[place]) if holds(text, answer)]
-    for place, sentence in ((at, sentence) for at in about for sentence in sentences_of(texts[at])):
+    for number, turn in enumerate(about[1:], start=1) if is_name else ():
+        earlier_texts = [other.text for other in about[:number]]
+        new_names = names_of(turn.text) - group.name_words.union(*map(names_of, earlier_texts))
+        told = turn in asked.evidence and any(holds(text, answer) for text in earlier_texts)
+        corrects = new_names and answer not in new_names and CORRECTS.search(turn.text)
+        if corrects and (told or holds(earlier_texts[-1], answer)):
+            yield "truth", f"{answer!r} is taken back in {turn.name}."
+    answering = [text for turn in asked.evidence for text in sentences_of(turn.text) if holds(text, answer)]
+    for turn, sentence in ((other, text) for other in about for text in sentences_of(other.text)):
         counts = {match[0] for match in _COUNT.finditer(sentence) if unit in ("", match[1])}
         others = names_of(sentence) - group.name_words if is_name else counts
         words = content_of(sentence) - content_of(" ".join(group.name_words))
         alike = max(len(words & content_of(text)) for text in (*answering, asked.text)) >= _ENOUGH_ALIKE
-        if place not in evidence and others and alike and not holds(sentence, answer):
-            yield "truth", f"{group.turn_name(place)} says this about {min(others)}, not about {answer}."
+        if turn not in asked.evidence and others and alike and not holds(sentence, answer):
+            yield "truth", f"{turn.name} says this about {min(others)}, not about {answer}."
 
 
 # Evidence
@@ -207,29 +208,29 @@ def _contradicted(asked: QuestionView) -> Faults:
 
 def _evidence(asked: QuestionView) -> Faults:
     """Each turn of its evidence shows what is meant, dates it, says the answer or speaks of what is asked."""
-    group, events = asked.group, {event.place for event in asked.events}
+    group, quoted = asked.group, asked.quoted_photos()
     asked_words = (asked.words | asked.answer_words) - content_of(" ".join(group.request.speakers)) - TOO_COMMON
-    photos, quoted = {detail.photo for detail in asked.details}, asked.quoted_photos()
     quoted &= {photo.path for concept in asked.named for photo in concept.photos}
+    photos = {detail.photo for detail in asked.details}
     meant = [*asked.named, *(one for one, photo, _ in asked.photos if asked.quoted_look(one, photo))]
     meant += [one for one in group.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
-    for place in (place for place in asked.evidence if place not in events):
-        turn, before, name = group.turns[place], group.turn_before(place), group.turn_name(place)
-        shown, named = group.concepts_shown_at(place), group.concepts_in(turn.text)
+    for turn in (turn for turn in asked.evidence if turn not in asked.dating):
         says_answer = any(holds(turn.text, form) for form in (asked.answer, *asked.question.accepted))
-        named_near = named or group.concepts_in(before.text if before else "")
+        named_near = turn.named or (turn.before and turn.before.named)
         asks_of_one = asked.category == SINGLE_HOP and len(quoted) == 1
         if asks_of_one and turn.photos and not says_answer and not quoted & {*turn.photos}:
-            yield "evidence", f"{name} does not show the photo that it asks about."
-        elif meant and shown and not says_answer and not any(concept in meant for concept in shown):
-            yield "evidence", f"{name} shows {shown[0].name}, which it is not about."
-        elif meant and named and not shown and not any(concept in meant for concept in named):
-            yield "truth", f"{name} says this about {named[0].name}, not about {meant[0].name}."
-        elif not (turn.photos or says_answer or named_near or group.words_at(place) & asked_words):
-            yield "evidence", f"{name} says nothing about what is asked."
-    if asked.category == MULTI_HOP and len(asked.question.evidence) < 2:
+            yield "evidence", f"{turn.name} does not show the photo that it asks about."
+        elif meant and turn.shown and not says_answer and not any(concept in meant for concept in turn.shown):
+            yield "evidence", f"{turn.name} shows {turn.shown[0].name}, which it is not about."
+        elif meant and turn.named and not turn.shown and not any(concept in meant for concept in turn.named):
+            yield "truth", f"{turn.name} says this about {turn.named[0].name}, not about {meant[0].name}."
+        elif not (turn.photos or says_answer or named_near or turn.words & asked_words):
+            yield "evidence", f"{turn.name} says nothing about what is asked."
+    if asked.category != MULTI_HOP:
+        return
+    if len(asked.question.evidence) < 2:
         yield "evidence", "its evidence is one turn; a question of category 6 needs two or more."
-    saying = {place for place in asked.evidence if holds(group.turns[place].text, asked.answer)}
-    if asked.category == MULTI_HOP and saying and not asked.facts and saying <= {one.place for one in asked.details}:
+    saying = {turn.place for turn in asked.evidence if holds(turn.text, asked.answer)}
+    if saying and not asked.facts and saying <= {detail.place for detail in asked.details}:
         reason = "is said only in the turns of its photos; the turn that says what it refers to is missing."
         yield "evidence", f"{asked.answer!r} {reason}"

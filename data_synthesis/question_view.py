@@ -17,9 +17,8 @@ from data_synthesis.group import (
     GeneratedQuestion,
     PersonalConcept,
     SeenDetail,
-    TurnPlace,
 )
-from data_synthesis.group_view import GroupView
+from data_synthesis.group_view import GroupView, TurnView
 from data_synthesis.photo_facts import (
     POSES,
     Fact,
@@ -31,14 +30,14 @@ from data_synthesis.photo_facts import (
     without_remarks,
     words_of_look,
 )
-from data_synthesis.wording import content_of, holds, whole_words
+from data_synthesis.wording import content_of, whole_words
 
 AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A detail, in `words`, that must be seen on a photo shown at `place`. `said_at` is a turn that says it, if any does.
+    """A detail, in `words`, that must be seen on a photo. `said_at` is a turn that says it, if any does.
 
     `tells` is what the detail tells: the answer, which photo of a concept is meant, or which concept.
     """
@@ -46,32 +45,34 @@ class Need:
     tells: Literal["answer", "photo", "concept"]
     concept: PersonalConcept
     photo: ConceptPhoto
-    place: TurnPlace
+    shown_at: TurnView
     words: str
-    said_at: TurnPlace | None
+    said_at: TurnView | None
 
 
 class QuestionView:
-    """A question with its group. `evidence` are the turns of its evidence that exist, `named` the concepts it names."""
+    """A question with its group. `evidence` are the turns of its evidence that exist, `dating` those that its dates follow
+    from, and `named` the concepts that it names."""
 
     def __init__(self, question: GeneratedQuestion, group: GroupView) -> None:
         self.question, self.group = question, group
         self.text, self.answer, self.category = question.text, question.answer, question.category
         self.words, self.answer_words = content_of(question.text), content_of(question.answer)
         self.named = group.concepts_in(question.text)
-        self.evidence = [place for place in question.evidence if place in group.turns]
+        self.evidence = [group.turns[place] for place in question.evidence if place in group.turns]
         self.events = question.derivation.events if question.derivation else ()
+        self.dating = [group.turns[event.place] for event in self.events if event.place in group.turns]
 
     @cached_property
-    def photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnPlace]]:
+    def photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnView]]:
         """The photos that its evidence shows."""
-        owners, turns = self.group.owners, self.group.turns
-        return [(*owners[path], place) for place in self.evidence for path in turns[place].photos if path in owners]
+        owners = self.group.owners
+        return [(*owners[path], turn) for turn in self.evidence for path in turn.photos if path in owners]
 
     @cached_property
     def is_told(self) -> bool:
         """Whether the texts of its evidence hold the words of the answer."""
-        return self.answer_words <= frozenset().union(*map(self.group.words_at, self.evidence))
+        return self.answer_words <= frozenset().union(*(turn.words for turn in self.evidence))
 
     @cached_property
     def facts(self) -> list[AnsweringFact]:
@@ -100,10 +101,10 @@ class QuestionView:
     def needs(self) -> list[Need]:
         """What must be seen on the photos of its evidence, photo by photo."""
         return [
-            Need(tells, concept, photo, place, words, next(filter(None, turns), None))
-            for concept, photo, place in self.photos
+            Need(tells, concept, photo, turn, words, next(filter(None, saying), None))
+            for concept, photo, turn in self.photos
             for tells, words, forms in self._needed(concept, photo)
-            for turns in [(self.group.turn_saying(form, concept) for form in forms)]
+            for saying in [(self.group.turn_saying(form, concept) for form in forms)]
         ]
 
     def _needed(
@@ -132,19 +133,17 @@ class QuestionView:
     @cached_property
     def details(self) -> tuple[SeenDetail, ...]:
         """The details that must be seen on the photos of its evidence, or on its own photo, to answer the question."""
-        concepts, turns = self.group.concepts, self.group.turns
-        meant_by = {
-            concept: tuple(place for place in self.evidence if holds(turns[place].text, concept.name))
-            for concept in concepts
-        }
+        concepts = self.group.concepts
+        naming = {one: tuple(turn.place for turn in self.evidence if one in turn.named) for one in concepts}
         details: dict[object, SeenDetail] = {}
         for photo in self.question.photos:
             for concept in (one for one in concepts if photo in [own.path for own in one.unseen]):
-                details[photo, concept] = SeenDetail(photo, f"that it is {concept.name}", None, meant_by[concept])
+                details[photo, concept] = SeenDetail(photo, f"that it is {concept.name}", None, naming[concept])
         for need in () if self.question.photos else self.needs:
-            path, places = need.photo.path, meant_by[need.concept] or (need.place,)
+            path, place = need.photo.path, need.shown_at.place
             if need.said_at is None:
-                details.setdefault((path, need.words), SeenDetail(path, need.words, need.place, places))
+                detail = SeenDetail(path, need.words, place, naming[need.concept] or (place,))
+                details.setdefault((path, need.words), detail)
         return tuple(details.values())
 
     def quoted_words(self, concept: PersonalConcept, photo: ConceptPhoto) -> frozenset[str]:
