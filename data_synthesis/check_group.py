@@ -108,21 +108,19 @@ def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGr
     return group, faults_of(group, request)
 
 
-def ratio_fault(group: GeneratedGroup) -> str | None:
-    """Why categories 6 to 9, with the dropped questions, are not in the ratio 2:3:1:4, or None. Category 10 is not counted."""
+def _ratio_faults(group: GeneratedGroup) -> Iterator[str]:
+    """Categories 6 to 9, with the dropped questions, are in the ratio 2:3:1:4. Category 10 is not counted."""
     categories = Counter(question.category for question in group.questions)
-    if group.retrieval_only:
-        only = set(categories) == {VISUAL_RETRIEVAL}
-        return None if only else "There is no question of category 10, and of others none may be."
     counts = {category: categories[category] for category in QUESTION_RATIO}
     asked_for = {category: count + group.dropped.count(category) for category, count in counts.items()}
-    multiple = max(asked_for[OPEN_DOMAIN], 1)
-    if group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
-        return f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
-    if asked_for == {category: share * multiple for category, share in QUESTION_RATIO.items()}:
-        return None
-    listed = ", ".join(f"{count} of category {category}" for category, count in counts.items())
-    return f"The questions are {listed}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
+    multiple, listed = max(asked_for[OPEN_DOMAIN], 1), ", ".join(f"{n} of category {one}" for one, n in counts.items())
+    if group.retrieval_only:
+        if set(categories) != {VISUAL_RETRIEVAL}:
+            yield "There is no question of category 10, and of others none may be."
+    elif group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
+        yield f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
+    elif asked_for != {category: share * multiple for category, share in QUESTION_RATIO.items()}:
+        yield f"The questions are {listed}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
 
 
 # The group, its sessions and its turns
@@ -136,8 +134,7 @@ def _group_faults(view: GroupView) -> Faults:
         if photo.path not in view.shown:
             reason = "is shown in no turn; each chosen photo must be."
             yield "photos", f"The photo {photo.path.name} of {concept.name} {reason}"
-    if fault := ratio_fault(view.group):
-        yield "ratio", fault
+    yield from (("ratio", sentence) for sentence in _ratio_faults(view.group))
 
 
 def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
