@@ -214,5 +214,5 @@ def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
         dropped=record.dropped_questions,
         retrieval_only=record.retrieval_only,
     )
-    of_the_set = (one["source"] for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
+    of_the_set = (one.get("source", "") for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
     return WovenGroup(request, generated, record.generator, next(of_the_set, ""))

@@ -132,8 +132,8 @@ def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
             sentence = f"its sessions are {short(own)}; they must be there, one after the other, and of no other group."
             yield Fault(where, "groups", sentence)
     for question in sample["qa"]:
-        if question["category"] > ADVERSARIAL and question["group"] not in group_numbers:
-            sentence = f"its group {short(question['group'])} does not exist."
+        if question["category"] > ADVERSARIAL and question.get("group") not in group_numbers:
+            sentence = f"its group {short(question.get('group'))} does not exist."
             yield Fault(f"{place}, question {question['question_id']}", "groups", sentence)
 
 
@@ -181,7 +181,7 @@ def parts_of(sample: Sample) -> dict[tuple[str, str], Any]:
         if question["category"] <= ADVERSARIAL:
             parts["host", f"question {question['question_id']}"] = question
         else:
-            counts[group_number := question["group"]] += 1
+            counts[group_number := question.get("group")] += 1
             place = f"question {sample['sample_id']}/g{group_number}/{counts[group_number]}"
             parts["schema", place] = question
     rest = {key: value for key, value in sample.items() if key not in ("conversation", "qa", "groups")}
