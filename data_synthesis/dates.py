@@ -79,7 +79,8 @@ def written(day: date) -> str:
 
 def accepted_forms(day: date) -> tuple[str, ...]:
     """Other forms of the same date that count as right."""
-    month, nth = MONTHS[day.month - 1], f"{day.day}{_suffix(day.day)}"
+    month, suffix = MONTHS[day.month - 1], {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+    nth = f"{day.day}{'th' if day.day in (11, 12, 13) else suffix}"
     return (
         *(f"{month} {day.day}, {day.year}", f"{day.day} {month}, {day.year}", f"{nth} of {month} {day.year}"),
         *(f"{day.isoformat()}", f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
@@ -111,14 +112,10 @@ def right_answers(event: date, since: date | None = None) -> tuple[str, ...]:
     return (written_days(days), *accepted_days(days))
 
 
-def same_answer(one: str, other: str) -> bool:
-    """Whether two answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
-    return _bare(one) == _bare(other)
-
-
-def _bare(answer: str) -> list[str]:
-    words = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[.,]", "", _plain(answer)).removesuffix(" later").split()
-    return [word for word in words if word not in ("on", "the", "of")]
+def same_answer(*answers: str) -> bool:
+    """Whether answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
+    plain = (re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[.,]|\b(?:on|the|of)\b", " ", _plain(answer)) for answer in answers)
+    return len({tuple(answer.strip().removesuffix(" later").split()) for answer in plain}) == 1
 
 
 _COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(NUMBERS))}) (?P<unit>day|week|fortnight)s?"
@@ -130,10 +127,6 @@ _PART = r"(?: (?:morning|afternoon|evening))?"
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().replace("’", "'").split())
-
-
-def _suffix(day: int) -> str:
-    return "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
 
 
 def _span(words: dict[str, str]) -> timedelta:

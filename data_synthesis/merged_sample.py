@@ -123,16 +123,13 @@ def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
     """Faults that make it impossible to separate the groups from the host."""
     numbers, groups = session_numbers(sample["conversation"]), sample["groups"]
     uses = Counter(number for group in groups for number in group["sessions"])
-    group_numbers = Counter(group["number"] for group in groups)
     for group in groups:
-        own, where = group["sessions"], f"{place}, group {group['number']}"
-        if group_numbers[group["number"]] > 1:
-            yield Fault(where, "groups", "its number is that of another group, too.")
+        own = group["sessions"]
         if not own or own != [n for n in range(own[0], own[0] + len(own)) if n in numbers and uses[n] == 1]:
             sentence = f"its sessions are {short(own)}; they must be there, one after the other, and of no other group."
-            yield Fault(where, "groups", sentence)
+            yield Fault(f"{place}, group {group['number']}", "groups", sentence)
     for question in sample["qa"]:
-        if question["category"] > ADVERSARIAL and question.get("group") not in group_numbers:
+        if question["category"] > ADVERSARIAL and question.get("group") not in [group["number"] for group in groups]:
             sentence = f"its group {short(question.get('group'))} does not exist."
             yield Fault(f"{place}, question {question['question_id']}", "groups", sentence)
 

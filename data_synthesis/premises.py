@@ -10,7 +10,7 @@ from data_synthesis.classes import class_facts, fact_asked
 from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, written
 from data_synthesis.group import MULTI_HOP, OPEN_DOMAIN, SINGLE_HOP, VISUAL_RETRIEVAL, ConceptPhoto, PersonalConcept
 from data_synthesis.group_view import CORRECTS
-from data_synthesis.photo_facts import POSES, Fact, facts_of
+from data_synthesis.photo_facts import POSES, Fact, facts_of, quoted_setting
 from data_synthesis.photo_need import (
     TOO_COMMON,
     Faults,
@@ -98,7 +98,7 @@ def _ambiguous(asked: QuestionView) -> Faults:
             yield "ambiguous", f"it does not say which of {len(others) + 1} photos of {concept.name} is meant."
     for concept, photo, _ in asked.photos:
         quotes = asked.words & (content_of(photo.setting) - POSES) and f"{concept.name} {photo.setting}" in asked.text
-        if quotes and not asked.quoted_words(concept, photo):
+        if quotes and not quoted_setting(asked.words, concept, photo):
             yield "ambiguous", f"its words {photo.setting!r} fit another photo of {concept.name} as well."
 
 

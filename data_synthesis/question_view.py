@@ -19,17 +19,7 @@ from data_synthesis.group import (
     SeenDetail,
 )
 from data_synthesis.group_view import GroupView, TurnView
-from data_synthesis.photo_facts import (
-    POSES,
-    Fact,
-    american_words,
-    facts_of,
-    look_texts,
-    short_setting,
-    tells_apart,
-    without_remarks,
-    words_of_look,
-)
+from data_synthesis.photo_facts import Fact, american_words, facts_of, quoted_look, quoted_setting
 from data_synthesis.wording import content_of, whole_words
 
 AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
@@ -116,7 +106,7 @@ class QuestionView:
                 yield "answer", fact.text, [self.answer_words, content_of(fact.text)]
         class_words = content_of(concept.class_name)
         if concept in self.named:
-            if quoted := self.quoted_words(concept, photo):
+            if quoted := quoted_setting(self.words, concept, photo):
                 yield "photo", photo.setting, [quoted]
             known = fact_asked(self.text, concept) if self.category == OPEN_DOMAIN else None
             subject = known.subject if known else concept.class_name
@@ -146,24 +136,11 @@ class QuestionView:
                 details.setdefault((path, need.words), detail)
         return tuple(details.values())
 
-    def quoted_words(self, concept: PersonalConcept, photo: ConceptPhoto) -> frozenset[str]:
-        """The words of its setting by which the question tells the photo from all others of its concept; else none."""
-        head = content_of(short_setting(photo.setting))
-        words = self.words & (content_of(photo.setting) - POSES)
-        others = (content_of(f"{one.setting} {one.description}") for one in concept.photos if one is not photo)
-        enough = len(words) > 1 or 2 * len(words & head) >= len(head - POSES)
-        return words if enough and tells_apart(words, others) else frozenset()
-
     def quoted_photos(self) -> set[Path]:
         """The photos that the question tells from the others of their concepts by their settings."""
         owners = self.group.owners.values()
-        return {photo.path for concept, photo in owners if self.quoted_words(concept, photo)}
+        return {photo.path for concept, photo in owners if quoted_setting(self.words, concept, photo)}
 
     def quoted_look(self, concept: PersonalConcept, photo: ConceptPhoto) -> str:
         """The stated look by which the question tells the concept from all others; else ""."""
-        others = [words_of_look(one, look_texts(one)) for one in self.group.all_concepts if one is not concept]
-        for text in map(without_remarks, look_texts(concept, photo)):
-            words = words_of_look(concept, [text])
-            if words and words <= self.words and not any(words <= other for other in others):
-                return text
-        return ""
+        return quoted_look(self.words, concept, photo, self.group.all_concepts)
