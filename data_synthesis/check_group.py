@@ -180,8 +180,6 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
                 yield "names", f"<{name}> is no concept of this group; its concepts are {', '.join(sorted(names))}."
         for pattern, reason in FORBIDDEN:
             yield from (("names", f"{match[0]!r} {reason}") for match in pattern.finditer(text))
-        if half := re.search("[\ud800-\udfff]", text):  # half a surrogate pair: a model's JSON may hold one
-            yield "schema", f"there is a character that no file can hold: {half[0]!a}."
 
 
 # Questions

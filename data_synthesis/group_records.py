@@ -35,7 +35,8 @@ _TURN_ID = re.compile(r"D([1-9][0-9]{0,5}):([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class WovenGroup:
-    """A group to be woven in. `generator` is the source of its questions, `set_source` that of the concept set's own."""
+    """A group to be woven in. `generator` is the source of its questions, `set_source` that of the concept set's own: those
+    of visual retrieval that come without a photo."""
 
     request: GroupRequest
     group: GeneratedGroup
@@ -71,7 +72,7 @@ def question_records(
             "category": question.category,
             "category_name": CATEGORY_NAMES[question.category],
             "photos": [photo_name(photo) for photo in question.photos],
-            "source": woven.set_source if _of_the_set(question) else woven.generator,
+            "source": woven.generator if question.photos or question.category != VISUAL_RETRIEVAL else woven.set_source,
             "group": woven.request.group.number,
             "seen": [
                 {
@@ -86,11 +87,6 @@ def question_records(
         return fields | ({"derivation": derivation(question.derivation)} if question.derivation else {})
 
     return [entry(number, question) for number, question in enumerate(woven.group.questions, start=1)]
-
-
-def _of_the_set(question: GeneratedQuestion) -> bool:
-    """Whether it is the concept set's own question; one that comes with a photo is the generator's."""
-    return question.category == VISUAL_RETRIEVAL and not question.photos
 
 
 def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, Any]:

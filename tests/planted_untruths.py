@@ -339,6 +339,13 @@ LATER: dict[str, tuple[Plant, str]] = {
         ),
         "nothing in its evidence is of Thursday",
     ),
+    "the second picture called the first": (
+        ask(
+            f"{G1}/11", question="On which day was a picture of the one in this photo first shared?",
+            answer="5 May 2023", evidence=["D2:5", "D3:2"], **dated("D3:2", ""),
+        ),
+        "D3:2 is not where Mochi was first shown",
+    ),
     "a name from nowhere": (
         ask(f"{G1}/8", question="What hangs from the zip of Rosso, who came through Beth?"),
         "nothing in its evidence says 'Beth'",
