@@ -70,7 +70,7 @@ def faults_of(
     own = ((turn, fault) for turn in view.turns.values() for fault in _turn_faults(turn, view))
     faults += [GroupFault(*fault, turn.place, subject=turn.name) for turn, fault in (*own, *claims)]
     for number, question in enumerate(group.questions, start=1):
-        question_faults = list(_question_faults(QuestionView(question, view)))
+        question_faults = [*dict.fromkeys(_question_faults(QuestionView(question, view)))]
         same = (n for n, other in enumerate(group.questions[: number - 1], start=1) if _asks_the_same(other, question))
         if before := next(same, None):
             question_faults.append(("duplicates", f"it was asked before, as question {before}."))

@@ -4,7 +4,7 @@ The checks hold for any data set; none depends on its generator.
 """
 
 import re
-from itertools import pairwise
+from itertools import pairwise, product
 
 from data_synthesis.classes import class_facts, fact_asked
 from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, written
@@ -23,6 +23,7 @@ from data_synthesis.question_view import QuestionView
 from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
 
 _DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
+_ORDER = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
 _SHARED = r"(?:first |last |also )?(?:share|shared|sent|send|showed|shown?)\b"
 _SHOWS, _EXTREME = re.compile(rf"\b([A-Z]\w+) {_SHARED}"), re.compile(rf"\b(first|last) {_SHARED}")
 _ENOUGH_ALIKE = 3  # content words, names apart, that two sentences share if they tell the same thing
@@ -43,7 +44,7 @@ def premise_faults(asked: QuestionView) -> Faults:
     else:
         for check in (guessed_faults, needless_faults, _ambiguous, _foreign_dates):
             yield from check(asked)
-    for check in (_accepted_forms, _general_knowledge, _first_or_last, _mentions, _contradicted, _evidence):
+    for check in (_accepted_forms, _general_knowledge, _order, _mentions, _contradicted, _evidence):
         yield from check(asked)
 
 
@@ -130,15 +131,21 @@ def _foreign_dates(asked: QuestionView) -> Faults:
             yield "truth", f"its date follows from {turn.name}, which shows another photo."
 
 
-def _first_or_last(asked: QuestionView) -> Faults:
-    """The turn that dates the first or last picture of a concept shows just that."""
-    if not (extreme := _EXTREME.search(asked.text)) or len(asked.dating) != 1:
-        return
-    [event] = asked.dating
-    for concept in event.shown if event in asked.evidence else ():
-        days = sorted(turn.day for turn in asked.group.turns_showing(concept) if turn.day)
-        if days and event.day != days[0 if extreme[1] == "first" else -1]:
-            yield "truth", f"{event.name} is not where {concept.name} was {extreme[1]} shown."
+def _order(asked: QuestionView) -> Faults:
+    """What the question says of the order in which photos were shown is true."""
+    owners, shown = asked.group.owners, asked.group.shown
+    if order := _ORDER.search(asked.text):
+        settings = [(concept, photo) for concept, photo, fact in asked.facts if fact.kind == "setting"]
+        others = [path for path in asked.quoted_photos() if not asked.named or owners[path][0] in asked.named]
+        for (concept, photo), other in product(settings, others):
+            places = [shown[path][0].place for path in (photo.path, other) if path in shown]
+            if other != photo.path and len(places) == 2 and (places[0] > places[1]) != (order[1] == "after"):
+                yield "truth", f"the photo of {concept.name} {photo.setting!r} was not shown {order[1]} that one."
+    if (extreme := _EXTREME.search(asked.text)) and len(asked.events) == 1:
+        for event, concept in ((turn, one) for turn in asked.dating if turn in asked.evidence for one in turn.shown):
+            days = sorted(turn.day for turn in asked.group.turns_showing(concept) if turn.day)
+            if days and event.day != days[0 if extreme[1] == "first" else -1]:
+                yield "truth", f"{event.name} is not where {concept.name} was {extreme[1]} shown."
 
 
 def _mentions(asked: QuestionView) -> Faults:

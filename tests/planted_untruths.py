@@ -239,7 +239,7 @@ FURTHER: dict[str, tuple[Plant, str]] = {
             f"{G1}/10", question="Where is Rosso in the picture that Ann shared just before the one on a kitchen chair?",
             answer="leaning on a signpost", evidence=["D2:1", "D5:2"],
         ),
-        "D5:2 does not show the photo that it asks about",
+        "was not shown before that one",
     ),
     "the setting of another concept": (
         ask(
