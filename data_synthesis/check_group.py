@@ -185,15 +185,17 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
 # Questions
 
 
-def _question_faults(asked: QuestionView) -> Faults:
-    question, text = asked.question, asked.text
-    answers = (asked.answer, *question.accepted)
-    given, options = answer_given_away(text, answers), options_of(text) if asked.category == VISUAL_RETRIEVAL else None
-    if asked.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
-        yield "schema", f"it has category {asked.category}; the categories are 6, 7, 8, 9 and 10."
+def _question_faults(question: QuestionView) -> Faults:
+    text, answers = question.text, (question.answer, *question.accepted)
+    given, options = (
+        answer_given_away(text, answers),
+        options_of(text) if question.category == VISUAL_RETRIEVAL else None,
+    )
+    if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
+        yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
     if not words_of(text):
         yield "schema", "it has no text."
-    if not words_of(asked.answer):
+    if not words_of(question.answer):
         yield "answer", "the answer is empty."
     for form in question.accepted:
         if not words_of(form):
@@ -203,33 +205,33 @@ def _question_faults(asked: QuestionView) -> Faults:
             yield "answer", f"the accepted answer {form!r} {reason}; write it out or leave it out."
     if given:
         yield "answer", f"the answer {given!r} stands in the question."
-    if options and words_of(asked.answer) not in map(words_of, options):
-        yield "answer", f"the answer {asked.answer!r} is neither of its two options."
-    yield from _wording_faults((text, *answers), {concept.name for concept in asked.group.concepts})
-    if len(set(question.evidence)) < len(question.evidence):
+    if options and words_of(question.answer) not in map(words_of, options):
+        yield "answer", f"the answer {question.answer!r} is neither of its two options."
+    yield from _wording_faults((text, *answers), {concept.name for concept in question.group.concepts})
+    if len(set(question.evidence_places)) < len(question.evidence_places):
         yield "evidence", "it names the same evidence twice."
-    for place in sorted({*question.evidence}.difference(asked.group.turns)):
+    for place in sorted({*question.evidence_places}.difference(question.group.turns)):
         reason = "which does not exist in the group's sessions."
-        yield "evidence", f"the evidence names {asked.group.turn_name(place)}, {reason}"
-    if asked.category == VISUAL_RETRIEVAL and not question.photos and not asked.named:
+        yield "evidence", f"the evidence names {question.group.turn_name(place)}, {reason}"
+    if question.category == VISUAL_RETRIEVAL and not question.photos and not question.named:
         yield "names", "a question of category 10 without a photo must name its concept."
-    yield from _photo_faults(asked)
-    if asked.category == TEMPORAL or asked.events:
-        yield from (("temporal", sentence) for sentence in _derivation_faults(asked))
-    yield from premise_faults(asked)
+    yield from _photo_faults(question)
+    if question.category == TEMPORAL or question.events:
+        yield from (("temporal", sentence) for sentence in _derivation_faults(question))
+    yield from premise_faults(question)
 
 
-def _photo_faults(asked: QuestionView) -> Faults:
+def _photo_faults(question: QuestionView) -> Faults:
     """A photo that comes with a question alone says whom it is about, and the dialogue never shows it."""
-    evidence_photos = {photo for turn in asked.evidence for photo in turn.photos}
-    if asked.question.photos and asked.named:
+    evidence_photos = {photo for turn in question.evidence for photo in turn.photos}
+    if question.photos and question.named:
         reason = "a question that comes with a photo must not name what the photo shows."
-        yield "names", f"it names {asked.named[0].name}; {reason}"
-    for photo in asked.question.photos:
-        unseen = (one for one in asked.group.concepts if photo in (own.path for own in one.unseen))
+        yield "names", f"it names {question.named[0].name}; {reason}"
+    for photo in question.photos:
+        unseen = (one for one in question.group.concepts if photo in (own.path for own in one.unseen))
         concept = next(unseen, None)
-        if photo in asked.group.shown:
-            reason = f"which {asked.group.shown[photo][0].name} shows; use a photo that the dialogue never shows."
+        if photo in question.group.shown:
+            reason = f"which {question.group.shown[photo][0].name} shows; use a photo that the dialogue never shows."
             yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
             yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
@@ -237,22 +239,24 @@ def _photo_faults(asked: QuestionView) -> Faults:
             yield "evidence", f"no turn of its evidence shows {concept.name}, whom its photo shows."
 
 
-def _derivation_faults(asked: QuestionView) -> Iterator[str]:
+def _derivation_faults(question: QuestionView) -> Iterator[str]:
     """Why its answers do not follow from the dates of its derivation."""
-    if not asked.events:
+    if not question.events:
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
-    days, asks_of_saying = list[date](), SAYING.search(asked.text)
+    days, asks_of_saying = list[date](), SAYING.search(question.text)
     try:
-        for event in asked.events:
-            turn, expression = asked.group.turns.get(event.place), event.expression
+        for event in question.events:
+            turn, expression = question.group.turns.get(event.place), event.expression
             if turn is None or turn.day is None:
-                raise ValueError(f"its date follows from {asked.group.turn_name(event.place)}, which does not exist.")
+                raise ValueError(
+                    f"its date follows from {question.group.turn_name(event.place)}, which does not exist."
+                )
             if not stands_in(expression, turn.text):
                 raise ValueError(f"{turn.name} does not say {expression!r}.")
-            if turn not in asked.evidence:
+            if turn not in question.evidence:
                 yield f"its date follows from {turn.name}, which is not in its evidence."
-            if expression and turn.shown and asks_of_saying and not asked.question.photos:
+            if expression and turn.shown and asks_of_saying and not question.photos:
                 yield f"what is shared in {turn.name} is shared on its own day, not {expression!r}."
             past = {words: day for words, day in turn.dates if day <= turn.day and words}
             if not expression and past and turn.day not in past.values() and not asks_of_saying:
@@ -263,8 +267,8 @@ def _derivation_faults(asked: QuestionView) -> Iterator[str]:
         yield str(error)
         return
     dated = [form for form in right if len(days) > 1 or f"{days[0].year}" in form]
-    if not any(same_answer(asked.answer, form) for form in dated):
-        yield f"the answer is {asked.answer!r}, but by its derivation it must be {right[0]!r}."
-    for accepted in asked.question.accepted:
+    if not any(same_answer(question.answer, form) for form in dated):
+        yield f"the answer is {question.answer!r}, but by its derivation it must be {right[0]!r}."
+    for accepted in question.accepted:
         if not any(same_answer(accepted, form) for form in right):
             yield f"{accepted!r} is accepted, but says something else than {right[0]!r}."

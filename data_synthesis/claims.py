@@ -169,10 +169,10 @@ def _calendar(turn: TurnView, view: GroupView) -> Iterator[str]:
 def _taken_back(turn: TurnView, view: GroupView) -> Iterator[str]:
     """A name that is taken back was said before, by the same speaker and of the same concept."""
     about = (other for concept in turn.named for other in view.turns_about[concept.name])
-    told = [other.text for other in about if other.place < turn.place and other.speaker == turn.speaker]
+    earlier_texts = [other.text for other in about if other.place < turn.place and other.speaker == turn.speaker]
     denied = {*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words
     for name in sorted(denied) if turn.named and CORRECTS.search(turn.text) else ():
-        if not any(holds(text, name) for text in told):
+        if not any(holds(text, name) for text in earlier_texts):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
 
 

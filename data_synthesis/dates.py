@@ -21,7 +21,6 @@ NUMBERS = tuple(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen twenty".split()
 )
-ORDINALS = tuple("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split())
 _HOURS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("said_at_hours.json").read_text(encoding="utf-8"))
 
 EXPRESSIONS = (

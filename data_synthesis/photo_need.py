@@ -24,48 +24,48 @@ _OF_ANIMALS = _OF_FACES | content_of("coat fur breed muzzle tail whiskers blaze 
 _FITS_ONE = "its words fit only one thing that the turns tell, of {}, so that no photo is needed to answer it."
 
 
-def decisive_faults(asked: QuestionView) -> Faults:
+def decisive_faults(question: QuestionView) -> Faults:
     """The faults that make further checks of a question idle: its answer is told, or nothing says it.
 
     An answer that must be seen is said in no turn. The answer to a look may be said: the class alone gives it.
     """
-    group = asked.group
-    for concept, _, fact in asked.facts:
-        for form in (asked.answer, *asked.question.accepted) if fact.kind != "look" else ():
+    group = question.group
+    for concept, _, fact in question.facts:
+        for form in (question.answer, *question.accepted) if fact.kind != "look" else ():
             if where := group.where_said(content_of(form), concept):
                 yield "leakage", f"{where} tells {form!r} of {concept.name}."
         for turn in group.turns_about[concept.name] if fact.kind == "attribute" else ():
-            told = asked.answer_words & turn.words
-            if fact.asked_by(turn.words) and 2 * len(told) >= len(asked.answer_words):
-                yield "leakage", f"{turn.name} tells half of {asked.answer!r} of {concept.name}."
-    if not (asked.events or asked.category == OPEN_DOMAIN or asked.facts or asked.is_told):
-        yield "truth", f"neither what is stated of its photos nor its evidence says {asked.answer!r}."
+            shared_words = question.answer_words & turn.words
+            if fact.asked_by(turn.words) and 2 * len(shared_words) >= len(question.answer_words):
+                yield "leakage", f"{turn.name} tells half of {question.answer!r} of {concept.name}."
+    if not (question.events or question.category == OPEN_DOMAIN or question.facts or question.is_told):
+        yield "truth", f"neither what is stated of its photos nor its evidence says {question.answer!r}."
 
 
-def guessed_faults(asked: QuestionView) -> Faults:
+def guessed_faults(question: QuestionView) -> Faults:
     """An answer that is the first guess of somebody who has seen no photo, and asked words that fit only one concept."""
-    for concept, photo, fact in asked.facts:
-        called = concept.name if concept in asked.named else ""
-        guess = guess_of(fact, called, asked.words) if fact.kind == "attribute" else None
-        if guess and asked.category != VISUAL_RETRIEVAL:
+    for concept, photo, fact in question.facts:
+        called = concept.name if concept in question.named else ""
+        guess = guess_of(fact, called, question.words) if fact.kind == "attribute" else None
+        if guess and question.category != VISUAL_RETRIEVAL:
             yield "photo", f"{guess!r} is guessed from its words alone; ask for what is less usual or less suggested."
-        elif not called and not _may_be_of_others(asked, (concept, photo, fact)):
+        elif not called and not _may_be_of_others(question, (concept, photo, fact)):
             reason = f"of all that is shown, only {concept.name} fits what it asks for, so that it alone tells whom."
             yield "photo", reason
-    for concept in asked.named if asked.category == OPEN_DOMAIN else ():
+    for concept in question.named if question.category == OPEN_DOMAIN else ():
         if content_of(concept.class_name) & suggested_by(concept.name):
             yield "photo", f"the name {concept.name} suggests a {concept.class_name}, so that no photo is needed."
 
 
-def _may_be_of_others(asked: QuestionView, answering: AnsweringFact) -> bool:
+def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
     """Whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
-    (concept, photo, fact), group = answering, asked.group
+    (concept, photo, fact), group = answering, question.group
     speakers = {turn.speaker for turn in group.shown[photo.path]}
-    speakers = {speaker for speaker in speakers if holds(asked.text, speaker)} or {*group.request.speakers}
+    speakers = {speaker for speaker in speakers if holds(question.text, speaker)} or {*group.request.speakers}
     days = {turn.day for turn in group.turns.values()}
-    days = {day for day in days if day and written(day) in asked.text} or days
+    days = {day for day in days if day and written(day) in question.text} or days
     return any(
-        _could_have(fact, other, asked.words)
+        _could_have(fact, other, question.words)
         for other in group.concepts
         if other is not concept or fact.kind == "setting"
         for turn in group.turns_showing(other)
@@ -88,16 +88,16 @@ def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> 
     )
 
 
-def needless_faults(asked: QuestionView) -> Faults:
+def needless_faults(question: QuestionView) -> Faults:
     """No photo is needed: a turn says what it would show, or the question names no photo and no concept by its look alone."""
-    if seen := [need for need in asked.needs if need.said_at is None]:
-        if not any(need.tells == "answer" or _fits_others(asked, need) for need in seen):
+    if seen := [need for need in question.needs if need.said_at is None]:
+        if not any(need.tells == "answer" or _fits_others(question, need) for need in seen):
             yield "photo", _FITS_ONE.format(seen[0].concept.name)
         return
-    said = [(need.said_at, need.words, need.concept.name) for need in asked.needs]
-    if asked.category == OPEN_DOMAIN:
-        named = [concept for concept in asked.named if concept.class_name]
-        said += [(asked.group.turn_with_any(content_of(one.class_name)), one.class_name, one.name) for one in named]
+    said = [(need.said_at, need.words, need.concept.name) for need in question.needs]
+    if question.category == OPEN_DOMAIN:
+        named = [concept for concept in question.named if concept.class_name]
+        said += [(question.group.turn_with_any(content_of(one.class_name)), one.class_name, one.name) for one in named]
     for turn, words, name in said:
         if turn is not None:
             yield "leakage", f"{turn.name} tells {words!r} of {name}, so that no photo is needed to answer it."
@@ -108,30 +108,30 @@ def needless_faults(asked: QuestionView) -> Faults:
     )
 
 
-def _fits_others(asked: QuestionView, need: Need) -> bool:
+def _fits_others(question: QuestionView, need: Need) -> bool:
     """Whether its words alone leave open which photo of a concept, or which concept, is meant."""
     if need.tells == "concept":
-        return _told_of_others(asked, need.concept)
-    own = {turn.day for turn in asked.group.shown[need.photo.path]}
-    return any(turn.day not in own for turn in asked.group.turns_showing(need.concept))
+        return _told_of_others(question, need.concept)
+    own = {turn.day for turn in question.group.shown[need.photo.path]}
+    return any(turn.day not in own for turn in question.group.turns_showing(need.concept))
 
 
-def _told_of_others(asked: QuestionView, concept: PersonalConcept) -> bool:
+def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
     """Whether the words leave open which concept is meant: the like of the answer is told of another one, too.
 
     The like of a picture's day is the day of another picture, and that of a nickname another one. The like of a name is told
     by the same speaker, and that of anything else in a word of the question or of the sentence that answers it.
     """
-    answer, events, group = asked.answer, asked.events, asked.group
-    of_pictures = events and SAYING.search(asked.text) and not any(event.expression for event in events)
-    if asked.category == OPEN_DOMAIN or answer == concept.name or of_pictures:
+    answer, events, group = question.answer, question.events, question.group
+    of_pictures = events and SAYING.search(question.text) and not any(event.expression for event in events)
+    if question.category == OPEN_DOMAIN or answer == concept.name or of_pictures:
         return True
-    dating = [turn for turn in asked.dating if turn in asked.evidence]
-    answering = dating or [turn for turn in asked.evidence if holds(turn.text, answer)]
+    dating = [turn for turn in question.dating if turn in question.evidence]
+    answering = dating or [turn for turn in question.evidence if holds(turn.text, answer)]
     tellers = {turn.speaker for turn in answering}
     sentences = [text for turn in answering for text in sentences_of(turn.text) if dating or holds(text, answer)]
     known = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
-    words = content_of(" ".join((asked.text, *sentences))) - content_of(" ".join(known)) - TOO_COMMON
+    words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known)) - TOO_COMMON
     words = frozenset(word for word in words if len(word) > 3)
     is_nickname = any(answer in QUOTED.findall(text) for text in sentences)
     is_name = bool(names_of(f"It was {answer}."))
@@ -144,24 +144,24 @@ def _told_of_others(asked: QuestionView, concept: PersonalConcept) -> bool:
         return bool(words & turn.words)
 
     about_others = (turn for one in group.concepts if one is not concept for turn in group.turns_about[one.name])
-    return any(is_alike(turn) for turn in about_others if turn not in asked.evidence)
+    return any(is_alike(turn) for turn in about_others if turn not in question.evidence)
 
 
-def own_photo_faults(asked: QuestionView) -> Faults:
+def own_photo_faults(question: QuestionView) -> Faults:
     """The photo that comes with the question may answer it, or the question says whom it shows or asks for another's name."""
-    if not asked.events and not asked.is_told:
-        yield "answer", f"its evidence does not say {asked.answer!r}, so that its photo alone might tell."
-    owners = ((concept, photo) for concept in asked.group.concepts for photo in concept.unseen)
-    for concept, photo in (owner for owner in owners if owner[1].path in asked.question.photos):
-        if any(asked.answer_words <= fact.words for fact in facts_of(concept, photo)):
-            yield "answer", f"the answer {asked.answer!r} can be seen on its photo; ask what only the sessions tell."
-        says_class = concept.class_name and content_of(concept.class_name) <= asked.words
-        if says_class or asked.quoted_look(concept, photo):
+    if not question.events and not question.is_told:
+        yield "answer", f"its evidence does not say {question.answer!r}, so that its photo alone might tell."
+    owners = ((concept, photo) for concept in question.group.concepts for photo in concept.unseen)
+    for concept, photo in (owner for owner in owners if owner[1].path in question.photos):
+        if any(question.answer_words <= fact.words for fact in facts_of(concept, photo)):
+            yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
+        says_class = concept.class_name and content_of(concept.class_name) <= question.words
+        if says_class or question.quoted_look(concept, photo):
             yield "photo", f"it says in words what its photo shows of {concept.name}."
-        if not _told_of_others(asked, concept):
+        if not _told_of_others(question, concept):
             yield "photo", _FITS_ONE.format(concept.name)
-        others = {one.name for one in asked.group.concepts} - {concept.name}
-        if asked.words & {"called", "name"} and asked.answer in others:
-            yield "truth", f"its photo shows {concept.name}, not {asked.answer}."
-        if asked.answer == concept.name and is_named_for_its_look(concept):
+        others = {one.name for one in question.group.concepts} - {concept.name}
+        if question.words & {"called", "name"} and question.answer in others:
+            yield "truth", f"its photo shows {concept.name}, not {question.answer}."
+        if question.answer == concept.name and is_named_for_its_look(concept):
             yield "photo", f"the name {concept.name} suggests what its photo shows, so that it can be guessed."

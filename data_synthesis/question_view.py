@@ -45,8 +45,8 @@ class QuestionView:
     from, and `named` the concepts that it names."""
 
     def __init__(self, question: GeneratedQuestion, group: GroupView) -> None:
-        self.question, self.group = question, group
-        self.text, self.answer, self.category = question.text, question.answer, question.category
+        self.group, self.category, self.text, self.photos = group, question.category, question.text, question.photos
+        self.answer, self.accepted, self.evidence_places = question.answer, question.accepted, question.evidence
         self.words, self.answer_words = content_of(question.text), content_of(question.answer)
         self.named = group.concepts_in(question.text)
         self.evidence = [group.turns[place] for place in question.evidence if place in group.turns]
@@ -54,7 +54,7 @@ class QuestionView:
         self.dating = [group.turns[event.place] for event in self.events if event.place in group.turns]
 
     @cached_property
-    def photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnView]]:
+    def evidence_photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnView]]:
         """The photos that its evidence shows."""
         owners = self.group.owners
         return [(*owners[path], turn) for turn in self.evidence for path in turn.photos if path in owners]
@@ -72,7 +72,7 @@ class QuestionView:
         """
         return [
             (concept, photo, fact)
-            for concept, photo, _ in (() if self.events else self.photos)
+            for concept, photo, _ in (() if self.events else self.evidence_photos)
             if not self.named or concept in self.named
             for fact in [one for one in self._facts_asked_for(concept, photo) if self.answer_words <= one.words][:1]
         ]
@@ -92,7 +92,7 @@ class QuestionView:
         """What must be seen on the photos of its evidence, photo by photo."""
         return [
             Need(tells, concept, photo, turn, words, next(filter(None, saying), None))
-            for concept, photo, turn in self.photos
+            for concept, photo, turn in self.evidence_photos
             for tells, words, forms in self._needed(concept, photo)
             for saying in [(self.group.turn_saying(form, concept) for form in forms)]
         ]
@@ -126,10 +126,10 @@ class QuestionView:
         concepts = self.group.concepts
         naming = {one: tuple(turn.place for turn in self.evidence if one in turn.named) for one in concepts}
         details: dict[object, SeenDetail] = {}
-        for photo in self.question.photos:
+        for photo in self.photos:
             for concept in (one for one in concepts if photo in [own.path for own in one.unseen]):
                 details[photo, concept] = SeenDetail(photo, f"that it is {concept.name}", None, naming[concept])
-        for need in () if self.question.photos else self.needs:
+        for need in () if self.photos else self.needs:
             path, place = need.photo.path, need.shown_at.place
             if need.said_at is None:
                 detail = SeenDetail(path, need.words, place, naming[need.concept] or (place,))

@@ -99,10 +99,10 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         for difference in differences(actual, right) if right is not None else ():
             faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", describe_difference(*difference)))
     faults += _record_faults(merged)
-    told = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
+    leaks = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
     shared = [_shared_sentences(samples)] if len(samples) > 1 else []
     for rule, rates, reason in (
-        ("leakage", told, "they are answered without the photos"),
+        ("leakage", leaks, "they are answered without the photos"),
         ("duplicates", shared, "they repeat each other"),
     ):
         faults += [Fault(BENCHMARK, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
@@ -112,7 +112,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, {questions} questions, "
         f"{'not ' * (locomo is None)}compared with LoCoMo."
     )
-    return Report(tuple(dict.fromkeys(faults)), (*told, *shared), summary, tuple(samples))
+    return Report(tuple(dict.fromkeys(faults)), (*leaks, *shared), summary, tuple(samples))
 
 
 def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
