@@ -224,7 +224,7 @@ def _contradicted(question: QuestionView) -> Faults:
 
 
 def _evidence(question: QuestionView) -> Faults:
-    """Each turn of its evidence shows what is meant, dates it, says the answer or speaks of what is question."""
+    """Each turn of its evidence shows what is meant, dates it, says the answer or speaks of what is asked."""
     group, quoted = question.group, question.quoted_photos()
     asked_words = (question.words | question.answer_words) - content_of(" ".join(group.request.speakers)) - TOO_COMMON
     quoted &= {photo.path for concept in question.named for photo in concept.photos}
