@@ -28,16 +28,6 @@ def says_too_little(answer: str, question: str = "") -> bool:
     return bool(counts or _NUMBER.fullmatch(answer)) or any(holds(decline, answer) for decline in DECLINES)
 
 
-def too_little_fault(accepted: Iterable[str], question: str) -> str | None:
-    """A sentence about the first accepted answer that says too little, or None."""
-    answer = next((answer for answer in accepted if words_of(answer) and says_too_little(answer, question)), None)
-    if answer is None:
-        return None
-    bare = says_too_little(answer)
-    reason = "is a bare number or stands in a refusal to answer" if bare else "only counts what the question names"
-    return f"the accepted answer {answer!r} {reason}; write it out or leave it out."
-
-
 def written_out(accepted: Iterable[str], noun: str) -> tuple[str, ...]:
     """The answers, with the noun added to a bare number or a "no" ("two horns", "no collar"), or without it left out."""
     forms = []

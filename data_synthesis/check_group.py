@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from data_synthesis.accepted import too_little_fault
+from data_synthesis.accepted import says_too_little
 from data_synthesis.claims import claim_faults
 from data_synthesis.dates import resolve, right_answers, same_answer, stands_in
 from data_synthesis.group import (
@@ -22,10 +22,11 @@ from data_synthesis.group import (
     GroupRequest,
     TurnPlace,
 )
-from data_synthesis.group_view import GroupView, in_words
+from data_synthesis.group_view import GroupView, TurnView, in_words
 from data_synthesis.photo_facts import facts_of
 from data_synthesis.photo_need import Faults
 from data_synthesis.premises import premise_faults
+from data_synthesis.question_view import QuestionView
 from data_synthesis.wording import (
     FORBIDDEN,
     SAYING,
@@ -51,7 +52,7 @@ class GroupFault:
 
     def __str__(self) -> str:
         """The sentence with its place in the group, for the writer of the group."""
-        return f"{self.subject}: {self.sentence}" if self.subject else self.sentence
+        return f"{self.subject[:1].upper()}{self.subject[1:]}: {self.sentence}" if self.subject else self.sentence
 
 
 def faults_of(
@@ -65,13 +66,11 @@ def faults_of(
             least, most = min(TURNS_PER_SESSION), max(TURNS_PER_SESSION)
             sentence = f"it has {len(session)} turns; a session has {least} to {most}."
             faults.append(GroupFault("groups", sentence, TurnPlace(number, 0), subject=f"Session {number}"))
-    for place in view.turns:
-        subject = in_words(place).capitalize()
-        faults += [GroupFault(*fault, place, subject=subject) for fault in _turn_faults(place, view)]
-    for place, sentence in claim_faults(view):
-        faults.append(GroupFault("truth", sentence, place, subject=in_words(place).capitalize()))
+    claims = ((turn, ("truth", sentence)) for turn, sentence in claim_faults(view))
+    own = ((turn, fault) for turn in view.turns.values() for fault in _turn_faults(turn, view))
+    faults += [GroupFault(*fault, turn.place, subject=turn.name) for turn, fault in (*own, *claims)]
     for number, question in enumerate(group.questions, start=1):
-        question_faults = list(_question_faults(question, view))
+        question_faults = [*dict.fromkeys(_question_faults(QuestionView(question, view)))]
         same = (n for n, other in enumerate(group.questions[: number - 1], start=1) if _asks_the_same(other, question))
         if before := next(same, None):
             question_faults.append(("duplicates", f"it was asked before, as question {before}."))
@@ -89,7 +88,7 @@ def _asks_the_same(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
 
 def keeps_the_rules(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
     """A function that says whether a question about the group breaks no rule."""
-    return lambda question: next(_question_faults(question, view), None) is None
+    return lambda question: next(_question_faults(QuestionView(question, view)), None) is None
 
 
 def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGroup, list[GroupFault]]:
@@ -109,21 +108,19 @@ def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGr
     return group, faults_of(group, request)
 
 
-def ratio_fault(group: GeneratedGroup) -> str | None:
-    """Why categories 6 to 9, with the dropped questions, are not in the ratio 2:3:1:4, or None. Category 10 is not counted."""
+def _ratio_faults(group: GeneratedGroup) -> Iterator[str]:
+    """Categories 6 to 9, with the dropped questions, are in the ratio 2:3:1:4. Category 10 is not counted."""
     categories = Counter(question.category for question in group.questions)
-    if group.retrieval_only:
-        only = set(categories) == {VISUAL_RETRIEVAL}
-        return None if only else "There is no question of category 10, and of others none may be."
     counts = {category: categories[category] for category in QUESTION_RATIO}
     asked_for = {category: count + group.dropped.count(category) for category, count in counts.items()}
-    multiple = max(asked_for[OPEN_DOMAIN], 1)
-    if group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
-        return f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
-    if asked_for == {category: share * multiple for category, share in QUESTION_RATIO.items()}:
-        return None
-    listed = ", ".join(f"{count} of category {category}" for category, count in counts.items())
-    return f"The questions are {listed}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
+    multiple, listed = max(asked_for[OPEN_DOMAIN], 1), ", ".join(f"{n} of category {one}" for one, n in counts.items())
+    if group.retrieval_only:
+        if set(categories) != {VISUAL_RETRIEVAL}:
+            yield "There is no question of category 10, and of others none may be."
+    elif group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
+        yield f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
+    elif asked_for != {category: share * multiple for category, share in QUESTION_RATIO.items()}:
+        yield f"The questions are {listed}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
 
 
 # The group, its sessions and its turns
@@ -133,39 +130,36 @@ def _group_faults(view: GroupView) -> Faults:
     wanted, count = len(view.request.placement.times), len(view.group.sessions)
     if count != wanted or count not in SESSIONS_PER_GROUP:
         yield "groups", f"There are {count} sessions; write exactly {wanted}, one for each date."
-    for concept in view.concepts:
-        for name in (photo.path.name for photo in concept.photos if photo.path not in view.shown):
-            yield "photos", f"The photo {name} of {concept.name} is shown in no turn; each chosen photo must be."
-    if fault := ratio_fault(view.group):
-        yield "ratio", fault
+    for concept, photo in view.owners.values():
+        if photo.path not in view.shown:
+            reason = "is shown in no turn; each chosen photo must be."
+            yield "photos", f"The photo {photo.path.name} of {concept.name} {reason}"
+    yield from (("ratio", sentence) for sentence in _ratio_faults(view.group))
 
 
-def _turn_faults(place: TurnPlace, view: GroupView) -> Faults:
-    turn, before, speakers = view.turns[place], view.turn_before(place), view.request.speakers
-    names = {concept.name for concept in view.concepts}
-    bracketed = set(bracketed_names(turn.text)) & names
+def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
+    speakers, names = view.request.speakers, {concept.name for concept in view.concepts}
+    bracketed, own_sentences = names.intersection(bracketed_names(turn.text)), sentences(turn.text)
     if turn.speaker not in speakers:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
     if not words_of(turn.text):
         yield "schema", "the text is empty."
     if re.match(rf"\W*(?:{'|'.join(map(re.escape, speakers))}) *:", turn.text):
         yield "names", f"its text begins with the name of a speaker, {turn.text.split(':')[0]!r}."
-    if before and before.speaker == turn.speaker:
+    if turn.before and turn.before.speaker == turn.speaker:
         yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
-    if place != TurnPlace(1, 1):
+    if turn.place != TurnPlace(1, 1):
         if bracketed:
             yield "names", f"<{min(bracketed)}> stands in angle brackets, as only in the first message."
     elif missing := ", ".join(f"<{name}>" for name in sorted(names - bracketed)):
         yield "names", f"The first message must name every concept in angle brackets; missing: {missing}."
-    turn_sentences = sentences(turn.text)
-    for sentence in turn_sentences:
+    for sentence in own_sentences:
         first = view.first_said[sentence]
-        if first != place or turn_sentences.count(sentence) > 1:
-            reason = f'the sentence "{sentence}" was said before ({view.turn_name(first)}); say it otherwise.'
-            yield "duplicates", reason
-        elif sentence in view.sentences_elsewhere:
-            yield "duplicates", f'the sentence "{sentence}" is said elsewhere in the dialogue; say it otherwise.'
+        repeated = first is not turn or own_sentences.count(sentence) > 1
+        if repeated or sentence in view.sentences_elsewhere:
+            where = first.name if repeated else "elsewhere in the dialogue"
+            yield "duplicates", f'the sentence "{sentence}" was said before ({where}); say it otherwise.'
     if len(set(turn.photos)) < len(turn.photos):
         yield "photos", "it shows the same photo twice."
     for photo in turn.photos:
@@ -186,66 +180,58 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
                 yield "names", f"<{name}> is no concept of this group; its concepts are {', '.join(sorted(names))}."
         for pattern, reason in FORBIDDEN:
             yield from (("names", f"{match[0]!r} {reason}") for match in pattern.finditer(text))
-        if half := re.search("[\ud800-\udfff]", text):  # half a surrogate pair: a model's JSON may hold one
-            yield "schema", f"there is a character that no file can hold: {half[0]!a}."
 
 
 # Questions
 
 
-def _question_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
-    too_little = too_little_fault(question.accepted, question.text)
-    given = answer_given_away(question.text, (question.answer, *question.accepted))
-    options = options_of(question.text) if question.category == VISUAL_RETRIEVAL else None
-    is_option = not options or words_of(question.answer) in map(words_of, options)
-    known = question.category in (*QUESTION_RATIO, VISUAL_RETRIEVAL)
-    for rule, kept, sentence in (
-        ("schema", known, f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."),
-        ("schema", words_of(question.text), "it has no text."),
-        ("answer", words_of(question.answer), "the answer is empty."),
-        ("answer", all(map(words_of, question.accepted)), "an accepted answer is empty."),
-        ("answer", not too_little, too_little or ""),
-        ("answer", not given, f"the answer {given!r} stands in the question."),
-        ("answer", is_option, f"the answer {question.answer!r} is neither of its two options."),
-    ):
-        if not kept:
-            yield rule, sentence
-    texts = (question.text, question.answer, *question.accepted)
-    yield from _wording_faults(texts, {concept.name for concept in view.concepts})
-    yield from (("evidence", sentence) for sentence in _evidence_faults(question, view))
-    if question.photos or question.category == VISUAL_RETRIEVAL:
-        yield from _retrieval_faults(question, view)
-    if question.category == TEMPORAL or question.derivation is not None:
-        yield from (("temporal", sentence) for sentence in _derivation_faults(question, view))
-    yield from premise_faults(question, view)
+def _question_faults(question: QuestionView) -> Faults:
+    text, answers = question.text, (question.answer, *question.accepted)
+    given, options = (
+        answer_given_away(text, answers),
+        options_of(text) if question.category == VISUAL_RETRIEVAL else None,
+    )
+    if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
+        yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
+    if not words_of(text):
+        yield "schema", "it has no text."
+    if not words_of(question.answer):
+        yield "answer", "the answer is empty."
+    for form in question.accepted:
+        if not words_of(form):
+            yield "answer", "an accepted answer is empty."
+        elif says_too_little(form, text):
+            reason = "is a bare number or stands in a refusal to answer, or only counts what the question names"
+            yield "answer", f"the accepted answer {form!r} {reason}; write it out or leave it out."
+    if given:
+        yield "answer", f"the answer {given!r} stands in the question."
+    if options and words_of(question.answer) not in map(words_of, options):
+        yield "answer", f"the answer {question.answer!r} is neither of its two options."
+    yield from _wording_faults((text, *answers), {concept.name for concept in question.group.concepts})
+    if len(set(question.evidence_places)) < len(question.evidence_places):
+        yield "evidence", "it names the same evidence twice."
+    for place in sorted({*question.evidence_places}.difference(question.group.turns)):
+        reason = "which does not exist in the group's sessions."
+        yield "evidence", f"the evidence names {question.group.turn_name(place)}, {reason}"
+    if question.category == VISUAL_RETRIEVAL and not question.photos and not question.named:
+        yield "names", "a question of category 10 without a photo must name its concept."
+    yield from _photo_faults(question)
+    if question.category == TEMPORAL or question.events:
+        yield from (("temporal", sentence) for sentence in _derivation_faults(question))
+    yield from premise_faults(question)
 
 
-def _evidence_faults(question: GeneratedQuestion, view: GroupView) -> Iterator[str]:
-    if len(set(question.evidence)) < len(question.evidence):
-        yield "it names the same evidence twice."
-    for place in question.evidence:
-        if place not in view.turns:
-            yield f"the evidence names {view.turn_name(place)}, which does not exist in the group's sessions."
-
-
-def _retrieval_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
-    """With a photo it asks about a concept that only the photo identifies; without one, about a photo that was shown."""
-    named = view.concepts_in(question.text)
-    evidence_photos = {photo for place in view.evidence_of(question) for photo in view.turns[place].photos}
-    if not question.photos:
-        if not named:
-            yield "names", "a question of category 10 without a photo must name its concept."
-        return
-    if named:
-        yield (
-            "names",
-            f"it names {named[0].name}; a question that comes with a photo must not name what the photo shows.",
-        )
+def _photo_faults(question: QuestionView) -> Faults:
+    """A photo that comes with a question alone says whom it is about, and the dialogue never shows it."""
+    evidence_photos = {photo for turn in question.evidence for photo in turn.photos}
+    if question.photos and question.named:
+        reason = "a question that comes with a photo must not name what the photo shows."
+        yield "names", f"it names {question.named[0].name}; {reason}"
     for photo in question.photos:
-        unseen = (concept for concept in view.concepts if photo in (own.path for own in concept.unseen))
+        unseen = (one for one in question.group.concepts if photo in (own.path for own in one.unseen))
         concept = next(unseen, None)
-        if photo in view.shown:
-            reason = f"which {view.turn_name(view.shown[photo][0])} shows; use a photo that the dialogue never shows."
+        if photo in question.group.shown:
+            reason = f"which {question.group.shown[photo][0].name} shows; use a photo that the dialogue never shows."
             yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
             yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
@@ -253,30 +239,30 @@ def _retrieval_faults(question: GeneratedQuestion, view: GroupView) -> Faults:
             yield "evidence", f"no turn of its evidence shows {concept.name}, whom its photo shows."
 
 
-def _derivation_faults(question: GeneratedQuestion, view: GroupView) -> Iterator[str]:
+def _derivation_faults(question: QuestionView) -> Iterator[str]:
     """Why its answers do not follow from the dates of its derivation."""
-    if question.derivation is None:
+    if not question.events:
         yield "a temporal question needs its derivation: the turn and the words that give the date."
         return
-    days, shown = list[date](), {place for _, _, place in view.evidence_photos(question)}
-    asks_of_saying = SAYING.search(question.text)
+    days, asks_of_saying = list[date](), SAYING.search(question.text)
     try:
-        for event in question.derivation.events:
-            place, expression, name = event.place, event.expression, view.turn_name(event.place)
-            said_on = view.date_of(place)
-            if said_on is None or place not in view.turns:
-                raise ValueError(f"its date follows from {name}, which does not exist.")
-            if not stands_in(expression, view.turns[place].text):
-                raise ValueError(f"{name} does not say {expression!r}.")
-            if place not in question.evidence:
-                yield f"its date follows from {name}, which is not in its evidence."
-            if expression and place in shown and asks_of_saying and not question.photos:
-                yield f"what is shared in {name} is shared on its own day, not {expression!r}."
-            past = {words: day for words, day in view.dates_in(place) if day <= said_on and words}
-            if not expression and past and said_on not in past.values() and not asks_of_saying:
-                yield f"{name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
-            days.append(resolve(expression, said_on))
-        right = right_answers(days[0], days[1] if len(days) > 1 else None)
+        for event in question.events:
+            turn, expression = question.group.turns.get(event.place), event.expression
+            if turn is None or turn.day is None:
+                raise ValueError(
+                    f"its date follows from {question.group.turn_name(event.place)}, which does not exist."
+                )
+            if not stands_in(expression, turn.text):
+                raise ValueError(f"{turn.name} does not say {expression!r}.")
+            if turn not in question.evidence:
+                yield f"its date follows from {turn.name}, which is not in its evidence."
+            if expression and turn.shown and asks_of_saying and not question.photos:
+                yield f"what is shared in {turn.name} is shared on its own day, not {expression!r}."
+            past = {words: day for words, day in turn.dates if day <= turn.day and words}
+            if not expression and past and turn.day not in past.values() and not asks_of_saying:
+                yield f"{turn.name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
+            days.append(resolve(expression, turn.day))
+        right = right_answers(*days)
     except ValueError as error:
         yield str(error)
         return

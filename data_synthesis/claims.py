@@ -6,16 +6,13 @@ decide is no fault. The word lists are in claim_words.json.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from datetime import date
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from data_synthesis.classes import PETS, class_words, known_class
-from data_synthesis.dates import MONTHS, NUMBERS, ORDINALS, WEEKDAYS, expressions_in, resolve, words_at_odds, written
-from data_synthesis.group import PersonalConcept, TurnPlace
-from data_synthesis.group_view import CORRECTS, GroupView
+from data_synthesis.dates import MONTHS, WEEKDAYS, resolve, words_at_odds, written
+from data_synthesis.group_view import CORRECTS, GroupView, TurnView
 from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
 
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
@@ -52,9 +49,10 @@ _RELATED = re.compile(rf"\b(?i:(my|your) ((?:[a-z-]+ ){{0,3}}(?:{_KIN})) (?:from
 _ENDEARING = re.compile(
     r"(?:old|dear|sweet|good|poor|own|new|little|big|great|friend|\w+(?:y|ful|ous|ed|ing|est|ish|less|able))$"
 )
-_GENDERS = ("he", r"\b(?:he|him|his|himself)\b"), ("she", r"\b(?:she|hers?|herself)\b")
+_I_DO = r"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)*"
+_STAYS = r"(?:lives|sleeps|stays|sits|stands|hangs)"
+_ANIMAL = re.compile(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", re.I)
 _DAY_MONTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{'|'.join(MONTHS)})|(?:{'|'.join(MONTHS)}) \d{{1,2}}(?:st|nd|rd|th)?)"
-_DATED = rf"\b(?:is|was|are|were|'s) (?:taken |made |shot )?(?:from|on) ({_DAY_MONTH})"
 _WEEKDAY = rf"({'|'.join(WEEKDAYS)})"
 _WEEKDAY_DATE = re.compile(
     rf"(?:\b{_WEEKDAY},? (?:the )?)?\b({_DAY_MONTH})\b(?:,? (?:which was |it was )?an? {_WEEKDAY})?", re.I
@@ -69,72 +67,55 @@ _GREETED = (
     r"(?:hey|hi|hello|thanks|thank you|sorry|okay|aw+|wow|haha|yeah|yep|yes|no|sure|oh)(?: there| wow| man| yeah)?,?"
 )
 _GREETS = re.compile(r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([A-Z][a-z]{2,})(?=[!?.])")
-_REGARDS = re.compile(r"\b[Ss]ay (?:hi|hello|thanks) to ([A-Z][a-z]{2,})\b")
 _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|your) (?:[a-z-]+ )+)?([A-Z][a-z]+)\b")
 
 
-def claim_faults(view: GroupView) -> Iterator[tuple[TurnPlace, str]]:
+def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, str]]:
     """Every false claim of a turn, and every one that contradicts an earlier turn."""
-    first: dict[tuple[object, ...], tuple[TurnPlace, str]] = {}
-    for place in view.turns:
-        for check in _CHECKS:
-            yield from ((place, sentence) for sentence in check(place, view))
-        for key, value in _attributions(place, view):
-            earlier, first_value = first.setdefault(key, (place, value))
+    first: dict[tuple[object, str], tuple[TurnView, str]] = {}
+    for turn in view.turns.values():
+        for check in (_people, _owned, _calendar, _taken_back, _looks, _pictures):
+            yield from ((turn, sentence) for sentence in check(turn, view))
+        for key, value in _attributions(turn, view):
+            earlier, first_value = first.setdefault(key, (turn, value))
             if not content_of(first_value) & content_of(value):
-                yield place, f"{key[-1]} is {value!r} here, and {first_value!r} in {view.turn_name(earlier)}."
+                yield turn, f"{key[1]} is {value!r} here, and {first_value!r} in {earlier.name}."
 
 
-def _attributions(place: TurnPlace, view: GroupView) -> Iterator[tuple[tuple[object, ...], str]]:
-    """What a turn says and later turns may not contradict: who is a relative or friend, whose a nickname is, he or she."""
-    turn = view.turns[place]
-    for match in _RELATED.finditer(turn.text):
-        if match[3] not in view.name_words:
-            yield ((turn.speaker == view.request.speakers[0]) == (match[1].lower() == "my"), match[3]), match[2]
-    named = " and ".join(concept.name for concept in view.concepts_in(turn.text))
-    for nickname in QUOTED.findall(turn.text) if named else ():
+def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[object, str], str]]:
+    """What a turn says and later turns may not contradict: who is a relative or friend, and whose a nickname is."""
+    for whose, kin, name in _RELATED.findall(turn.text):
+        if name not in view.name_words:
+            yield ((turn.speaker == view.request.speakers[0]) == (whose.lower() == "my"), name), kin
+    for nickname in QUOTED.findall(turn.text) if turn.named else ():
         if nickname[0].isupper():
-            yield ("nickname", nickname), named
-    shown = view.concepts_shown_at(place)
-    genders = [gender for gender, words in _GENDERS if re.search(words, turn.text, re.I)]
-    people = names_of(turn.text) - view.name_words or re.search(rf"\b(?:{_KIN})s?\b", turn.text, re.I)
-    if len(shown) == len(genders) == 1 and not people:
-        yield ("gender", shown[0].name), genders[0]
+            yield ("nickname", nickname), " and ".join(concept.name for concept in turn.named)
 
 
 # People
 
 
-def _people(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """Nobody speaks to themselves, to strangers, or sends regards to another; what is shown was named or asked for."""
-    turn, others = view.turns[place], {name for name in view.request.speakers if name != view.turns[place].speaker}
+def _people(turn: TurnView, view: GroupView) -> Iterator[str]:
+    """Nobody speaks to themselves or to strangers; what is shown was named or asked for."""
     if re.search(rf"(?:(?:^|[.!?] ){_GREETED} |, ){re.escape(turn.speaker)}(?=[!?.]|$)", turn.text, re.I):
         yield f"{turn.speaker} speaks to {turn.speaker}."
+    others = {name[:3] for name in view.request.speakers if name != turn.speaker}
     for name in _GREETS.findall(turn.text):
-        if name not in view.name_words | {"There"} and not any(other[:3] == name[:3] for other in others):
+        if name not in view.name_words | {"There"} and name[:3] not in others:
             yield f"it addresses {name}, who is not part of the conversation."
-    before = view.turn_before(place)
-    spoken_of = names_of(before.text) - view.name_words if before else set()
-    for name in sorted({*_REGARDS.findall(turn.text)} - view.name_words - spoken_of) if spoken_of else ():
-        yield f"it sends greetings to {name}, and the turn before speaks of {min(spoken_of)}."
-    named, shown = view.concepts_in(turn.text), view.concepts_shown_at(place)
-    for concept in shown:
-        if named and concept not in named:
-            yield f"it shows a photo of {concept.name}, but names {named[0].name}."
-    request = re.search(rf"{_PICTURE} of [^.!?]*\?", before.text) if before and shown else None
+    for concept in turn.shown:
+        if turn.named and concept not in turn.named:
+            yield f"it shows a photo of {concept.name}, but names {turn.named[0].name}."
+    request = re.search(rf"{_PICTURE} of [^.!?]*\?", turn.before.text) if turn.before and turn.shown else None
     wanted = view.concepts_in(request[0]) if request else []
-    if wanted and not any(concept in shown for concept in wanted):
-        yield f"it shows {shown[0].name}, and was asked for {wanted[0].name}."
+    if wanted and not any(concept in turn.shown for concept in wanted):
+        yield f"it shows {turn.shown[0].name}, and was asked for {wanted[0].name}."
 
 
-def _owned(place: TurnPlace, view: GroupView) -> Iterator[str]:
+def _owned(turn: TurnView, view: GroupView) -> Iterator[str]:
     """A concept belongs to the speaker who alone shows it, and is called by its own class."""
-    turn = view.turns[place]
-    owners = {
-        concept: speakers.pop()
-        for concept in view.concepts_in(turn.text)
-        if len(speakers := {view.turns[at].speaker for at in view.turns_showing(concept)}) == 1
-    }
+    showing = {concept: {other.speaker for other in view.turns_showing(concept)} for concept in turn.named}
+    owners = {concept: min(speakers) for concept, speakers in showing.items() if len(speakers) == 1}
     for match in _CALLED.finditer(turn.text):
         concept = next((one for one in view.concepts_in(match[0]) if match[3].startswith(one.name)), None)
         if concept is None or re.search(r"\b(?:of|for|to|with)\b", match[2]):
@@ -146,39 +127,31 @@ def _owned(place: TurnPlace, view: GroupView) -> Iterator[str]:
         if noun and concept.class_name and not content_of(noun) & words and not _ENDEARING.match(noun):
             yield f"it says {match[0]!r}, but {concept.name} is a {concept.class_name}."
     for concept, owner in owners.items():
-        if turn.speaker == owner:
-            continue
         name = re.escape(concept.name)
-        acts = re.search(
-            rf"\bI(?:'ve| have|'ll|'d|'m| am| \w+ly| always| still| just| also)* (\w+) {name}\b(?!')", turn.text
-        )
-        stays = rf"\b{name} (?:\w+ )?(?:lives|sleeps|stays|sits|stands|hangs) [^.!?]*\b(?:me|my)\b"
-        if re.search(stays, turn.text) or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1])):
+        acts = re.search(rf"{_I_DO} (\w+) {name}\b(?!')", turn.text)
+        stays = re.search(rf"\b{name} (?:\w+ )?{_STAYS} [^.!?]*\b(?:me|my)\b", turn.text)
+        if turn.speaker != owner and (stays or (acts and not _BY_OTHERS_ONLY.fullmatch(acts[1]))):
             yield f"{turn.speaker} calls {concept.name} their own, but {owner} shows it."
-    shown = view.concepts_shown_at(place)
-    for match in re.finditer(rf"\b(?:this|that|such a|my|your) ({'|'.join(PETS)})\b", turn.text, re.I):
-        if len(shown) == 1 and shown[0].class_name and PETS[match[1].lower()] != known_class(shown[0]):
-            yield f"it says {match[0]!r} of {shown[0].name}, which is a {shown[0].class_name}."
+    for match in _ANIMAL.finditer(turn.text) if len(turn.shown) == 1 else ():
+        concept = turn.shown[0]
+        if concept.class_name and PETS[match[1].lower()] != known_class(concept):
+            yield f"it says {match[0]!r} of {concept.name}, which is a {concept.class_name}."
 
 
-# Time
-
-
-def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
+def _calendar(turn: TurnView, view: GroupView) -> Iterator[str]:
     """The season, the weekday, the time of day and the tenses of a turn fit the time of its session."""
-    turn, day = view.turns[place], view.date_of(place)
-    if day is None:
+    text, day = turn.text, turn.day
+    if turn.time is None or day is None:
         return
-    hour = view.request.placement.times[place.session - 1].hour
     for season, months in _SEASONS:
-        if (match := season.search(turn.text)) and day.month not in months:
+        if (match := season.search(text)) and day.month not in months:
             yield f"it says {match[0]!r} on {written(day)}."
-    if words := words_at_odds(turn.text, hour, certain=True):
-        yield f"it says {words!r} at {hour} o'clock."
+    if words := words_at_odds(text, turn.time.hour, certain=True):
+        yield f"it says {words!r} at {turn.time.hour} o'clock."
     weekday, month = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
-    if (match := _TODAY.search(turn.text)) and (match[1] or match[2]).title() not in (weekday, month):
+    if (match := _TODAY.search(text)) and (match[1] or match[2]).title() not in (weekday, month):
         yield f"it says {match[0]!r} on a {weekday} in {month}."
-    for weekday_before, day_month, weekday_after in _WEEKDAY_DATE.findall(turn.text):
+    for weekday_before, day_month, weekday_after in _WEEKDAY_DATE.findall(text):
         try:
             right = WEEKDAYS[resolve(f"on {day_month}", day).weekday()]
         except ValueError:
@@ -186,59 +159,43 @@ def _calendar(place: TurnPlace, view: GroupView) -> Iterator[str]:
             continue
         if (claimed := weekday_before or weekday_after) and claimed.title() != right:
             yield f"{day_month} is no {claimed}."
-    for expression, then in view.dates_in(place):
+    for expression, then in turn.dates:
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
-        if then > day and re.search(past, turn.text, re.I):
+        if then > day and re.search(past, text, re.I):
             yield f"it tells of {written(then)} as past, on {written(day)}."
 
 
-def _corrections(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """The same speaker said what is taken back; the day that replaces it differs, and was past when the first was told."""
-    turn = view.turns[place]
-    if not CORRECTS.search(turn.text):
-        return
-    before = [at for at, other in view.turns.items() if at < place and other.speaker == turn.speaker]
-    about = {at for concept in view.concepts_in(turn.text) for at in view.turns_about[concept.name]}
-    for name in sorted({*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words):
-        if about and not any(holds(view.turns[at].text, name) for at in before if at in about):
+def _taken_back(turn: TurnView, view: GroupView) -> Iterator[str]:
+    """A name that is taken back was said before, by the same speaker and of the same concept."""
+    about = (other for concept in turn.named for other in view.turns_about[concept.name])
+    earlier_texts = [other.text for other in about if other.place < turn.place and other.speaker == turn.speaker]
+    denied = {*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words
+    for name in sorted(denied) if turn.named and CORRECTS.search(turn.text) else ():
+        if not any(holds(text, name) for text in earlier_texts):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
-    for sentence, new in view.dated_sentences(place):
-        alike = (
-            (at, old)
-            for at in reversed(before)
-            for earlier, old in view.dated_sentences(at)
-            if len([word for word in content_of(earlier) & content_of(sentence) if len(word) > 3]) >= 2
-        )
-        at, old = next(alike, (place, None))
-        if old == new:
-            yield f"it takes back the day that {view.turn_name(at)} tells, and tells the same day."
-        elif old and (then := view.date_of(at)) and old <= then < new:
-            yield f"{view.turn_name(at)} tells as past what was on {written(new)}, according to this turn."
 
 
-# What photos show
+# Photos
 
 
-def _looks(place: TurnPlace, view: GroupView) -> Iterator[str]:
+def _looks(turn: TurnView, view: GroupView) -> Iterator[str]:
     """What a turn says of the photo at hand (its own, else that of the turn before) or of a concept's look is stated."""
-    turn = view.turns[place]
-    at = place if turn.photos else TurnPlace(place.session, place.turn - 1)
-    shown = {concept.name: view.stated_words(concept, view.turns[at].photos) for concept in view.concepts_shown_at(at)}
+    at_hand = turn if turn.photos or not turn.before else turn.before
+    shown = {concept.name: view.stated_words(concept, at_hand.photos) for concept in at_hand.shown}
     shown_words = frozenset[str]().union(*(words | content_of(name) for name, words in shown.items()))
     alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken|\b(?:took|shot) (?:it|this|that)" * (len(shown) == 1)
-    photo = "the photo" if at == place else "the photo before"
+    photo = "the photo" if at_hand is turn else "the photo before"
     for sentence in sentences_of(turn.text):
         if _OF_OTHERS.search(sentence):
             continue
-        seen = _seen_in(sentence, shown_words, view) if shown_words else ()
-        claims = [(photo, phrase, words, shown_words) for phrase, words in seen]
+        claims = [(photo, *seen, shown_words) for seen in _seen_in(sentence, shown_words, view) if shown]
         for concept in view.concepts:
             name, stated = re.escape(concept.name), view.stated_words(concept)
             has = re.search(rf"\b{name}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence)
             if has and stated:
                 claims.append((concept.name, has[1], content_of(has[1]) & (_SEEN_OFTEN | _COLOUR_WORDS), stated))
-            own = bool(turn.photos) and concept.name in shown
+            own = concept in turn.shown
             where = rf"\b{name},?{alone}" if own else rf"{_PICTURE} of {name}"
             for match in re.finditer(rf"(?:{where}) {_PLACE}", sentence, re.I):
                 words, places = content_of(match[1]), _NOT_THERE | (shown[concept.name] if own else stated)
@@ -259,62 +216,19 @@ def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Ite
         yield match[0], frozenset().union(*(noun for noun in nouns if noun <= _SEEN_OFTEN | view.visible_words))
 
 
-# What was shown
-
-
-def _pictures(place: TurnPlace, view: GroupView) -> Iterator[str]:
-    """What a turn says of pictures fits those shown so far: whether there are any, how many, by whom and when, of which day."""
-    turn, day = view.turns[place], view.date_of(place)
+def _pictures(turn: TurnView, view: GroupView) -> Iterator[str]:
+    """What a turn recalls of pictures fits those shown so far: whether there are any, and by whom."""
     for sentence in sentences_of(turn.text):
         sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
         reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
         mine = bool(sent and sent[1] == "I")
         recalls = (sent or thanks or reacts) and (not mine or re.search(r"\byou\b", sentence))
-        for concept in view.concepts_in(sentence) if re.search(_PICTURE, sentence, re.I) else ():
-            shown = [at for at in view.turns_showing(concept) if at <= place]
-            yield from _counted_and_dated(sentence, concept, place, shown, view)
-            if not recalls:
-                continue
+        for concept in view.concepts_in(sentence) if recalls and re.search(_PICTURE, sentence, re.I) else ():
+            shown = [other for other in view.turns_showing(concept) if other.place <= turn.place]
             if sent or thanks:
-                shown = [at for at in shown if (view.turns[at].speaker == turn.speaker) == mine]
-            shown = [at for at in shown if at.session == place.session or not re.search(r"\bjust\b", sentence)]
+                shown = [other for other in shown if (other.speaker == turn.speaker) == mine]
             if sent and sent[2]:
-                if shown and shown != [place]:
-                    yield f"{view.turn_name(shown[0])} shows a picture of {concept.name}."
+                if shown and shown != [turn]:
+                    yield f"{shown[0].name} shows a picture of {concept.name}."
             elif not shown:
                 yield f"no picture of {concept.name} was shown {'by' if mine else 'to'} {turn.speaker} before."
-            elif day and not any(_within(sentence, day, then) for at in shown if (then := view.date_of(at))):
-                yield f"no picture of {concept.name} was shown then."
-
-
-def _counted_and_dated(
-    sentence: str, concept: PersonalConcept, place: TurnPlace, shown: Sequence[TurnPlace], view: GroupView
-) -> Iterator[str]:
-    name, day = re.escape(concept.name), view.date_of(place)
-    match = re.search(rf"\b({'|'.join((*NUMBERS, *ORDINALS))}) (?:of )?{_PICTURE} of {name}\b", sentence, re.I)
-    if match and re.search(rf"\b(?:that's|that is|that makes|already|this is)\b|{_SENT}", sentence, re.I):
-        word = match[1].lower()
-        claimed = 1 + (NUMBERS if word in NUMBERS else ORDINALS).index(word)
-        if claimed > len(shown) or (place in shown and word in ORDINALS and claimed < len(shown)):
-            yield f"it counts {word!r} pictures of {concept.name}, and {len(shown)} were shown."
-    dated = re.search(rf"{_PICTURE}.*\b{name}\b.*?{_DATED}", sentence, re.I) if place not in shown else None
-    days = {day for at in view.turns_showing(concept) for _, day in view.dates_in(at)}
-    with suppress(ValueError):
-        if dated and day and days and (taken := resolve(f"on {dated[1]}", day)) not in days:
-            yield f"no photo of {concept.name} is of {written(taken)}."
-
-
-def _within(sentence: str, day: date, then: date) -> bool:
-    """Whether the day `then` lies in the time that a sentence, said on `day`, names; true where it names none."""
-    spans = {"last week": 14, "last month": 62, "last year": 730}
-    if span := next((spans[words] for words in spans if holds(sentence, words)), 0):
-        return 0 < (day - then).days <= span and (span < 60 or day.month != then.month)
-    if month := re.search(rf"\bin ({'|'.join(MONTHS)})\b", sentence):
-        return MONTHS[then.month - 1] == month[1]
-    days = [resolve(words, day) for words in expressions_in(sentence)]
-    return not days or then in days
-
-
-_CHECKS: tuple[Callable[[TurnPlace, GroupView], Iterator[str]], ...] = (
-    *(_people, _owned, _calendar, _corrections, _looks, _pictures),
-)

@@ -21,7 +21,6 @@ NUMBERS = tuple(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen twenty".split()
 )
-ORDINALS = tuple("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split())
 _HOURS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("said_at_hours.json").read_text(encoding="utf-8"))
 
 EXPRESSIONS = (
@@ -43,16 +42,13 @@ def resolve(expression: str, said_on: date) -> date:
     Raises ValueError for an expression that is not in EXPRESSIONS and for a date that does not exist.
     """
     words = _plain(expression)
-    if not words:
-        return said_on
-    for pattern, meaning in _RULES:
-        match = pattern.fullmatch(words)
-        if match:
-            try:
-                return meaning(match, said_on)
-            except OverflowError:
-                raise ValueError(f"{expression!r} said on {written(said_on)} is beyond the calendar.") from None
-    raise ValueError(f"{expression!r} has no single date. Use one of: {'; '.join(EXPRESSIONS)}.")
+    day = None if words else said_on
+    for match, meaning in ((match, meaning) for rule, meaning in _RULES if (match := rule.fullmatch(words))):
+        with suppress(OverflowError):  # beyond the calendar
+            day = meaning(match.groupdict(), said_on)
+    if day is None:
+        raise ValueError(f"{expression!r} has no single date. Use one of: {'; '.join(EXPRESSIONS)}.")
+    return day
 
 
 def expressions_in(text: str) -> list[str]:
@@ -82,7 +78,8 @@ def written(day: date) -> str:
 
 def accepted_forms(day: date) -> tuple[str, ...]:
     """Other forms of the same date that count as right."""
-    month, nth = MONTHS[day.month - 1], f"{day.day}{_suffix(day.day)}"
+    month, suffix = MONTHS[day.month - 1], {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
+    nth = f"{day.day}{'th' if day.day in (11, 12, 13) else suffix}"
     return (
         *(f"{month} {day.day}, {day.year}", f"{day.day} {month}, {day.year}", f"{nth} of {month} {day.year}"),
         *(f"{day.isoformat()}", f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
@@ -96,16 +93,12 @@ def written_days(count: int) -> str:
 
 def accepted_days(count: int) -> tuple[str, ...]:
     """Other ways to write the same number of days that count as right."""
-    forms = []
-    if count <= len(NUMBERS):
-        forms.append(f"{NUMBERS[count - 1]} day{'' if count == 1 else 's'}")
-    if count % 7 == 0:
-        weeks = count // 7
-        forms += ["1 week", "one week", "a week"] if weeks == 1 else [f"{weeks} weeks"]
-    return tuple(forms)
+    in_words = [written_days(count).replace(str(count), NUMBERS[count - 1])] if count <= len(NUMBERS) else []
+    weeks = ["1 week", "one week", "a week"] if count == 7 else [f"{count // 7} weeks"]
+    return (*in_words, *(weeks if count % 7 == 0 else ()))
 
 
-def right_answers(event: date, since: date | None) -> tuple[str, ...]:
+def right_answers(event: date, since: date | None = None) -> tuple[str, ...]:
     """The gold answer (the date of the event, or the number of days since `since`) and the other forms that count as right.
 
     Raises ValueError unless `since` is before the event.
@@ -118,25 +111,16 @@ def right_answers(event: date, since: date | None) -> tuple[str, ...]:
     return (written_days(days), *accepted_days(days))
 
 
-def same_answer(one: str, other: str) -> bool:
-    """Whether two answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
-    return _bare(one) == _bare(other)
+def same_answer(*answers: str) -> bool:
+    """Whether answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
+    plain = (re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[.,]|\b(?:on|the|of)\b", " ", _plain(answer)) for answer in answers)
+    return len({tuple(answer.strip().removesuffix(" later").split()) for answer in plain}) == 1
 
 
-def _bare(answer: str) -> list[str]:
-    words = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[.,]", "", _plain(answer)).removesuffix(" later").split()
-    return [word for word in words if word not in ("on", "the", "of")]
-
-
-_COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(NUMBERS))})"
-_DAYS = {"day": 1, "week": 7, "fortnight": 14}
-_UNIT = rf"(?P<unit>{'|'.join(_DAYS)})s?"
+_COUNT = rf"(?P<count>\d{{1,3}}|a couple of|an?|{'|'.join(reversed(NUMBERS))}) (?P<unit>day|week|fortnight)s?"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS).lower()})"
 _MONTH = rf"(?P<month>{'|'.join(MONTHS).lower()})"
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_YEAR = r"(?:,? (?P<year>\d{4}))?"
-_DAY_MONTH = rf"(?:the )?{_DAY} (?:of )?{_MONTH}{_YEAR}"
-_MONTH_DAY = rf"{_MONTH} (?:the )?{_DAY}{_YEAR}"
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?:,? (?P<year>\d{4}))?"
 _PART = r"(?: (?:morning|afternoon|evening))?"
 
 
@@ -144,75 +128,44 @@ def _plain(text: str) -> str:
     return " ".join(text.lower().replace("’", "'").split())
 
 
-def _suffix(day: int) -> str:
-    return "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+def _span(words: dict[str, str]) -> timedelta:
+    """The time of "two weeks"."""
+    count = {"a": 1, "an": 1, "a couple of": 2} | {name: number for number, name in enumerate(NUMBERS, start=1)}
+    days = {"day": 1, "week": 7, "fortnight": 14}[words["unit"]]
+    return timedelta(days * (count.get(words["count"]) or int(words["count"])))
 
 
-def _count(match: re.Match[str]) -> int:
-    words = match["count"]
-    if words.isdigit():
-        return int(words)
-    return {"a": 1, "an": 1, "a couple of": 2}.get(words) or NUMBERS.index(words) + 1
+def _ahead(words: dict[str, str], said_on: date) -> int:
+    """How many days the weekday is after `said_on` within its week; negative if it is past."""
+    return WEEKDAYS.index(words["weekday"].title()) - said_on.weekday()
 
 
-def _shift(days: int) -> Callable[[re.Match[str], date], date]:
-    return lambda match, said_on: said_on + timedelta(days=days)
-
-
-def _counted(sign: int) -> Callable[[re.Match[str], date], date]:
-    return lambda match, said_on: said_on + timedelta(days=sign * _count(match) * _DAYS[match["unit"]])
-
-
-def _weekday(match: re.Match[str]) -> int:
-    return [name.lower() for name in WEEKDAYS].index(match["weekday"])
-
-
-def _last(match: re.Match[str], said_on: date) -> date:
-    return said_on - timedelta(days=(said_on.weekday() - _weekday(match) - 1) % 7 + 1)
-
-
-def _this(match: re.Match[str], said_on: date) -> date:
-    ahead = _weekday(match) - said_on.weekday()
-    if ahead < 0:
-        raise ValueError(f"{match[0]!r} said on {WEEKDAYS[said_on.weekday()]}, {written(said_on)}, is past already.")
-    return said_on + timedelta(days=ahead)
-
-
-def _next(match: re.Match[str], said_on: date) -> date:
-    return said_on + timedelta(days=7 - said_on.weekday() + _weekday(match))
-
-
-def _on(match: re.Match[str], said_on: date) -> date:
-    month, day = [name.lower() for name in MONTHS].index(match["month"]) + 1, int(match["day"])
-    years = [int(match["year"])] if match["year"] else [said_on.year + shift for shift in (0, -1, 1, -4, 4)]
+def _on(words: dict[str, str], said_on: date) -> date | None:
+    years = [int(words["year"])] if words["year"] else [said_on.year + shift for shift in (0, -1, 1, -4, 4)]
     candidates = []
     for year in years:
         with suppress(ValueError):  # 29 February
-            candidates.append(date(year, month, day))
-    if not candidates:
-        raise ValueError(f"{match[0]!r} is not a day of the calendar.")
-    return min(candidates, key=lambda candidate: abs((candidate - said_on).days))
+            candidates.append(date(year, MONTHS.index(words["month"].title()) + 1, int(words["day"])))
+    return min(candidates, key=lambda candidate: abs((candidate - said_on).days), default=None)
 
 
-_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], date]], ...] = tuple(
-    (re.compile(pattern), meaning)
-    for pattern, meaning in (
-        (r"the day before yesterday", _shift(-2)),
-        (r"the day after tomorrow", _shift(2)),
-        (r"(?:earlier )?today|this (?:morning|afternoon|evening)|tonight", _shift(0)),
-        (rf"yesterday{_PART}|last night", _shift(-1)),
-        (rf"tomorrow{_PART}|tomorrow night", _shift(1)),
-        (rf"{_COUNT} {_UNIT} ago", _counted(-1)),
-        (rf"in {_COUNT} {_UNIT}", _counted(1)),
-        (rf"{_COUNT} {_UNIT} from (?:now|today)", _counted(1)),
-        (rf"last {_WEEKDAY}", _last),
-        (rf"this {_WEEKDAY}", _this),
-        (rf"next {_WEEKDAY}", _next),
-        (rf"on {_DAY_MONTH}", _on),
-        (rf"on {_MONTH_DAY}", _on),
-    )
+_Meaning = Callable[[dict[str, str], date], date | None]
+_MEANINGS: tuple[tuple[str, _Meaning], ...] = (
+    (r"the day before yesterday", lambda words, day: day - timedelta(2)),
+    (r"the day after tomorrow", lambda words, day: day + timedelta(2)),
+    (r"(?:earlier )?today|this (?:morning|afternoon|evening)|tonight", lambda words, day: day),
+    (rf"yesterday{_PART}|last night", lambda words, day: day - timedelta(1)),
+    (rf"tomorrow{_PART}|tomorrow night", lambda words, day: day + timedelta(1)),
+    (rf"{_COUNT} ago", lambda words, day: day - _span(words)),
+    (rf"in {_COUNT}", lambda words, day: day + _span(words)),
+    (rf"{_COUNT} from (?:now|today)", lambda words, day: day + _span(words)),
+    (rf"last {_WEEKDAY}", lambda words, day: day + timedelta(_ahead(words, day) % 7 - 7)),
+    (rf"this {_WEEKDAY}", lambda words, day: day + timedelta(ahead) if (ahead := _ahead(words, day)) >= 0 else None),
+    (rf"next {_WEEKDAY}", lambda words, day: day + timedelta(_ahead(words, day) + 7)),
+    (rf"on (?:the )?{_DAY} (?:of )?{_MONTH}{_YEAR}", _on),
+    (rf"on {_MONTH} (?:the )?{_DAY}{_YEAR}", _on),
 )
-
+_RULES = [(re.compile(pattern), meaning) for pattern, meaning in _MEANINGS]
 _ANY = re.compile(
-    r"(?<![\w-])(?:" + "|".join(re.sub(r"\?P<\w+>", "?:", pattern.pattern) for pattern, _ in _RULES) + r")(?![\w-])"
+    r"(?<![\w-])(?:" + "|".join(re.sub(r"\?P<\w+>", "?:", pattern) for pattern, _ in _MEANINGS) + r")(?![\w-])"
 )

@@ -1,7 +1,7 @@
 """The values that the pipeline passes on: personal concepts, the placement of a group, and the generated group.
 
-pydantic reads turns, questions and what is stated of a concept from JSON by these classes. Where a key differs from the name
-of a field, the field says so, and a turn's id becomes its place by the function that is the context of the reading.
+pydantic reads and writes turns, questions and what is stated of a concept by these classes. Where a key differs from the name
+of a field, the field says so, and a turn's id becomes its place, and the place its id, by the function that is the context.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
-from pydantic import AliasChoices, BeforeValidator, Field, ValidationInfo
+from pydantic import AliasChoices, BeforeValidator, Field, PlainSerializer, SerializationInfo, ValidationInfo
 
 from data_synthesis.voices import Voice
 from m2a.benchmarks.locomo import VISUAL_CATEGORIES
@@ -160,7 +160,11 @@ def _place_of(turn_id: Any, reading: ValidationInfo) -> Any:
     return reading.context(turn_id) if isinstance(turn_id, str) and reading.context else turn_id
 
 
-_TurnById = Annotated[TurnPlace, BeforeValidator(_place_of)]
+def _id_of(place: Any, writing: SerializationInfo) -> Any:
+    return writing.context(place) if place and writing.context else place
+
+
+_TurnById = Annotated[TurnPlace, BeforeValidator(_place_of), PlainSerializer(_id_of)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,7 @@ class DatedEvent:
     An empty expression means the day of the session itself.
     """
 
-    place: Annotated[_TurnById, Field(validation_alias="turn")]
+    place: Annotated[_TurnById, Field(alias="turn")]
     expression: str = ""
 
 
@@ -201,10 +205,13 @@ class GeneratedQuestion:
     """
 
     category: int
-    text: Annotated[str, Field(validation_alias="question")]
+    text: Annotated[str, Field(alias="question")]
     answer: str
     evidence: tuple[_TurnById, ...]
-    accepted: Annotated[tuple[str, ...], Field(validation_alias=AliasChoices("accepted_answers", "accepted"))] = ()
+    accepted: Annotated[
+        tuple[str, ...],
+        Field(validation_alias=AliasChoices("accepted_answers", "accepted"), serialization_alias="accepted_answers"),
+    ] = ()
     photos: tuple[Path, ...] = ()
     derivation: Derivation | None = None
 
@@ -219,8 +226,8 @@ class SeenDetail:
 
     photo: Path
     words: str
-    place: TurnPlace | None
-    meant_by: tuple[TurnPlace, ...]
+    place: Annotated[_TurnById | None, Field(alias="shown_in")]
+    meant_by: tuple[_TurnById, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Reading a group from the arguments of a model's call. Every fault is a sentence that the model can act on."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from data_synthesis.check_group import GroupFault, delivered, faults_of
 from data_synthesis.dates import resolve, right_answers
 from data_synthesis.group import (
     TEMPORAL,
-    DatedEvent,
     GeneratedGroup,
     GeneratedQuestion,
     GeneratedTurn,
@@ -93,17 +92,25 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
     """The valid group that an answer holds. Raises AnswerFaults."""
     arguments = _cleaned(arguments)
     answer: _Answer = _parsed(_ANSWER, arguments)
-    if sum(len(session.turns) for session in answer.sessions) > _MOST_TURNS:
+    turns = [
+        (turn.id, TurnPlace(number, turn_number))
+        for number, session in enumerate(answer.sessions, start=1)
+        for turn_number, turn in enumerate(session.turns, start=1)
+    ]
+    if len(turns) > _MOST_TURNS:
         raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
     mendable = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
-    places, repeated = _places(answer)
+    places = dict(reversed(turns))
     questions = _questions(arguments["questions"], places)
     names = {place: turn_id for turn_id, place in places.items()}
     sessions = ((GeneratedTurn(turn.speaker, turn.text, turn.photos) for turn in one.turns) for one in answer.sessions)
     group, in_ids = GeneratedGroup(tuple(map(tuple, sessions)), questions), with_ids(request)
-    own = [GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.") for turn_id in repeated]
-    faults = [*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own]
-    sentences = [_in_ids(fault, names) for fault in faults]
+    own = [
+        GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.")
+        for turn_id, count in Counter(turn_id for turn_id, _ in turns).items()
+        if count > 1
+    ]
+    sentences = list(map(str, (*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own)))
     group, remaining = delivered(group, in_ids)
     remaining += own
     if not remaining:
@@ -173,30 +180,12 @@ def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _in_ids(fault: GroupFault, names: Mapping[TurnPlace, str]) -> str:
-    """The sentence of a fault, with the id of its turn."""
-    turn_id = names.get(fault.place) if fault.place else None
-    return f"{turn_id}: {fault.sentence}" if turn_id else str(fault)
-
-
 def _where(path: tuple[int | str, ...]) -> str:
     """A place in the answer, counted from 1 as in evidence: "sessions 2, turns 3, text"."""
     words = ""
     for step in path:
         words += f" {step + 1}" if isinstance(step, int) else f", {step}"
     return words.removeprefix(", ") or "the top"
-
-
-def _places(answer: _Answer) -> tuple[dict[str, TurnPlace], list[str]]:
-    """The places of turns by id, and the ids that two turns have."""
-    places: dict[str, TurnPlace] = {}
-    repeated = []
-    for number, session in enumerate(answer.sessions, start=1):
-        for turn_number, turn in enumerate(session.turns, start=1):
-            if turn.id in places:
-                repeated.append(turn.id)
-            places.setdefault(turn.id, TurnPlace(number, turn_number))
-    return places, repeated
 
 
 def _questions(records: list[Any], places: dict[str, TurnPlace]) -> tuple[GeneratedQuestion, ...]:
@@ -228,11 +217,8 @@ def _with_forms(question: GeneratedQuestion, request: GroupRequest) -> Generated
     """The question with its answer in the usual form and the other forms that count as right; its derivation is valid."""
     answer, forms = question.answer, [*question.accepted]
     if question.category == TEMPORAL and question.derivation is not None:
-        event, since = question.derivation.event, question.derivation.since
-        answer, *forms = right_answers(_day(event, request), _day(since, request) if since else None)
+        times, events = request.placement.times, question.derivation.events
+        days = [resolve(event.expression, times[event.place.session - 1].date()) for event in events]
+        answer, *forms = right_answers(*days)
     kept = tuple(form for form in forms if form != answer and not answer_given_away(question.text, (form,)))
     return replace(question, answer=answer, accepted=kept)
-
-
-def _day(event: DatedEvent, request: GroupRequest) -> date:
-    return resolve(event.expression, request.placement.times[event.place.session - 1].date())

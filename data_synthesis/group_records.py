@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,18 +13,19 @@ from data_synthesis.group import (
     Attribute,
     ConceptGroup,
     ConceptPhoto,
-    Derivation,
     GeneratedGroup,
     GeneratedQuestion,
     GeneratedTurn,
     GroupRequest,
     PersonalConcept,
     Placement,
+    SeenDetail,
     TurnPlace,
     VisualQuestion,
     with_photos_named,
 )
 from data_synthesis.group_view import GroupView
+from data_synthesis.question_view import QuestionView
 from m2a.benchmarks.locomo import CATEGORY_NAMES, Sample, session_numbers
 
 PhotoName = Callable[[Path], str]
@@ -34,7 +35,8 @@ _TURN_ID = re.compile(r"D([1-9][0-9]{0,5}):([1-9][0-9]{0,5})")
 
 @dataclass(frozen=True, slots=True)
 class WovenGroup:
-    """A group to be woven in. `generator` is the source of its questions, `set_source` that of the concept set's own."""
+    """A group to be woven in. `generator` is the source of its questions, `set_source` that of the concept set's own: those
+    of visual retrieval that come without a photo."""
 
     request: GroupRequest
     group: GeneratedGroup
@@ -54,48 +56,36 @@ def question_records(
     def turn_id(place: TurnPlace) -> str:
         return f"D{numbers[0] + place.session - 1}:{place.turn}"  # the sessions of a group follow one another
 
-    def derivation(value: Derivation) -> dict[str, Any]:
-        named = zip(("event", "since"), value.events, strict=False)
-        return {name: {"turn": turn_id(event.place), "expression": event.expression} for name, event in named}
+    def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
+        named = replace(question, photos=tuple(Path(photo_name(photo)) for photo in question.photos))
+        details = QuestionView(question, view).details
+        seen = [replace(detail, photo=Path(photo_name(detail.photo))) for detail in details]
+        return {
+            "question_id": f"{woven.request.dialogue_id}/g{woven.request.group.number}/{number}",
+            **QUESTION.dump_python(named, mode="json", by_alias=True, exclude_none=True, context=turn_id),
+            "category_name": CATEGORY_NAMES[question.category],
+            "source": woven.generator if question.photos or question.category != VISUAL_RETRIEVAL else woven.set_source,
+            "group": woven.request.group.number,
+            "seen": _SEEN.dump_python(seen, mode="json", by_alias=True, context=turn_id),
+        }
 
     view = GroupView(woven.group, woven.request)
-
-    def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
-        fields: dict[str, Any] = {
-            "question_id": f"{woven.request.dialogue_id}/g{woven.request.group.number}/{number}",
-            "question": question.text,
-            "answer": question.answer,
-            "accepted_answers": list(question.accepted),
-            "evidence": [turn_id(place) for place in question.evidence],
-            "category": question.category,
-            "category_name": CATEGORY_NAMES[question.category],
-            "photos": [photo_name(photo) for photo in question.photos],
-            "source": woven.set_source if _of_the_set(question) else woven.generator,
-            "group": woven.request.group.number,
-            "seen": [
-                {
-                    "photo": photo_name(detail.photo),
-                    "shown_in": turn_id(detail.place) if detail.place else None,
-                    "words": detail.words,
-                    "meant_by": [turn_id(place) for place in detail.meant_by],
-                }
-                for detail in view.seen_details(question)
-            ],
-        }
-        return fields | ({"derivation": derivation(question.derivation)} if question.derivation else {})
-
     return [entry(number, question) for number, question in enumerate(woven.group.questions, start=1)]
 
 
-def _of_the_set(question: GeneratedQuestion) -> bool:
-    """Whether it is the concept set's own question; one that comes with a photo is the generator's."""
-    return question.category == VISUAL_RETRIEVAL and not question.photos
-
-
 def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, Any]:
-    """A concept in the form of a merged sample."""
+    """A concept in the form of a merged sample, which has the scenes of its photos beside their names."""
     named = with_photos_named(concept, lambda path: Path(photo_name(path)))
-    return ConceptRecord.of(named).model_dump(mode="json", by_alias=True)
+    entry: dict[str, Any] = _CONCEPT.dump_python(named, mode="json", by_alias=True, exclude={"live", "unseen"})
+    return entry | {
+        "photos": [photo.path.as_posix() for photo in named.photos],
+        "unseen_photos": [photo.path.as_posix() for photo in named.unseen],
+        "scenes": {
+            photo.path.as_posix(): {"setting": photo.setting, "description": photo.description}
+            for photo in (*named.photos, *named.unseen)
+            if photo.setting or photo.description
+        },
+    }
 
 
 def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
@@ -145,23 +135,6 @@ class ConceptRecord(BaseModel):
     scenes: dict[str, dict[Literal["setting", "description"], str]]
     questions: tuple[VisualQuestion, ...]
 
-    @classmethod
-    def of(cls, concept: PersonalConcept) -> "ConceptRecord":
-        """The record of a concept whose photos have their names in the folder."""
-        photos = (*concept.photos, *concept.unseen)
-        return cls(
-            **{name: getattr(concept, name) for name in ("subject", "name", "class_name", "short_description")},
-            attributes=concept.attributes,
-            photos=tuple(photo.path.as_posix() for photo in concept.photos),
-            unseen_photos=tuple(photo.path.as_posix() for photo in concept.unseen),
-            scenes={
-                photo.path.as_posix(): {"setting": photo.setting, "description": photo.description}
-                for photo in photos
-                if photo.setting or photo.description
-            },
-            questions=concept.questions,
-        )
-
     def concept(self) -> PersonalConcept:
         shown, unseen = (
             tuple(ConceptPhoto(Path(name), **self.scenes.get(name, {})) for name in names)
@@ -177,6 +150,7 @@ class ConceptRecord(BaseModel):
 
 
 TURNS, QUESTION = TypeAdapter(tuple[GeneratedTurn, ...]), TypeAdapter(GeneratedQuestion)
+_SEEN, _CONCEPT = TypeAdapter(list[SeenDetail]), TypeAdapter(PersonalConcept)
 
 
 def place_by_id(first: int) -> Callable[[str], TurnPlace]:
@@ -213,5 +187,5 @@ def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
         dropped=record.dropped_questions,
         retrieval_only=record.retrieval_only,
     )
-    of_the_set = (one["source"] for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
+    of_the_set = (one.get("source", "") for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
     return WovenGroup(request, generated, record.generator, next(of_the_set, ""))

@@ -65,33 +65,29 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     total = len(open_questions)
     limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(total, 1))
     rates.append(Rate("answered by a guess from the question alone", _guessed(open_questions), total, limit))
-    first_is_right = [
-        _plain(options[0]) == _plain(question.answers[0])
-        for question in questions
-        if (options := options_of(question.text)) is not None
-    ]
-    if total := len(first_is_right):
+    options = [(found, question) for question in questions if (found := options_of(question.text))]
+    if total := len(options):
+        first_is_right = sum(_plain(found[0]) == _plain(question.answers[0]) for found, question in options)
         limit = min(1.0, 0.5 + 1.5 / math.sqrt(total))  # three standard deviations of a fair coin
-        best = max(sum(first_is_right), total - sum(first_is_right))
+        best = max(first_is_right, total - first_is_right)
         rates.append(Rate("answered by always taking the same of two options", best, total, limit))
     return rates
 
 
 def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
     """Whether the ten turns that BM25 finds for each question hold an answer; of two options, only the right one."""
-    indexes: dict[int, BM25Okapi | None] = {}
+    dialogues = {id(question.turns): question.turns for question in questions}
+    indexes = {
+        key: BM25Okapi([words_of(f"{speaker} {text}") or [""] for speaker, text in turns])
+        for key, turns in dialogues.items()
+    }
     answered = []
     for question in questions:
-        key = id(question.turns)
-        if key not in indexes:
-            words = [words_of(f"{speaker} {text}") for speaker, text in question.turns]
-            indexes[key] = BM25Okapi(words) if any(words) else None
-        index = indexes[key]
-        scores = [] if index is None else list(index.get_scores(words_of(question.text)))
+        scores = indexes[id(question.turns)].get_scores(words_of(question.text))
         best = sorted(range(len(scores)), key=lambda turn: (-scores[turn], turn))[:TOP]
         texts = [question.turns[turn][1] for turn in best]
-        options = options_of(question.text) or ()
-        wrong = [option for option in options if words_of(option) not in map(words_of, question.answers)]
+        right = set(map(_plain, question.answers))
+        wrong = [option for option in options_of(question.text) or () if _plain(option) not in right]
         answered.append(holds_one(question.answers, texts) and not holds_one(wrong, texts))
     return answered
 
@@ -106,18 +102,13 @@ def _guessed(questions: Sequence[AskedQuestion]) -> int:
     """The number of questions with the most frequent answer of the others of their category that begin alike."""
     kinds: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for question in questions:
-        kinds[_kind(question)][_plain(question.answers[0])] += 1
+        kinds[question.category, *words_of(question.text)[:2]][_plain(question.answers[0])] += 1
     right = 0
     for question in questions:
-        others = kinds[_kind(question)].copy()
-        others[_plain(question.answers[0])] -= 1
-        guess, count = min(others.items(), key=lambda entry: (-entry[1], entry[0]))
-        right += count > 0 and guess in map(_plain, question.answers)
+        others = kinds[question.category, *words_of(question.text)[:2]] - Counter([_plain(question.answers[0])])
+        guess = min(others, key=lambda answer: (-others[answer], answer), default="")
+        right += bool(others) and guess in map(_plain, question.answers)
     return right
-
-
-def _kind(question: AskedQuestion) -> tuple[str, ...]:
-    return (question.category, *words_of(question.text)[:2])
 
 
 def _plain(answer: str) -> str:

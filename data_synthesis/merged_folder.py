@@ -135,11 +135,8 @@ class _Question(_Part):
     evidence: list[str]
     category: Annotated[int, Field(ge=min(CATEGORY_NAMES), le=max(CATEGORY_NAMES))]
     photos: list[str]
-
-
-class _VisualQuestion(_Question):
     source: str
-    group: int
+    group: int | None = None
 
 
 class _Conversation(_Part):
@@ -154,36 +151,34 @@ class _Sample(_Part):
     groups: list[dict[str, Any]]
 
 
-_TURNS = TypeAdapter(Annotated[list[_Turn], Field(min_length=1)])
-_SAMPLE, _GROUP, _QUESTION, _VISUAL_QUESTION = (
-    TypeAdapter[Any](form) for form in (_Sample, GroupRecord, _Question, _VisualQuestion)
-)
+_SAMPLE, _GROUP, _TURN, _QUESTION = (TypeAdapter[Any](form) for form in (_Sample, GroupRecord, _Turn, _Question))
 
 
 def _form_faults(sample: Any, place: str) -> Iterator[Fault]:
     if faults := list(_faults_by(_SAMPLE, sample, place)):
         yield from faults
         return
-    for number, group in enumerate(sample["groups"], start=1):
-        yield from _faults_by(_GROUP, group, f"{place}, group {group.get('number') or number}")
-    for number, question in enumerate(sample["qa"], start=1):
-        forms = (_VISUAL_QUESTION, QUESTION) if _is_visual(question) else (_QUESTION,)
-        for form in forms:
-            yield from _faults_by(form, question, f"{place}, question {question.get('question_id') or number}")
     conversation = sample["conversation"]
+    parts = [(_GROUP, group, f"group {number}") for number, group in enumerate(sample["groups"], start=1)]
+    for number, question in enumerate(sample["qa"], start=1):
+        category, name = question.get("category"), f"question {question.get('question_id') or number}"
+        is_visual = not isinstance(category, int) or category > ADVERSARIAL
+        parts += [(form, question, name) for form in (_QUESTION, *([QUESTION] if is_visual else []))]
     for key in filter(_SESSION.fullmatch, conversation):
-        yield from _faults_by(_TURNS, conversation[key], f"{place}, {key}")
-        date = conversation.get(f"{key}_date_time")
+        turns, date = conversation[key], conversation.get(f"{key}_date_time")
+        if not isinstance(turns, list) or not turns:
+            yield Fault(
+                f"{place}, {key}", "schema", f"it is {short(turns)}; it must be a list of turns, and not empty."
+            )
+        for number, turn in enumerate(turns if isinstance(turns, list) else (), start=1):
+            parts.append((_TURN, turn, f"{key}, turn {number} (D{key.removeprefix('session_')}:{number})"))
         try:
             parse_date_time(date)
         except (ValueError, AttributeError):
             sentence = f"{key}_date_time is {short(date)}; LoCoMo writes it like '1:56 pm on 8 May, 2023'."
             yield Fault(place, "time", sentence)
-
-
-def _is_visual(question: Mapping[str, Any]) -> bool:
-    category = question.get("category")
-    return not isinstance(category, int) or category > ADVERSARIAL
+    for form, value, part in parts:
+        yield from _faults_by(form, value, f"{place}, {part}")
 
 
 def _faults_by(form: TypeAdapter[Any], value: Any, place: str) -> Iterator[Fault]:
@@ -193,11 +188,7 @@ def _faults_by(form: TypeAdapter[Any], value: Any, place: str) -> Iterator[Fault
         yield Fault(place, "schema", "it is nested too deeply.")
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            path, where, message = [*details["loc"]], place, details["msg"]
-            if form is _TURNS and path:
-                turn = int(path.pop(0))
-                dia_id = value[turn].get("dia_id") if isinstance(value[turn], dict) else None
-                where += f", turn {turn + 1}" + f" ({dia_id})" * isinstance(dia_id, str)
+            path, message = ".".join(map(str, details["loc"])), details["msg"]
             reason = f"is {short(details['input'])}: {message[0].lower()}{message[1:]}"
             reason = "is missing" if details["type"] == "missing" else reason
-            yield Fault(where, "schema", f"{repr('.'.join(map(str, path))) if path else 'it'} {reason}.")
+            yield Fault(place, "schema", f"{repr(path) if path else 'it'} {reason}.")

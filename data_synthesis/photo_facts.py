@@ -83,16 +83,6 @@ def without_remarks(look: str) -> str:
     return re.sub(r"\s*\([^()]*\)", "", look)
 
 
-def look_words(concept: PersonalConcept) -> frozenset[str]:
-    """The words for the look of a concept, without its class."""
-    return words_of_look(concept, look_texts(concept))
-
-
-def words_of_look(concept: PersonalConcept, texts: Iterable[str]) -> frozenset[str]:
-    """The words of texts about the look of a concept, without those for its class and for poses."""
-    return content_of(" ".join(texts)) - content_of(concept.class_name) - POSES
-
-
 def look_texts(concept: PersonalConcept, photo: ConceptPhoto | None = None) -> list[str]:
     """The texts that describe the look of a concept, or as much of it as a photo shows."""
     visible = (attribute for attribute in concept.attributes if photo is None or attribute.visible_on(photo))
@@ -103,3 +93,25 @@ def look_texts(concept: PersonalConcept, photo: ConceptPhoto | None = None) -> l
 def short_setting(setting: str) -> str:
     """The main part of a setting."""
     return re.split(r",| with | in front of | seen | behind\b", setting)[0].strip()
+
+
+def quoted_setting(words: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto) -> frozenset[str]:
+    """Those of the words that tell the photo from all others of its concept, by its setting; else none."""
+    head = content_of(short_setting(photo.setting)) - POSES
+    words &= content_of(photo.setting) - POSES
+    others = (content_of(f"{one.setting} {one.description}") for one in concept.photos if one is not photo)
+    enough = len(words) > 1 or 2 * len(words & head) >= len(head)
+    return words if enough and tells_apart(words, others) else frozenset()
+
+
+def quoted_look(
+    words: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto, concepts: Iterable[PersonalConcept]
+) -> str:
+    """The stated look by which the words tell the concept from all others, without its class; else ""."""
+    others = [(" ".join(look_texts(one)), one.class_name) for one in concepts if one is not concept]
+    for text in map(without_remarks, look_texts(concept, photo)):
+        look = content_of(text) - content_of(concept.class_name) - POSES
+        fits_others = any(look <= content_of(texts) - content_of(class_name) for texts, class_name in others)
+        if look and look <= words and not fits_others:
+            return text
+    return ""

@@ -6,6 +6,7 @@ from typing import Any
 
 NUMBERED = re.compile(r"(events_)?session_(\d+)(\w*)")
 _TURN_ID = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
+_ONLY_IDS = re.compile(rf"(?:[ ,;()\[\]]*{_TURN_ID.pattern}[ ,;()\[\]]*)+")
 
 
 class Renumbering:
@@ -28,27 +29,15 @@ class Renumbering:
         return {**turn, "dia_id": self.reference(str(turn["dia_id"]))}
 
     def section(self, section: Mapping[str, Any]) -> dict[str, Any]:
-        """An `observation`, `session_summary` or `event_summary`: keys by session, facts as [text, reference(s)]."""
+        """An `observation`, `session_summary` or `event_summary`: keys by session, and references in its facts."""
         return by_number({self.key(key): self._facts(value) for key, value in section.items()})
 
     def _facts(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {key: self._facts(entry) for key, entry in value.items()}
-        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and _names_turns(value[1]):
-            return [value[0], self._references(value[1])]
         if isinstance(value, list):
-            return [self._facts(entry) if isinstance(entry, dict | list) else entry for entry in value]
-        return value
-
-    def _references(self, value: str | list[str]) -> str | list[str]:
-        return self.reference(value) if isinstance(value, str) else [self.reference(text) for text in value]
-
-
-def _names_turns(value: object) -> bool:
-    """Whether a text or a list of texts holds only ids of turns."""
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(text, str) and _names_turns(text) for text in value)
-    return isinstance(value, str) and bool(_TURN_ID.search(value)) and not _TURN_ID.sub("", value).strip(" ,;()[]")
+            return [self._facts(entry) for entry in value]
+        return self.reference(value) if isinstance(value, str) and _ONLY_IDS.fullmatch(value) else value
 
 
 def by_number(keyed: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView
 from data_synthesis.visual_questions import about_shown_photo
-from data_synthesis.wording import holds
 
 THE_ONE = "the one in this photo"
 Sessions = Sequence[Sequence[GeneratedTurn]]
@@ -91,8 +90,8 @@ def retrieval_questions(
 
 def by_name(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
     """Its name."""
-    places = view.turns_showing(concept)
-    named = [place for place, turn in view.turns.items() if holds(turn.text, concept.name)]
+    places = [turn.place for turn in view.turns_showing(concept)]
+    named = [place for place, turn in view.turns.items() if concept in turn.named]
     if places and named and concept.class_name:
         places += named[:1] if not set(named) & set(places) else []
         yield Remembered("name", f"What is {THE_ONE} called?", concept.name, tuple(places))
@@ -100,24 +99,25 @@ def by_name(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
 
 def by_date(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
     """The days on which a photo of it was first and last shared, or the one day on which all were."""
-    places = view.turns_showing(concept)
-    days = {day: place for place in reversed(places) if (day := view.date_of(place))}
+    turns = view.turns_showing(concept)
+    days = {turn.day: turn.place for turn in reversed(turns) if turn.day}
     for form, day in zip(("first", "last"), dict.fromkeys((min(days), max(days))) if days else (), strict=False):
         text = f"On which day was a picture of {THE_ONE} {form if len(days) > 1 else ''} shared?".replace("  ", " ")
         derivation = Derivation(DatedEvent(days[day]))
-        yield Remembered(form, text, written(day), tuple(places), accepted_forms(day), derivation)
+        places = tuple(turn.place for turn in turns)
+        yield Remembered(form, text, written(day), places, accepted_forms(day), derivation)
 
 
 def of_the_set(
     concept: PersonalConcept, view: GroupView, drawn: random.Random, *, right_first: bool
 ) -> Iterator[GeneratedQuestion]:
     """The concept set's own questions about photos that no other photo of the concept shares its day with."""
-    days = {place: view.date_of(place) for place in view.turns_showing(concept)}
     for question in concept.questions:
-        places = tuple(view.shown.get(question.photo, ()))
-        day = days[places[0]] if places else None
-        if day is None or any(days[place] == day for place in days.keys() - set(places)):
+        own = view.shown.get(question.photo, [])
+        others = [turn for turn in view.turns_showing(concept) if turn not in own]
+        day = own[0].day if own else None
+        if day is None or any(turn.day == day for turn in others):
             continue
         text = about_shown_photo(question, concept.name, day, drawn, right_first=right_first)
         if text is not None:
-            yield GeneratedQuestion(VISUAL_RETRIEVAL, text, question.answer, places)
+            yield GeneratedQuestion(VISUAL_RETRIEVAL, text, question.answer, tuple(turn.place for turn in own))

@@ -13,56 +13,50 @@ def statistics_of(samples: Sequence[Sample]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for key in next(iter(conversations.values()), {}):
         values = [conversation[key] for conversation in conversations.values()]
-        if isinstance(values[0], dict):
+        if key == "questions_per_category":
             counts = sum((Counter(value) for value in values), Counter[str]())
             total[key] = {name: counts[name] for name in CATEGORY_NAMES.values() if name in counts}
         else:
             total[key] = sum(values)
     total["distinct_photos"] = len({photo for sample in samples for photo in _photos(sample)})
+
+    def ratio(above: str, below: str) -> float | None:
+        return round(total[above] / total[below], 2) if total.get(below) else None
+
     return {
         "conversations": len(samples),
         "total": total,
         "turns_per_conversation": round(total.get("turns", 0) / max(len(samples), 1), 1),
-        "words_per_turn": {
-            "host": _ratio(total, "host_words", "host_turns"),
-            "inserted": _ratio(total, "inserted_words", "inserted_turns"),
-        },
+        "words_per_turn": {part: ratio(f"{part}_words", f"{part}_turns") for part in ("host", "inserted")},
         "per_conversation": conversations,
     }
 
 
 def _of_one(sample: Sample) -> dict[str, Any]:
-    conversation = sample["conversation"]
+    conversation, questions = sample["conversation"], sample["qa"]
     inserted = {number for group in sample["groups"] for number in group["sessions"]}
-    turns = {number: conversation[f"session_{number}"] for number in session_numbers(conversation)}
-    host_turns = [turn for number, session in turns.items() if number not in inserted for turn in session]
-    new_turns = [turn for number, session in turns.items() if number in inserted for turn in session]
-    categories = Counter(CATEGORY_NAMES[int(question["category"])] for question in sample["qa"])
+    numbers = session_numbers(conversation)
+    words: dict[bool, list[int]] = {False: [], True: []}
+    for number in numbers:
+        words[number in inserted] += [len(turn["text"].split()) for turn in conversation[f"session_{number}"]]
+    categories = Counter(CATEGORY_NAMES[int(question["category"])] for question in questions)
     return {
         "groups": len(sample["groups"]),
-        "sessions": len(turns),
+        "sessions": len(numbers),
         "inserted_sessions": len(inserted),
-        "turns": len(host_turns) + len(new_turns),
-        "host_turns": len(host_turns),
-        "inserted_turns": len(new_turns),
-        "host_words": _words(host_turns),
-        "inserted_words": _words(new_turns),
+        "turns": len(words[False]) + len(words[True]),
+        "host_turns": len(words[False]),
+        "inserted_turns": len(words[True]),
+        "host_words": sum(words[False]),
+        "inserted_words": sum(words[True]),
         "photos": len(_photos(sample)),
         "distinct_photos": len(set(_photos(sample))),
-        "questions": len(sample["qa"]),
-        "visual_questions": sum(int(question["category"]) in VISUAL_CATEGORIES for question in sample["qa"]),
-        "visual_retrieval_with_photo": sum(bool(question["photos"]) for question in sample["qa"]),
+        "questions": len(questions),
+        "visual_questions": sum(int(question["category"]) in VISUAL_CATEGORIES for question in questions),
+        "visual_retrieval_with_photo": sum(bool(question["photos"]) for question in questions),
         "questions_per_category": {name: categories[name] for name in CATEGORY_NAMES.values() if categories[name]},
     }
 
 
 def _photos(sample: Sample) -> list[str]:
     return [photo for turn in turns_of(sample["conversation"]) for photo in turn.get("photos", ())]
-
-
-def _words(turns: Sequence[dict[str, Any]]) -> int:
-    return sum(len(turn["text"].split()) for turn in turns)
-
-
-def _ratio(total: dict[str, Any], above: str, below: str) -> float | None:
-    return round(total[above] / total[below], 2) if total.get(below) else None

@@ -3,33 +3,40 @@
 No content of a folder stops the check: a part that cannot be read is a fault as well.
 """
 
+import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from data_synthesis.dataset_card import STATISTICS_FILE, tables_of
 from data_synthesis.group import SynthesisError
 from data_synthesis.leakage import AskedQuestion, Rate, leakage
 from data_synthesis.merged_folder import (
     BENCHMARK,
     ID_MAP,
     MISSING,
+    RUN,
     Fault,
+    MergedFolder,
     describe_difference,
     differences,
     read_folder,
+    short,
 )
-from data_synthesis.merged_photos import photo_faults
-from data_synthesis.merged_records import record_faults
-from data_synthesis.merged_sample import UnwovenSample, take_apart
-from data_synthesis.merged_source import source_faults
+from data_synthesis.merged_sample import UnwovenSample, parts_of, take_apart
+from data_synthesis.run_folder import PHOTOS, kept_name
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
 from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, turns_of
+from m2a.benchmarks.photos import is_decodable
 
 __all__ = ["Fault", "Report", "validate"]
 
 SHARED_LIMIT = 0.1
+_ABSOLUTE = re.compile(r'"((?:/|~/|file:|[A-Za-z]:[\\/])[^"]*)"')
 _SHOWN_PER_RULE = 20
 # First rules about what cannot be read, then untrue, then too easy to answer, and at last merely untidy
 _SEVERITY = (
@@ -73,40 +80,39 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
     if not folder.is_dir():
         raise SynthesisError(f"{folder} is not a folder; name one that data_synthesis has made.")
     merged, faults = read_folder(folder)
-    source = None if concepts is None else read_concepts(concepts)
+    source = {concept.subject: concept for concept in read_concepts(concepts).concepts} if concepts else None
     originals = {}
     if locomo is not None:
         read_locomo(locomo)
         originals = {sample["sample_id"]: sample for file in sample_files(locomo) for sample in read_samples(file)}
-    samples, id_map = [], merged.id_map or {}
+    samples, id_map, right_map = [], merged.id_map or {}, {}
     for place, sample in merged.samples.items():
         sample_id = sample["sample_id"]
         if locomo is not None and sample_id not in originals:
             faults.append(Fault(place, "host", f"{locomo.name} has no sample {sample_id!r}."))
         unwoven, sample_faults = take_apart(place, sample, id_map.get(sample_id), originals.get(sample_id))
         samples.append(unwoven)
-        faults += sample_faults
-        faults += source_faults(unwoven, source) if source is not None else ()
-    right_map = {unwoven.merged["sample_id"]: unwoven.id_map for unwoven in samples if unwoven.id_map is not None}
-    for sample_id in (*right_map, *(key for key in id_map if merged.whole and key not in right_map)):
-        for difference in differences(id_map.get(sample_id, MISSING), right_map.get(sample_id, MISSING)):
+        faults += [*sample_faults, *(unwoven.source_faults(source) if source is not None else ())]
+        right_map[sample_id] = unwoven.id_map
+    for sample_id in right_map | (id_map if merged.whole else {}):
+        actual, right = id_map.get(sample_id, MISSING), right_map.get(sample_id, MISSING)
+        for difference in differences(actual, right) if right is not None else ():
             faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", describe_difference(*difference)))
-    faults += [*photo_faults(merged, samples), *record_faults(merged, locomo)]
-    figures = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
-    for rate in figures:
-        if rate.too_high:
-            faults.append(Fault(BENCHMARK, "leakage", f"{rate}: they are answered without the photos."))
-    if len(samples) > 1:
-        figures.append(rate := _shared_sentences(samples))
-        if rate.too_high:
-            faults.append(Fault(BENCHMARK, "duplicates", f"{rate}: they repeat each other."))
+    faults += _record_faults(merged)
+    leaks = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
+    shared = [_shared_sentences(samples)] if len(samples) > 1 else []
+    for rule, rates, reason in (
+        ("leakage", leaks, "they are answered without the photos"),
+        ("duplicates", shared, "they repeat each other"),
+    ):
+        faults += [Fault(BENCHMARK, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
     inserted = sum(len(group["sessions"]) for unwoven in samples for group in unwoven.merged["groups"])
     questions = sum(len(unwoven.merged["qa"]) for unwoven in samples)
     summary = (
         f"{folder}: {len(samples)} conversations, {inserted} inserted sessions, {questions} questions, "
         f"{'not ' * (locomo is None)}compared with LoCoMo."
     )
-    return Report(tuple(dict.fromkeys(faults)), tuple(figures), summary, tuple(samples))
+    return Report(tuple(dict.fromkeys(faults)), (*leaks, *shared), summary, tuple(samples))
 
 
 def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
@@ -125,3 +131,59 @@ def _questions_with_text(sample: UnwovenSample) -> list[AskedQuestion]:
         AskedQuestion(CATEGORY_NAMES[question.category], question.text, (question.answer, *question.accepted), text)
         for _, _, question in sample.questions()
     ]
+
+
+# The files beside the benchmark
+
+
+def _record_faults(merged: MergedFolder) -> Iterator[Fault]:
+    """Where a file disagrees with the benchmark; most files can only be checked if all samples could be read."""
+    if merged.run is not None and merged.run.get("finished") is not True:
+        yield Fault(RUN, "records", "the run did not reach its end; the same command resumes it.")
+    for text in _ABSOLUTE.findall(json.dumps(merged.run)):
+        yield Fault(RUN, "records", f"it holds a path of one machine, {short(text)}.")
+    for name, right in tables_of(list(merged.samples.values())).items() if merged.whole else ():
+        try:
+            actual = _read(name, (merged.path / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            if name != STATISTICS_FILE:  # for which there is a fault already
+                yield Fault(name, "records", "it is not there, or not JSON in lines.")
+            continue
+        for difference in differences(actual, _read(name, right)):
+            yield Fault(name, "records", describe_difference(*difference, "by the benchmark it must be"))
+    if merged.whole:
+        yield from _photo_faults(merged)
+
+
+def _read(name: str, text: str) -> Any:
+    return json.loads(text) if name == STATISTICS_FILE else [json.loads(line) for line in text.split("\n") if line]
+
+
+def _photo_faults(merged: MergedFolder) -> Iterator[Fault]:
+    """Photos that are not there, not named by their content or not pictures, and files that are no photo of the set."""
+    places: dict[str, str] = {}
+    for sample_place, sample in merged.samples.items():
+        for (_, place), part in parts_of(sample).items():
+            for named in (part, *part.get("concepts", ())) if isinstance(part, dict) else ():
+                for photo in (*(named.get("photos") or ()), *named.get("unseen_photos", ())):
+                    places.setdefault(photo, f"{sample_place}, {place}")
+    for photo, place in places.items():
+        if fault := _file_fault(merged.path, photo):
+            yield Fault(place, "photos", f"{photo!r}: {fault}")
+    for file in sorted((merged.path / PHOTOS).rglob("*")):
+        name = file.relative_to(merged.path).as_posix()
+        if not file.is_dir() and name not in places:
+            yield Fault(name, "photos", "no turn shows this file, and no question comes with it.")
+
+
+def _file_fault(folder: Path, photo: str) -> str | None:
+    """Why a run would not have kept this photo, or None."""
+    file = folder / photo
+    try:
+        if file.is_symlink() or not file.is_file():
+            return "it is not a plain file." if file.exists() else "the file is not there."
+        if (right := kept_name(file)) != photo:
+            return f"by its bytes its name must be {right!r}."
+    except (SynthesisError, OSError, ValueError) as error:  # ValueError: a name that no file can have
+        return f"it cannot be read: {error}"
+    return None if is_decodable(file) else "it cannot be decoded."

@@ -28,6 +28,7 @@ FORBIDDEN = (
     (PLACEHOLDER, "is a placeholder that was not filled in."),
     (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
     (_LEFTOVER, "is nothing that people type in a chat."),
+    (re.compile("[\ud800-\udfff]"), "is half a character, which no file can hold."),  # a model's JSON may hold one
 )
 # What is done by writing a turn happens on the day of the turn; anything else may have happened on another day.
 SAYING = re.compile(

@@ -2,9 +2,8 @@
 
 import hashlib
 import re
-from io import BytesIO
 
-from PIL import Image, ImageOps
+from PIL import Image
 
 from tests.merged_folder import MergedFolder
 from tests.planted_faults import fault, rename
@@ -59,17 +58,6 @@ def question_with_a_photo_of_another_dialogue(folder: MergedFolder) -> None:
 @fault("question conv-1/g1/11", "photos", "which D3:2 shows; use a photo that the dialogue never shows")
 def question_with_a_photo_that_is_shown(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/11")["photos"] = folder.session(3)[1]["photos"]
-
-
-@fault("question conv-1/g1/11", "photos", "is the same picture as", "which the dialogue shows")
-def question_with_a_shown_photo_mirrored(folder: MergedFolder) -> None:
-    mirrored = BytesIO()
-    with Image.open(folder.path / folder.session(3)[1]["photos"][0]) as picture:
-        ImageOps.mirror(picture).save(mirrored, "PNG")
-    name = f"photos/{hashlib.sha256(mirrored.getvalue()).hexdigest()}.png"
-    (folder.path / name).write_bytes(mirrored.getvalue())
-    folder.question("conv-1/g1/11")["photos"] = [name]
-    folder.benchmark[0]["groups"][0]["concepts"][1]["unseen_photos"].append(name)
 
 
 @fault("question conv-1/g1/11", "answer", "its evidence does not say 'asleep', so that its photo alone might tell")

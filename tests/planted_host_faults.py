@@ -101,16 +101,6 @@ def unfinished_run(folder: MergedFolder) -> None:
     folder.run["finished"] = False
 
 
-@fault("run.json", "records", "its 'group 1 of conv-2' is not there")
-def group_that_is_not_recorded(folder: MergedFolder) -> None:
-    folder.run["groups"].pop()
-
-
-@fault("run.json", "records", "its 'after' of 'group 1 of conv-1' is 2; by the benchmark it must be 1")
-def another_place_recorded(folder: MergedFolder) -> None:
-    folder.run["groups"][0]["after"] = 2
-
-
 @fault("run.json", "records", "a path of one machine", "/home/ann")
 def path_of_a_machine(folder: MergedFolder) -> None:
     folder.run["settings"]["out"] = "/home/ann/out"

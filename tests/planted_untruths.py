@@ -224,10 +224,6 @@ FURTHER: dict[str, tuple[Plant, str]] = {
     "another weekday": (say("D3:3", "+It's Monday again."), "on a Friday"),
     "another time of the day": (say("D3:1", "Good evening! How is your cat?"), "'Good evening' at 13 o'clock"),
     "a day to come told as past": (say("D3:4", "+On May 20, I took it to be mended."), "20 May 2023 as past"),
-    "another day for a photo": (
-        say("D6:3", "+That picture of Mochi is from May 1."),
-        "no photo of Mochi is of 1 May 2023",
-    ),
     "a photo taken elsewhere": (
         say("D3:2", "Here is Mochi at the beach, right before a vase broke yesterday."),
         "nothing that is stated of Mochi says 'Mochi at the beach'",
@@ -251,10 +247,6 @@ FURTHER: dict[str, tuple[Plant, str]] = {
             answer="leaning on a signpost", evidence=["D2:1", "D5:2"],
         ),
         "it mentions Mochi 'on a kitchen chair', where Rosso is",
-    ),
-    "done, where it was only wanted": (
-        say("D2:3", "I wanted to buy it last Saturday at the flea market."),
-        "nobody did buy: D2:3 says 'wanted to buy'",
     ),
     "a speaker who does not exist": (
         ask(f"{G1}/10", question="What is Rosso leaning on in the picture that Sarah shared on 9 May 2023?"),
@@ -293,10 +285,6 @@ LATER: dict[str, tuple[Plant, str]] = {
     "the other's thing lives here": (say("D3:3", "+Rosso now lives with me."), "Ben calls Rosso their own"),
     "another class": (say("D3:4", "+So my suitcase Rosso was safe."), "it says 'my suitcase Rosso', but Rosso is a backpack"),
     "another animal": (say("D3:2", "+That dog!"), "it says 'That dog' of Mochi, which is a cat"),
-    "a he who was a she": (
-        both(say("D2:5", "+She is quick."), say("D3:2", "+He was sorry.")),
-        "Mochi is 'he' here, and 'she' in D2:5",
-    ),
     "the nickname of another": (
         both(say("D3:3", "+I call Mochi 'General Fluff'."), say("D5:3", "+Rosso or 'General Fluff', as we say.")),
         "General Fluff is 'Rosso' here, and 'Mochi' in D3:3",
@@ -306,11 +294,6 @@ LATER: dict[str, tuple[Plant, str]] = {
         "D2:1 shows a picture of Rosso",
     ),
     "thanks for what is still to come": (say("D2:4", "+Thanks for the picture of Mochi."), "of Mochi was shown to Ben before"),
-    "a picture of last month": (
-        say("D6:2", "+I liked the picture of Rosso you sent last month."),
-        "no picture of Rosso was shown then",
-    ),
-    "more pictures than were shown": (say("D6:2", "+That makes four pictures of Rosso."), "it counts 'four'"),
     "the weekday after another date": (say("D3:3", "+We met on May 9, a Monday."), "May 9 is no Monday"),
     "a date that is not": (say("D3:3", "+We meet on February 30."), "there is no February 30"),
     "the model's own words": (say("D3:3", "+As an AI I own no cat."), "'As an AI' is nothing that people type"),
@@ -354,7 +337,14 @@ LATER: dict[str, tuple[Plant, str]] = {
             f"{G1}/6", question="On which day of the week did Ann first share a picture of the quilted backpack?",
             answer="Thursday", evidence=["D2:1", "D5:2"],
         ),
-        "that was a Wednesday, not a Thursday",
+        "nothing in its evidence is of Thursday",
+    ),
+    "the second picture called the first": (
+        ask(
+            f"{G1}/11", question="On which day was a picture of the one in this photo first shared?",
+            answer="5 May 2023", evidence=["D2:5", "D3:2"], **dated("D3:2", ""),
+        ),
+        "D3:2 is not where Mochi was first shown",
     ),
     "a name from nowhere": (
         ask(f"{G1}/8", question="What hangs from the zip of Rosso, who came through Beth?"),
@@ -396,19 +386,15 @@ LATER: dict[str, tuple[Plant, str]] = {
     ),
     "the same day once more": (
         say("D5:4", "+I told you the wrong day, I bought Rosso at the flea market on April 29."),
-        "takes back the day that D2:3 tells, and tells the same day",
+        "the day of D2:3 is taken back in D5:4",
     ),
     "a day that had not come when it was told as past": (
         say("D5:4", "+I told you the wrong day, I bought Rosso at the flea market on May 8."),
-        "D2:3 tells as past what was on 8 May 2023, according to this turn",
+        "the day of D2:3 is taken back in D5:4",
     ),
     "what nobody said is taken back": (
         say("D5:4", "+I was wrong, it was Olga who sold me Rosso, not Norbert!"),
         "it takes back 'Norbert', which Ann has not said of this",
-    ),
-    "greetings to another": (
-        both(say("D3:3", "+I'm off to meet my friend Zoe."), say("D3:4", "+Say hi to Norbert!")),
-        "it sends greetings to Norbert, and the turn before speaks of Zoe",
     ),
     "another than was asked for": (
         say("D3:1", "Do you have a new picture of Rosso?"),

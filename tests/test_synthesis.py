@@ -163,7 +163,7 @@ def test_a_faulty_question_is_left_out_and_noted(tmp_path: Path, concepts: Path,
         assert sample["groups"][0]["dropped_questions"] == [9, 9]
     run = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     notes = " ".join(run["groups"][0]["notes"]["left out"])
-    assert "turn 99, which does not exist" in notes and "no file can hold: '\\ud83d'" in notes
+    assert "turn 99, which does not exist" in notes and "'\\ud83d' is half a character, which no file can hold" in notes
     report = validate(tmp_path / "out", locomo)
     assert {fault.rule for fault in report.faults} <= {"leakage"}, str(report)
 
