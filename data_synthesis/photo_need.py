@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from data_synthesis.classes import is_alive
+from data_synthesis.classes import is_alive, kind_of
 from data_synthesis.dates import written
-from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, PersonalConcept
+from data_synthesis.group import OPEN_DOMAIN, TEMPORAL, VISUAL_RETRIEVAL, PersonalConcept
 from data_synthesis.group_view import TurnView
 from data_synthesis.guesses import guess_of, is_named_for_its_look, suggested_by
 from data_synthesis.photo_facts import Fact, facts_of, look_texts
@@ -46,7 +46,7 @@ def guessed_faults(question: QuestionView) -> Faults:
     """An answer that is the first guess of somebody who has seen no photo, and asked words that fit only one concept."""
     for concept, photo, fact in question.facts:
         called = concept.name if concept in question.named else ""
-        guess = guess_of(fact, called, question.words) if fact.kind == "attribute" else None
+        guess = guess_of(fact, concept.name, question.words) if fact.kind == "attribute" else None
         if guess and question.category != VISUAL_RETRIEVAL:
             yield "photo", f"{guess!r} is guessed from its words alone; ask for what is less usual or less suggested."
         elif not called and not _may_be_of_others(question, (concept, photo, fact)):
@@ -116,15 +116,36 @@ def _fits_others(question: QuestionView, need: Need) -> bool:
     return any(turn.day not in own for turn in question.group.turns_showing(need.concept))
 
 
+def _has_its_like(question: QuestionView, concept: PersonalConcept) -> bool:
+    """Whether a speaker whom the question names shows another concept, too, that talk of it does not tell apart at once.
+
+    Talk of a pet ("he wants a treat") is not like that of a thing, nor that of a toy like that of a boot, and a name may
+    suggest the look that is described.
+    """
+    group = question.group
+    if content_of(" ".join((concept.class_name, *look_texts(concept)))) & suggested_by(concept.name) & question.words:
+        return False
+    speakers = {speaker for speaker in group.request.speakers if holds(question.text, speaker)}
+    return any(
+        kind_of(other) == kind_of(concept) and (not speakers or turn.speaker in speakers)
+        for other in group.concepts
+        if other is not concept
+        for turn in group.turns_showing(other)
+    )
+
+
 def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
     """Whether the words leave open which concept is meant: the like of the answer is told of another one, too.
 
-    The like of a picture's day is the day of another picture, and that of a nickname another one. The like of a name is told
-    by the same speaker, and that of anything else in a word of the question or of the sentence that answers it.
+    The like of a picture's day is that of a picture of something of its kind, and that of a nickname another one. The like of
+    a name is told by the same speaker, and that of anything else in a word of the question or of the sentence that answers
+    it.
     """
     answer, events, group = question.answer, question.events, question.group
     of_pictures = events and SAYING.search(question.text) and not any(event.expression for event in events)
-    if question.category == OPEN_DOMAIN or answer == concept.name or of_pictures:
+    if of_pictures and question.category == TEMPORAL:
+        return _has_its_like(question, concept)
+    if of_pictures or question.category == OPEN_DOMAIN or answer == concept.name:
         return True
     dating = [turn for turn in question.dating if turn in question.evidence]
     answering = dating or [turn for turn in question.evidence if holds(turn.text, answer)]

@@ -171,7 +171,7 @@ def test_what_a_photo_tells_is_not_told_in_its_turn():
 def test_the_class_behind_an_open_domain_question_is_not_named():
     group = generated([request(DOG, CLOCK, bare("Kolo"))])[0]
     open_domain = [question for question in group.questions if question.category == 8]
-    assert len(open_domain) == 2
+    assert open_domain
     texts = [turn.text for session in group.sessions for turn in session] + [question.text for question in open_domain]
     assert {"dog", "dogs", "puppy"}.isdisjoint(word for text in texts for word in words_of(text))
 

@@ -9,7 +9,7 @@ import pytest
 
 import data_synthesis.classes as classes
 from data_synthesis.check_group import faults_of
-from data_synthesis.group import Attribute, GeneratedQuestion, GroupRequest
+from data_synthesis.group import Attribute, DatedEvent, Derivation, GeneratedQuestion, GroupRequest
 from data_synthesis.photo_facts import tells_apart
 from data_synthesis.wording import content_of
 from tests.test_check_group import GOOD, REQUEST, place
@@ -37,6 +37,7 @@ def faults(request: GroupRequest, category: int, text: str, answer: str, *eviden
         (0, Attribute("strap_colour", "dark red"), "What color is the strap of Rosso?", "dark red", True),
         (0, Attribute("strap_colour", "teal", ("red",)), "What color is the strap of Rosso?", "teal", True),
         (0, Attribute("strap_colour", "teal"), "What color is the strap of Rosso?", "teal", False),
+        (0, Attribute("strap_colour", "dark red"), "What color is the strap that Ann showed first?", "dark red", True),
         (1, Attribute("nose_colour", "black"), "What color is Mochi's nose?", "black", True),
         (1, Attribute("nose_colour", "liver pink"), "What color is Mochi's nose?", "liver pink", False),
         (1, Attribute("pose", "sitting"), "What pose does Mochi take?", "sitting", True),
@@ -83,6 +84,23 @@ def test_what_may_be_another_animals_follows_from_its_class(live):
         changed = replace(request, group=replace(request.group, concepts=tuple(concepts)))
         told = faults(changed, 9, "Of which breed is what Ann showed before anything else?", "corgi", "1:1")
         assert ("fits what it asks for" in told) == alone, told
+
+
+@pytest.mark.parametrize(("class_name", "alone"), [("cat", True), ("boot", False)])
+def test_a_picture_named_by_a_look_may_be_of_another_of_its_kind(class_name, alone):
+    """Of a bag and a cat that somebody shares, talk of what is eaten or worn tells which is which."""
+    request = with_attributes(1, class_name=class_name)
+    question = GeneratedQuestion(
+        7,
+        "When did Ann first share a picture of the quilted backpack?",
+        "3 May 2023",
+        (place("1:1"), place("2:3")),
+        derivation=Derivation(DatedEvent(place("1:1"))),
+    )
+    assert GOOD.questions[4].category == 7
+    group = replace(GOOD, questions=(*GOOD.questions[:4], question, *GOOD.questions[5:]))
+    told = " ".join(fault.sentence for fault in faults_of(group, request) if fault.question == 5)
+    assert ("fit only one thing" in told) == alone, told
 
 
 def test_a_class_that_the_name_suggests_is_no_question_of_general_knowledge():
