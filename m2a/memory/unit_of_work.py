@@ -28,7 +28,7 @@ from m2a.memory.schema import owner as owner_table
 from m2a.memory.sql import LISTS, is_among, is_listed, listed
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
-_Columns = tuple[Column[int], *tuple[ColumnElement[Any], ...]]
+_Columns = tuple[ColumnElement[Any], ...]  # the first is a column of a table
 
 
 @dataclass(frozen=True, slots=True)
