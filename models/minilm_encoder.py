@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,18 +19,27 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-_GRAPH_VERSION = 4  # increase it when `write_minilm` changes; it is part of the file name
+_GRAPH_VERSION = 5  # increase it when `write_minilm` changes; it is part of the file name
 _MAXIMUM_TOKENS = 256  # as in the model's own sentence_bert_config.json
-_BATCH = 8
-_PADDED = 8  # most padding tokens in a batch; that many cost about as much as another call
-_QUESTIONS = 16  # cached
+# A call costs as much as about 15 tokens, since it reads all weights. Short texts share a row, though each token is compared
+# with all of its row; and rows share a call unless one is padded much, or the states no longer fit into the processor's cache.
+_ROW = 128
+_CALL = 384
+_PADDED = 8
+_RECENT = 64  # texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    tokens: TokenStates
+    wording: np.ndarray
 
 
 class MiniLMEncoder:
     """Computes the same vectors as sentence-transformers (cosine ≥ 0.9999) in a quarter of the time. Thread-safe.
 
-    A single text is usually a question. Its result is cached for a while, because a search needs both its vector and its tokens,
-    and a turn may search for it again.
+    The results of recent texts are kept, because different parts of a turn need the vector, the wording and the tokens of the
+    same text.
     """
 
     dimensions = 384
@@ -38,7 +48,7 @@ class MiniLMEncoder:
         self.encoder_id = encoder_id
         self._session = session
         self._tokenizer = tokenizer
-        self._questions: OrderedDict[str, Future[tuple[TokenStates, np.ndarray]]] = OrderedDict()
+        self._recent: OrderedDict[str, Future[_Encoded]] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
@@ -58,71 +68,64 @@ class MiniLMEncoder:
         return cls(session, tokenizer, f"{MINILM}@{short_hash}")
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        if len(texts) == 1:
-            return self._question(texts[0])[0].vector[None].copy()
-        encodings = self._tokenized(texts)
-        vectors = np.empty((len(encodings), self.dimensions), dtype=np.float32)
-        for rows in _batches(encodings):
-            [vectors[rows]] = self._run([encodings[row].ids for row in rows], ["vectors"])
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), _RECENT):  # so that no more states are held than those of recent texts
+            for row, encoded in enumerate(self._encoded(texts[start : start + _RECENT]), start):
+                vectors[row] = encoded.tokens.vector
         return vectors
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        encoded = [self._question(texts[0])] if len(texts) == 1 else self._encode_tokens(texts)
-        return [tokens for tokens, _wording in encoded]
+        return [encoded.tokens for encoded in self._encoded(texts)]
 
     def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        if len(texts) == 1:
-            tokens, wording = self._question(texts[0])
-            return tokens.vector[None].copy(), wording[None].copy()
-        encodings = self._tokenized(texts)
-        vectors, wordings = np.empty((2, len(encodings), self.dimensions), dtype=np.float32)
-        for rows in _batches(encodings):
-            vectors[rows], wordings[rows] = self._run([encodings[row].ids for row in rows], ["vectors", "wordings"])
+        vectors, wordings = np.empty((2, len(texts), self.dimensions), dtype=np.float32)
+        for row, encoded in enumerate(self._encoded(texts)):
+            vectors[row], wordings[row] = encoded.tokens.vector, encoded.wording
         return vectors, wordings
 
-    def _question(self, text: str) -> tuple[TokenStates, np.ndarray]:
-        """Encodes a question once, also if several threads ask for it at the same time."""
+    def _encoded(self, texts: Sequence[str]) -> list[_Encoded]:
+        """Encodes each text once, also if it is a recent one or if several threads ask for it at the same time."""
+        new: dict[str, Future[_Encoded]] = {}
         with self._lock:
-            future = self._questions.get(text)
-            is_new = future is None
-            if future is None:
-                future = self._questions[text] = Future()
-            self._questions.move_to_end(text)
-            while len(self._questions) > _QUESTIONS:
-                self._questions.popitem(last=False)
-        if is_new:
-            try:
-                future.set_result(self._encode_tokens([text])[0])
-            except BaseException as error:
-                future.set_exception(error)
-                with self._lock:
-                    self._questions.pop(text, None)
-        return future.result()
+            futures = []
+            for text in texts:
+                if text not in self._recent:
+                    self._recent[text] = new[text] = Future()
+                self._recent.move_to_end(text)
+                futures.append(self._recent[text])
+            while len(self._recent) > _RECENT:
+                self._recent.popitem(last=False)
+        try:
+            for text, encoded in self._compute(list(new)):
+                new[text].set_result(encoded)
+        except BaseException as error:
+            with self._lock:
+                for text, future in new.items():
+                    if not future.done():
+                        future.set_exception(error)
+                        self._recent.pop(text, None)
+        return [future.result() for future in futures]
 
-    def _encode_tokens(self, texts: Sequence[str]) -> list[tuple[TokenStates, np.ndarray]]:
-        """Returns the tokens of each text, and its wording."""
-        encodings = self._tokenized(texts)
-        results: dict[int, tuple[TokenStates, np.ndarray]] = {}
-        for rows in _batches(encodings):
-            outputs = self._run([encodings[row].ids for row in rows], ["vectors", "states", "wordings"])
-            for row, vector, text_states, wording in zip(rows, *outputs, strict=True):
-                spans = np.array(encodings[row].offsets, dtype=np.int32).reshape(-1, 2)
-                in_text = spans[:, 1] > spans[:, 0]
-                results[row] = TokenStates(vector, text_states[: len(spans)][in_text], spans[in_text]), wording
-        return [results[row] for row in range(len(encodings))]
-
-    def _tokenized(self, texts: Sequence[str]) -> "list[Encoding]":
+    def _compute(self, texts: Sequence[str]) -> Iterator[tuple[str, _Encoded]]:
+        """Yields each text with its result, in any order."""
         # One by one instead of `encode_batch`, whose thread pool competes with the callers' threads.
-        return [self._tokenizer.encode(well_formed(text)) for text in texts]
-
-    def _run(self, tokens: list[list[int]], outputs: list[str]) -> list[np.ndarray]:
-        shape = (len(tokens), max(map(len, tokens)))
-        ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        for row, sentence in enumerate(tokens):
-            ids[row, : len(sentence)] = sentence
-            mask[row, : len(sentence)] = 1
-        arrays: list[np.ndarray] = self._session.run(outputs, {"ids": ids, "mask": mask})
-        return arrays
+        encodings = [self._tokenizer.encode(well_formed(text)) for text in texts]
+        lengths = [len(encoding.ids) for encoding in encodings]
+        for rows in _calls(_rows(lengths)):
+            ids, positions, numbers = np.zeros((3, len(rows), max(row.tokens for row in rows)), dtype=np.int64)
+            places = []
+            for at, row in enumerate(rows):
+                end = 0
+                for number, text in enumerate(row.texts, start=1):
+                    start, end = end, end + lengths[text]
+                    ids[at, start:end] = encodings[text].ids
+                    positions[at, start:end] = range(lengths[text])
+                    numbers[at, start:end] = number
+                    places.append((text, at, slice(start, end)))
+            inputs = {"ids": ids, "positions": positions, "texts": numbers}
+            states, early_states = self._session.run(["states", "early_states"], inputs)
+            for text, at, span in places:
+                yield texts[text], _result(encodings[text], states[at, span], early_states[at, span])
 
 
 def _write_graph(weights: Path, path: Path) -> None:
@@ -131,16 +134,43 @@ def _write_graph(weights: Path, path: Path) -> None:
     write_minilm(weights, path)
 
 
-def _batches(encodings: "Sequence[Encoding]") -> Iterator[list[int]]:
-    """Yields rows of similar length together, because computing padding is more expensive than another call."""
-    batch: list[int] = []
+def _result(encoding: "Encoding", states: np.ndarray, early_states: np.ndarray) -> _Encoded:
+    mean = states.mean(axis=0)
+    vector = mean / max(float(np.linalg.norm(mean)), 1e-12)
+    spans = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
+    in_text = spans[:, 1] > spans[:, 0]
+    return _Encoded(TokenStates(vector, states[in_text], spans[in_text]), early_states.mean(axis=0))
+
+
+@dataclass(slots=True)
+class _Row:
+    texts: list[int]
+    tokens: int
+
+
+def _rows(lengths: Sequence[int]) -> list[_Row]:
+    """Puts texts of these lengths in tokens into rows: a long text has a row of its own, short ones share."""
+    rows: list[_Row] = []
+    for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
+        row = next((row for row in rows if row.tokens + lengths[text] <= _ROW), None)
+        if row is None:
+            rows.append(_Row([text], lengths[text]))
+        else:
+            row.texts.append(text)
+            row.tokens += lengths[text]
+    return rows
+
+
+def _calls(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """Yields rows of similar length together."""
+    call: list[_Row] = []
     padded = 0
-    for row in sorted(range(len(encodings)), key=lambda row: len(encodings[row].ids)):
-        if batch:
-            padded += len(batch) * (len(encodings[row].ids) - len(encodings[batch[-1]].ids))
-            if len(batch) == _BATCH or padded > _PADDED:
-                yield batch
-                batch, padded = [], 0
-        batch.append(row)
-    if batch:
-        yield batch
+    for row in sorted(rows, key=lambda row: row.tokens):
+        if call:
+            padded += len(call) * (row.tokens - call[-1].tokens)
+            if padded > _PADDED or (len(call) + 1) * row.tokens > _CALL:
+                yield call
+                call, padded = [], 0
+        call.append(row)
+    if call:
+        yield call

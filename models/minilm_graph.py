@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as an ONNX graph: BERT with mean pooling and normalisation, from its safetensors weights."""
+"""all-MiniLM-L6-v2 as an ONNX graph: the layers of BERT, from its safetensors weights."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,56 +9,41 @@ from models.onnx_graph import Graph, constant, float_tensor, integer_tensor, int
 
 _HEADS, _LAYERS, _SIZE = 12, 6, 384
 _HEAD_SIZE = _SIZE // _HEADS
-_WORDING_LAYER = 3  # later layers hold what a text is about, and less and less of whether it states or asks
+_EARLY_LAYERS = 3  # later ones hold what a text is about, and less and less of whether it states or asks
 _EPSILON = 1e-12
-_FLOAT = 1  # of the Cast operator
 
 Weights = Mapping[str, np.ndarray]
 
 
 def write_minilm(weights_file: Path, path: Path) -> None:
-    """Writes a graph with the inputs `ids` and `mask`.
+    """Writes a graph with the inputs `ids`, `positions` and `texts`, of rows in which several texts may follow one another.
 
-    Its outputs are `vectors` (of texts), `states` (of tokens), and `wordings` (the mean state of an early layer, by text).
+    `positions` count the tokens of each text from 0. `texts` number the texts of a row, and tokens attend only to those of the
+    same number; padding has a number of its own. The outputs are the `states` of tokens, and their `early_states`.
     """
     from safetensors.numpy import load_file
 
     weights, graph = load_file(weights_file), Graph()
-    mask = graph.add("Cast", "mask", to=_FLOAT)
-    masked = graph.add("Sub", constant(1), graph.add("Unsqueeze", mask, integers([1, 2])))
-    bias = graph.add("Mul", masked, constant(float(np.finfo(np.float32).min)))
+    own, others = (graph.add("Unsqueeze", "texts", integers(axes)) for axes in ([1, 3], [1, 2]))
+    is_same = graph.add("Equal", own, others)
+    bias = graph.add("Where", is_same, constant(0), constant(float(np.finfo(np.float32).min)))
     states = _embedded(graph, weights)
     for number in range(_LAYERS):
-        if number == _WORDING_LAYER:
-            _mean(graph, states, mask, name="wordings")
+        if number == _EARLY_LAYERS:
+            graph.add("Identity", states, name="early_states")
         states = _layer(graph, states, bias, weights, f"encoder.layer.{number}")
-    mean = _mean(graph, graph.add("Identity", states, name="states"), mask)
-    norm = graph.add("Max", graph.add("ReduceL2", mean, axes=[1], keepdims=1), constant([1e-12]))
-    graph.add("Div", mean, norm, name="vectors")
-    shape = ("texts", "tokens")
+    graph.add("Identity", states, name="states")
+    shape = ("rows", "tokens")
     graph.write(
         path,
-        [integer_tensor("ids", shape), integer_tensor("mask", shape)],
-        [
-            float_tensor("vectors", ("texts", _SIZE)),
-            float_tensor("states", (*shape, _SIZE)),
-            float_tensor("wordings", ("texts", _SIZE)),
-        ],
+        [integer_tensor(name, shape) for name in ("ids", "positions", "texts")],
+        [float_tensor(name, (*shape, _SIZE)) for name in ("states", "early_states")],
     )
-
-
-def _mean(graph: Graph, states: str, mask: str, name: str = "") -> str:
-    """Adds the mean of the states of each text's tokens."""
-    weighted = graph.add("Mul", states, graph.add("Unsqueeze", mask, integers([2])))
-    count = graph.add("Max", graph.add("ReduceSum", mask, integers([1]), keepdims=1), constant([1e-9]))
-    return graph.add("Div", graph.add("ReduceSum", weighted, integers([1]), keepdims=0), count, name=name)
 
 
 def _embedded(graph: Graph, weights: Weights) -> str:
     words = graph.add("Gather", weights["embeddings.word_embeddings.weight"], "ids")
-    length = graph.add("Gather", graph.add("Shape", "ids"), integers(1))
-    positions = graph.add("Range", integers(0), length, integers(1))
-    places = graph.add("Gather", weights["embeddings.position_embeddings.weight"], positions)
+    places = graph.add("Gather", weights["embeddings.position_embeddings.weight"], "positions")
     first_segment = weights["embeddings.token_type_embeddings.weight"][0]
     states = graph.add("Add", graph.add("Add", words, places), first_segment)
     return _normalised(graph, states, weights, "embeddings.LayerNorm")

@@ -167,6 +167,11 @@ class MemoryBank(MemoryReader):
 
     def check(self, changes: Sequence[Change]) -> None:
         """Raises `RejectedWriteError` if the changes could not be written together now. Writes nothing."""
+        additions = [change for change in changes if isinstance(change, Addition)]
+        if len(additions) == len(changes):  # mostly; and it takes a tenth of the time
+            with self._database.read(self.owner) as unit:
+                self._writer.check_additions(unit, additions)
+            return
         with self._database.write(self.owner) as unit:
             self._writer.apply(unit, changes, who="check", now=self._clock())
             unit.rollback()

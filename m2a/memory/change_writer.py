@@ -56,6 +56,11 @@ class ChangeWriter:
         # the spans of the next.
         return self.apply_to_log(unit, [self.in_log(unit, change) for change in changes], who=who, now=now)
 
+    def check_additions(self, unit: UnitOfWork, additions: Sequence[Addition]) -> None:
+        """Checks additions without making them: none depends on another."""
+        for addition in additions:
+            self._semantic.check(unit, addition.draft)
+
     def in_log(self, unit: UnitOfWork, change: AnyChange) -> AnyChange:
         """Returns the change with its spans converted from messages as they read now to messages as logged."""
         if isinstance(change, Forgetting | KeepingBack):
@@ -129,12 +134,17 @@ class ChangeWriter:
         freed = None
         if existing is not None and change.draft.corrects is not None:
             freed = self._semantic.correction_of(unit, existing.memory_id, change.draft.corrects)
-        entry = self._semantic.add(unit, change.draft, by.because(change.why))
+        entry = self._write(unit, change.draft, existing, by.because(change.why))
         live = self._semantic.get(unit, [*change.rivals, *([entry.corrects] if entry.corrects else [])])
         previous = live.get(change.draft.corrects) if change.draft.corrects is not None else None
         rivals = tuple(live[i] for i in change.rivals if i in live and i not in (entry.memory_id, entry.corrects))
         changed = MemoryChanged("corrected" if previous else "added", entry, previous, rivals)
         return _written(changed, {"before": _dumped(existing), "freed": freed} if existing else {})
+
+    def _write(self, unit: UnitOfWork, draft: EntryDraft, existing: MemoryEntry | None, by: Attribution) -> MemoryEntry:
+        if existing is None:
+            return self._semantic.add_new(unit, draft, by)
+        return self._semantic.renew(unit, existing, draft, by)
 
     def _replace(self, unit: UnitOfWork, change: Replacement, by: Attribution) -> WrittenChange:
         older = self._semantic.get(unit, [change.memory_id]).get(change.memory_id)
@@ -146,7 +156,7 @@ class ChangeWriter:
         existing = self._semantic.saying(unit, draft.text)
         if existing is not None and existing.memory_id == older.memory_id:
             return self._add(unit, Addition(draft, change.why), by)
-        newer = self._semantic.add(unit, draft, by.because(change.why))
+        newer = self._write(unit, draft, existing, by.because(change.why))
         superseded = self._semantic.supersede(unit, older.memory_id, newer.memory_id, by.because(change.why))
         newer = self._semantic.get(unit, [newer.memory_id])[newer.memory_id]
         undo: dict[str, object] = {"is_new": existing is None, "along": superseded}

@@ -22,9 +22,11 @@ def fold_name(name: str) -> str:
 def concepts(unit: UnitOfWork) -> list[Concept]:
     """Returns the concepts that live entries name, in the order in which they were named."""
     of_owner = {"owner": unit.owner}
+    rows = unit.execute(_CONCEPTS, of_owner).all()
+    if not rows:
+        return []
     aliases: dict[int, list[str]] = grouped(unit.execute(_ALIASES, of_owner))
     shown, denied = _photos(unit)
-    rows = unit.execute(_CONCEPTS, of_owner)
     return [
         Concept(
             row.concept_id,

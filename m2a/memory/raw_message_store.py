@@ -17,6 +17,7 @@ from sqlalchemy import (
     func,
     insert,
     null,
+    or_,
     select,
     true,
     union_all,
@@ -266,11 +267,13 @@ class RawMessageStore:
         if not rows:
             return []
         dialect = unit.dialect
-        values = {"owner": unit.owner, "numbers": listed(dialect, [row.message_id for row in rows])}
+        with_parts = [row.message_id for row in rows if row.has_parts]
+        values = {"owner": unit.owner, "numbers": listed(dialect, with_parts)}
+        parts = unit.execute(_parts(dialect, to_owner), values).all() if with_parts else ()
         photos: dict[int, list[str]] = {}
         readable_photos: dict[int, list[str]] = {}
         spans: dict[int, list[Span]] = {}
-        for message_id, _, photo_id, is_withheld, first, last in unit.execute(_parts(dialect, to_owner), values).all():
+        for message_id, _, photo_id, is_withheld, first, last in parts:
             if photo_id is None:
                 spans.setdefault(message_id, []).append((first, last))
                 continue
@@ -290,7 +293,20 @@ class RawMessageStore:
         return messages
 
 
-_COLUMNS = (message.c.message_id, *(column for column in message.c if column.name != "message_id"))
+# Whether a message has photos or withheld words, so that those of most messages, which have neither, are not asked for.
+_HAS_PARTS = or_(
+    *(
+        select(table.c.message_id)
+        .where(table.c.owner == message.c.owner, table.c.message_id == message.c.message_id)
+        .exists()
+        for table in (message_photo, withheld_words)
+    )
+).label("has_parts")
+_COLUMNS = (
+    message.c.message_id,
+    *(column for column in message.c if column.name != "message_id"),
+    _HAS_PARTS,
+)
 
 
 def _within(conversation_id: str, part: ConversationPart) -> tuple[ColumnElement[bool], ...]:

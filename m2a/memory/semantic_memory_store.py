@@ -57,17 +57,22 @@ class SemanticMemoryStore(EntryReader):
 
         If a live entry already says the same, that entry is renewed: it becomes the newest, and gains the new evidence.
         """
-        text = draft.text.strip()
-        if not text:
+        existing = self.saying(unit, draft.text)
+        return self.add_new(unit, draft, by) if existing is None else self.renew(unit, existing, draft, by)
+
+    def check(self, unit: UnitOfWork, draft: EntryDraft) -> None:
+        """Raises `RejectedWriteError` if `add` would. Writes nothing."""
+        if not draft.text.strip():
             raise RejectedWriteError("A memory needs text.")
-        evidence = tuple(merge_ranges(draft.evidence_ids, adjoining=False))
-        self._check_evidence(unit, evidence)
+        self._check_evidence(unit, _evidence_of(draft))
         self._check_photos(unit, draft.photo_ids)
         if draft.corrects is not None:
             self._live_entry(unit, draft.corrects)
-        existing = self.saying(unit, text)
-        if existing is not None:
-            return self._renew(unit, existing, draft, evidence, by)
+
+    def add_new(self, unit: UnitOfWork, draft: EntryDraft, by: Attribution) -> MemoryEntry:
+        """Like `add`, for a text that no live entry says."""
+        self.check(unit, draft)
+        text, evidence = draft.text.strip(), _evidence_of(draft)
         memory_id = unit.next_id("memory")
         unit.execute(
             insert(entry).values(
@@ -88,18 +93,13 @@ class SemanticMemoryStore(EntryReader):
         self._add_parts(unit, memory_id, evidence, draft.photo_ids)
         for mention in draft.concepts:
             concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
-        self._record(unit, memory_id, "added", by)
+        _log(unit, memory_id, 1, text, "added", by)
         return self._live_entry(unit, memory_id)
 
-    def _renew(
-        self,
-        unit: UnitOfWork,
-        existing: MemoryEntry,
-        draft: EntryDraft,
-        evidence: Sequence[EvidenceRange],
-        by: Attribution,
-    ) -> MemoryEntry:
-        memory_id = existing.memory_id
+    def renew(self, unit: UnitOfWork, existing: MemoryEntry, draft: EntryDraft, by: Attribution) -> MemoryEntry:
+        """Like `add`, for a text that this live entry says."""
+        self.check(unit, draft)
+        memory_id, evidence = existing.memory_id, _evidence_of(draft)
         corrects = draft.corrects if draft.corrects not in (None, memory_id) else existing.corrects
         if corrects is not None and (correction := self.correction_of(unit, memory_id, corrects)):
             self.tie(unit, correction, None)  # what is stated anew holds again and no longer counts as corrected
@@ -382,20 +382,37 @@ class SemanticMemoryStore(EntryReader):
         """Adds a history row for a change that was made, and queues the entry for the index."""
         this = (unit.owns(entry), entry.c.memory_id == memory_id)
         version, text = unit.execute(select(entry.c.version, entry.c.text).where(*this)).one()
-        unit.execute(
-            insert(entry_history).values(
-                owner=unit.owner,
-                memory_id=memory_id,
-                version=version,
-                change=change,
-                text=text,
-                who=by.who,
-                why=by.why,
-                changed_at=to_microseconds(by.now),
-                successor_id=successor_id,
-            )
+        _log(unit, memory_id, version, text, change, by, successor_id)
+
+
+def _log(
+    unit: UnitOfWork,
+    memory_id: int,
+    version: int,
+    text: str,
+    change: EntryChange,
+    by: Attribution,
+    successor_id: int | None = None,
+) -> None:
+    """Adds a history row, and queues the entry for the index."""
+    unit.execute(
+        insert(entry_history).values(
+            owner=unit.owner,
+            memory_id=memory_id,
+            version=version,
+            change=change,
+            text=text,
+            who=by.who,
+            why=by.why,
+            changed_at=to_microseconds(by.now),
+            successor_id=successor_id,
         )
-        unit.tell_index("entry", [memory_id])
+    )
+    unit.tell_index("entry", [memory_id])
+
+
+def _evidence_of(draft: EntryDraft) -> tuple[EvidenceRange, ...]:
+    return tuple(merge_ranges(draft.evidence_ids, adjoining=False))
 
 
 def _days(happened: DateInterval | None) -> dict[str, str | None]:

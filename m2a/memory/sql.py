@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
 
-from sqlalchemy import ARRAY, BigInteger, Column, ColumnElement, String, any_, bindparam, cast, func, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, any_, bindparam, cast, func, select
 from sqlalchemy.types import TypeEngine
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def is_listed(dialect: str, column: Column[int], parameter: str) -> ColumnElement[bool]:
+def is_listed(dialect: str, column: ColumnElement[int], parameter: str) -> ColumnElement[bool]:
     """Returns the condition that the column is one of the numbers in a parameter, whose value comes from `listed`."""
     return is_among(dialect, column, bindparam(parameter, type_=LISTS[dialect]))
 
@@ -45,7 +45,7 @@ def listed(dialect: str, numbers: Collection[int]) -> str | list[int]:
     return json.dumps(sorted(numbers)) if dialect == "sqlite" else sorted(numbers)
 
 
-def is_among(dialect: str, column: Column[int], numbers: ColumnElement[Any]) -> ColumnElement[bool]:
+def is_among(dialect: str, column: ColumnElement[int], numbers: ColumnElement[Any]) -> ColumnElement[bool]:
     """Returns the condition that the column is one of the numbers in an expression of the form that `listed` returns."""
     if dialect != "sqlite":
         return column == any_(cast(numbers, LISTS[dialect]))

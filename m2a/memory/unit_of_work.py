@@ -28,6 +28,7 @@ from m2a.memory.schema import owner as owner_table
 from m2a.memory.sql import LISTS, is_among, is_listed, listed
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+_Columns = tuple[ColumnElement[Any], ...]  # the first is a column of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class UnitOfWork:
         """Returns the condition that the column is one of the numbers, with one parameter for all of them, unlike `IN`."""
         return is_among(self.dialect, column, literal(listed(self.dialect, numbers), type_=LISTS[self.dialect]))
 
-    def rows_among(self, columns: tuple[Column[Any], ...], numbers: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+    def rows_among(self, columns: _Columns, numbers: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
         """Returns the columns of the owner's rows whose first column is one of the numbers.
 
         The statement is built once and cached, because building it takes as long as running it.
@@ -103,7 +104,7 @@ def _owns(table: FromClause, owner: str) -> ColumnElement[bool]:
 
 
 @cache
-def _rows_among(columns: tuple[Column[Any], ...], dialect: str) -> Select[Any]:
+def _rows_among(columns: _Columns, dialect: str) -> Select[Any]:
     return select(*columns).where(
         columns[0].table.c.owner == bindparam("owner"), is_listed(dialect, columns[0], "numbers")
     )

@@ -76,8 +76,13 @@ class M2ASystem:
             return
         people = tuple(dict.fromkeys(message.speaker for message in session if message.role == "user"))
         size = self._variant.update_every if self._parts.chat_model is not None else 1
-        for start in range(0, len(session), size):
-            await self._take_in(session[: start + size], start, people)
+        # The messages are already recorded, so that they can be encoded for the index while the first ones are taken in.
+        indexing = asyncio.create_task(asyncio.to_thread(self._memory.index))
+        try:
+            for start in range(0, len(session), size):
+                await self._take_in(session[: start + size], start, people)
+        finally:
+            await indexing
         await asyncio.to_thread(self._memory.index)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
@@ -151,7 +156,8 @@ class M2ASystem:
             changes = tuple(_with_whole_evidence(change, exchange) for change in update.changes)
             if metered is None and exchange[-1].speaker != exchange[-1].role:
                 changes = tuple(_attributed_to(exchange[-1].speaker, change) for change in changes)
-            await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
+            if changes:
+                await asyncio.to_thread(lambda: bank.write(changes, who=policy.name))
             self._failures_in_a_row = 0
         except ChatModelError:
             self._failures_in_a_row += 1

@@ -1,7 +1,7 @@
 """Whether a text tells something to keep, asks, or only chats: a learned decision over its form and the vector of its wording."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, find_subject, sentences
@@ -135,7 +135,11 @@ def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
     return max(LEARNED_ACTS, key=lambda act: chances[act])
 
 
-def act_probabilities(text: str, sense: Sense) -> dict[str, float]:
+def act_probabilities(text: str, sense: Sense) -> Mapping[str, float]:
+    return sense.read(_act_probabilities, text)
+
+
+def _act_probabilities(text: str, sense: Sense) -> Mapping[str, float]:
     form, wording = features(text), sense.wording(text)
     return {act: sense.models[act].probability(form, wording) for act in LEARNED_ACTS}
 

@@ -82,21 +82,29 @@ class Subject:
 
 def sentences(text: str) -> list[str]:
     """Returns the sentences as typed, each with its end mark."""
+    return list(_sentences(text))
+
+
+_SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)")
+_CONTINUES = re.compile(r" [a-z]")
+_HAS_WORD = re.compile(r"\w")
+
+
+@lru_cache(maxsize=2048)
+def _sentences(text: str) -> tuple[str, ...]:
     result: list[str] = []
     for line in text.splitlines():
         start = 0
-        for match in re.finditer(
-            r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)", line
-        ):
+        for match in _SENTENCE_END.finditer(line):
             piece = line[start : match.end()].strip()
             if ABBREVIATION.search(piece) and match.end() < len(line):
                 continue
-            if piece.endswith(")") and re.match(r" [a-z]", line[match.end() :]):
+            if piece.endswith(")") and _CONTINUES.match(line, match.end()):
                 continue  # "Shona (not that one!) runs triage": the sentence continues
             result.append(piece)
             start = match.end()
         result.append(line[start:].strip())
-    return [sentence for sentence in result if re.search(r"\w", sentence)]
+    return tuple(sentence for sentence in result if _HAS_WORD.search(sentence))
 
 
 def segments(text: str) -> list[tuple[int, int]]:

@@ -27,6 +27,7 @@ _ENGLISH = frozenset(
 )
 
 
+@lru_cache(maxsize=2048)
 def is_english(text: str) -> bool:
     """Whether the rules can read the text; a text without words counts as English."""
     text = _LAUGHTER.sub(" ", text)

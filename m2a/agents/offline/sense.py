@@ -7,13 +7,17 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property, lru_cache
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from models.text_encoder import MINILM, TextEncoder, WordingEncoder
 
+T = TypeVar("T")
+
 _CACHED = 16_384
+_READ = 2_048  # results of reading a text that are cached
 
 
 class LearnedDecision(Protocol):
@@ -41,9 +45,14 @@ class Logistic:
     def names(self) -> Collection[str]:
         return self.features.keys()
 
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        return np.array(self.vector)
+
     def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
-        total = self.bias + sum(self.features.get(name, 0.0) * value for name, value in features.items())
-        return total + float(np.dot(self.vector, vector)) if self.vector and vector is not None else total
+        weight_of = self.features.get
+        total = self.bias + sum([weight_of(name, 0.0) * value for name, value in features.items()])
+        return total + float(np.dot(self._weights, vector)) if self.vector and vector is not None else total
 
     def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
         return _sigmoid(self.score(features, vector))
@@ -159,6 +168,15 @@ class Sense:
         self._remembered = remembered
         self.models = models
         self._meanings, self._wordings = _VectorCache(remembered), _VectorCache(remembered)
+        self._read = lru_cache(maxsize=_READ)(lambda read, text: read(text, self))
+
+    def read(self, read: Callable[[str, "Sense"], T], text: str) -> T:
+        """Returns `read(text, self)`, from a cache if it was read lately, as the stages of a turn read the same sentences.
+
+        The result must follow from the text and this object alone, and nobody may change it.
+        """
+        result: T = self._read(read, text)
+        return result
 
     def with_models(self, models: Mapping[str, LearnedDecision]) -> "Sense":
         """Returns a copy with these decisions added. Both share their cached vectors."""

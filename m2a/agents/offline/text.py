@@ -39,6 +39,7 @@ class Token(NamedTuple):
         return self.text.lower()
 
 
+@lru_cache(maxsize=2048)
 def plain(text: str) -> str:
     """Returns the text with keyboard characters for typographic quotes and dashes."""
     table = {"’": "'", "‘": "'", "“": '"', "”": '"', "—": " - ", "–": "-", "\u00a0": " ", "…": "..."}
@@ -48,7 +49,12 @@ def plain(text: str) -> str:
 
 
 def tokens(text: str) -> list[Token]:
-    return [Token(match.group(), match.start(), match.end()) for match in _WORD.finditer(text)]
+    return list(_tokens(text))
+
+
+@lru_cache(maxsize=2048)
+def _tokens(text: str) -> tuple[Token, ...]:
+    return tuple(Token(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
 
 
 def expand(text: str) -> str:

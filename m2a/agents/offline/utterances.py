@@ -200,6 +200,10 @@ class Utterance:
 
 def utterances(message: str, sense: Sense) -> list[Utterance]:
     """Returns the utterances of a message, in order."""
+    return list(sense.read(_utterances, message))
+
+
+def _utterances(message: str, sense: Sense) -> list[Utterance]:
     text = _ATTENTION.sub("", plain(message))
     if mentioned := _MENTIONED.match(text):
         text = mentioned["what"]

@@ -134,6 +134,10 @@ def forget_probability(text: str, sense: Sense) -> float:
     A sentence with words of a request decides alone: "The fine is settled. No need to keep it." Otherwise both the text and
     one of its sentences must be probable: a long message about feelings resembles such requests as a whole, and is none.
     """
+    return sense.read(_forget_probability, text)
+
+
+def _forget_probability(text: str, sense: Sense) -> float:
     if _KEPT_BY_USER.match(text) or _NEVER_MIND.match(text):
         return 0.0
     if taken_back := _TAKEN_BACK.match(text):

@@ -7,13 +7,14 @@ and "that" for the value, which is the same for every subject.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
 from m2a.agents.offline.relations.facts import Statement
 from m2a.agents.offline.relations.frames import many
-from m2a.agents.offline.relations.words import keys_of
+from m2a.agents.offline.relations.words import Words, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
@@ -124,8 +125,12 @@ def same_relation(statements: Sequence[Statement], sense: Sense) -> np.ndarray:
 
 def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], sense: Sense) -> Features:
     words, question, masked, kind = sense.vectors([parsed.words, parsed.question, parsed.masked, parsed.kind])
+    facts = [f"{each.relation} {each.value}" for each in statements]
+    whole = [each.sentence for each in statements]
+    whole_of_it = [each.sentence.replace(each.subject, "it") for each in statements]
+    sense.vectors([*facts, *whole, *whole_of_it])  # one batch is encoded faster
     parts = _Parts.of(statements, sense)
-    texts = sense.vectors([f"{each.relation} {each.value}" for each in statements])
+    texts = sense.vectors(facts)
     wanted = {stem(word) for word in parsed.words.split() if word not in SMALL}
     shared = [len(wanted & {stem(word) for word in each.relation.split()}) / max(1, len(wanted)) for each in statements]
     is_of_kind = of_kind(parsed.kind, parts.kinds, sense)
@@ -135,8 +140,8 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
         "frame": parts.frames @ words,
         "value": parts.values @ words,
         "relation and value": texts @ words,
-        "sentence": sense.vectors([each.sentence for each in statements]) @ question,
-        "sentence of it": sense.vectors([each.sentence.replace(each.subject, "it") for each in statements]) @ masked,
+        "sentence": sense.vectors(whole) @ question,
+        "sentence of it": sense.vectors(whole_of_it) @ masked,
         "words": np.array(shared),
         "elsewhere": np.array(
             [max((float(sense.vector(text) @ masked) for text in each.elsewhere), default=0.0) for each in statements]
@@ -148,6 +153,7 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
         "of the kind, of many": is_of_kind * alike_many,
     }
     best = int((near["relation"] + near["frame"] + near["relation and value"]).argmax())
+    own = [keys_of(each.subject.split()) for each in statements]
     alike = parts.frames @ parts.frames.T > _ALIKE
     columns = {
         **near,
@@ -157,7 +163,9 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
         "value as of the best": parts.values @ parts.values[best],
         "value elsewhere as that of the best": parts.elsewhere @ parts.elsewhere[best],
         "values as of the best": parts.kinds @ parts.kinds[best],
-        "values in common with the best": np.array([_in_common(each, statements[best])[1] for each in statements]),
+        "values in common with the best": np.array(
+            [_in_common(_met(each, own[at]), _met(statements[best], own[at]))[1] for at, each in enumerate(statements)]
+        ),
         "alike": alike_many,
         "leads to many": np.array([_leads_to_many(each) for each in statements]),
         "not elsewhere": np.array([not each.elsewhere for each in statements]),
@@ -189,6 +197,8 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
     crossed = parts.relations @ parts.values.T
     kinds = parts.kinds @ parts.kinds.T
     result = []
+    own = [keys_of(each.subject.split()) for each in statements]
+    met = cache(lambda at, subject: _met(statements[at], subject))
     for second in range(len(statements)):
         for first in range(second):
             left, right = statements[first], statements[second]
@@ -205,7 +215,9 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
                 "both belong": left.belongs == right.belongs,
                 "both names": left.value[:1].isupper() == right.value[:1].isupper(),
             }
-            features["subjects in common"], features["values in common"] = _in_common(left, right)
+            features["subjects in common"], features["values in common"] = _in_common(
+                met(first, own[first]), met(second, own[first])
+            )
             features["kinds of values, of many"] = kinds[first, second] * features["less alike"]
             features["nothing in common, of many"] = (not features["values in common"]) * features["less alike"]
             features["worded alike"] = alike[first, second]
@@ -226,10 +238,17 @@ class _Parts:
 
     @classmethod
     def of(cls, statements: Sequence[Statement], sense: Sense) -> "_Parts":
+        relations, values, frames = (
+            [each.relation for each in statements],
+            [each.value for each in statements],
+            [frame_of(each) for each in statements],
+        )
+        others = [text for each in statements for text in (*each.elsewhere, *_values(each))]
+        sense.vectors([*relations, *values, *frames, *others])  # one batch is encoded faster
         return cls(
-            sense.vectors([each.relation for each in statements]),
-            sense.vectors([each.value for each in statements]),
-            sense.vectors([frame_of(each) for each in statements]),
+            sense.vectors(relations),
+            sense.vectors(values),
+            sense.vectors(frames),
             np.array([_mean(each.elsewhere, sense) for each in statements]),
             values_of(statements, sense),
         )
@@ -245,14 +264,19 @@ def _values(statement: Statement) -> list[str]:
     return [statement.value, *list(others)[:_MAX_VALUES]]
 
 
-def _in_common(first: Statement, second: Statement) -> tuple[float, float]:
+_Met = tuple[frozenset[Words], frozenset[Words]]
+
+
+def _met(statement: Statement, own: Words) -> _Met:
+    """Returns the subjects but `own` that the frame of the statement has elsewhere; and their values, with the statement's."""
+    others = [(subject, value) for subject, value in statement.alike if subject != own]
+    value = keys_of(statement.value.split())
+    return frozenset(subject for subject, _ in others), frozenset([*(value for _, value in others), value])
+
+
+def _in_common(first: _Met, second: _Met) -> tuple[float, float]:
     """Returns the log count of other subjects, and the share of values, that the frames of two statements have in common."""
-    own = keys_of(first.subject.split())
-    subjects, others = ({subject for subject, _ in each.alike} - {own} for each in (first, second))
-    values, other_values = (
-        {value for subject, value in each.alike if subject != own} | {keys_of(each.value.split())}
-        for each in (first, second)
-    )
+    (subjects, values), (others, other_values) = first, second
     return float(np.log1p(len(subjects & others))), len(values & other_values) / min(len(values), len(other_values))
 
 

@@ -1,6 +1,7 @@
 """Words of sentences in the form in which they are compared, and the names among them."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, is_verb
 
@@ -26,6 +27,7 @@ def keys_of(words: Iterable[str]) -> Words:
     return tuple(map(key_of, words))
 
 
+@lru_cache(maxsize=8192)
 def key_of(word: str) -> str:
     bare = word.replace("’", "'").strip(MARKS).lower()
     for ending in ("'s", "s'"):
