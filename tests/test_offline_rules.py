@@ -1348,6 +1348,14 @@ async def test_a_question_in_another_language_that_shares_no_rare_word_brings_no
     assert "pomodori" not in await talk.say("Dove abita mia sorella?")
 
 
+async def test_a_list_of_all_that_one_knows_is_not_cut_at_eight(talk: Talk) -> None:
+    languages = ("Polish", "Italian", "Welsh", "Danish", "Greek", "German", "Korean", "Swahili", "Latin")
+    for language in languages:
+        await talk.say(f"I speak {language}.")
+    answer = await talk.say("Which languages do I speak besides English?")
+    assert all(language in answer for language in languages)
+
+
 @pytest.mark.parametrize("question", ["which languages have I got so far?", "What languages do I know?"])
 async def test_all_languages_of_the_user_are_listed_and_no_others(talk: Talk, question: str) -> None:
     await talk.say("I speak Marathi and Hindi at home.")

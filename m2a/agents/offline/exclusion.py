@@ -309,10 +309,6 @@ def _is_over(text: str) -> bool:
     return is_past(text) and not _HAS_BECOME.search(text)
 
 
-def same_words(left: str, right: str) -> bool:
-    return left.casefold() == right.casefold() or (number(left) is not None and number(left) == number(right))
-
-
 def _names_another(text: str, other: str) -> bool:
     """Returns whether the subjects differ: "my sister Ana is …" and "my sister Eva is …"."""
     subjects = [find_subject(t) for t in (text, other)]

@@ -59,7 +59,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     matches = [match for match in matches if not match.contradicts]
     best = matches[0].score
     if listed_kind(question):
-        return _with_corrections([match for match in matches if match.score >= SURE][:MAX_LISTED])
+        return _with_corrections([match for match in matches if match.score >= SURE][:_MAX_ALIKE])
     if question.kind.answer in ("counted", "with photos", "shown"):
         loosely_close = [match for match in matches if match.score >= _LOOSELY_CLOSE * best]
         if len(loosely_close) > MAX_LISTED:  # the newest value of one told often is not the best by much

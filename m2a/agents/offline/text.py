@@ -186,11 +186,6 @@ def words_for(target: str) -> list[str]:
     return list(dict.fromkeys(word.replace("_", " ") for word in result))
 
 
-def plain_words(text: str) -> list[str]:
-    """Returns the words that are worth a search: neither short words nor numbers."""
-    return [token.text for token in tokens(expand(text)) if len(token.text) > 3 and token.text.isalpha()]
-
-
 @lru_cache(maxsize=1)
 def _spelled() -> dict[str, str]:
     return {stem(word): word for words in reversed(lexicon.SYNONYMS) for word in reversed(words)}
