@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from data_synthesis.classes import is_alive, kind_of
 from data_synthesis.dates import written
-from data_synthesis.group import OPEN_DOMAIN, TEMPORAL, VISUAL_RETRIEVAL, PersonalConcept
-from data_synthesis.group_view import TurnView
+from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, PersonalConcept
+from data_synthesis.group_view import GroupView, TurnView
 from data_synthesis.guesses import guess_of, is_named_for_its_look, suggested_by
 from data_synthesis.photo_facts import Fact, facts_of, look_texts
 from data_synthesis.question_view import AnsweringFact, Need, QuestionView
@@ -117,21 +117,24 @@ def _fits_others(question: QuestionView, need: Need) -> bool:
 
 
 def _has_its_like(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether a speaker whom the question names shows another concept, too, that talk of it does not tell apart at once.
+    """Whether who shows the concept shows another one, too, that talk of it does not tell apart at once.
 
-    Talk of a pet ("he wants a treat") is not like that of a thing, nor that of a toy like that of a boot, and a name may
-    suggest the look that is described.
+    Talk of a pet ("he wants a treat") is not like that of a thing, nor that of a toy like that of a boot; a turn may tell the
+    class ("your cat"), and a name suggest the look that is described.
     """
     group = question.group
     if content_of(" ".join((concept.class_name, *look_texts(concept)))) & suggested_by(concept.name) & question.words:
         return False
-    speakers = {speaker for speaker in group.request.speakers if holds(question.text, speaker)}
+    speakers = {turn.speaker for turn in group.turns_showing(concept)}
     return any(
-        kind_of(other) == kind_of(concept) and (not speakers or turn.speaker in speakers)
+        kind_of(other) == kind_of(concept) and not _tells_its_class(group, other)
         for other in group.concepts
-        if other is not concept
-        for turn in group.turns_showing(other)
+        if other is not concept and speakers & {turn.speaker for turn in group.turns_showing(other)}
     )
+
+
+def _tells_its_class(group: GroupView, concept: PersonalConcept) -> bool:
+    return any(content_of(concept.class_name) & turn.words for turn in group.turns_about[concept.name])
 
 
 def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
@@ -143,7 +146,7 @@ def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
     """
     answer, events, group = question.answer, question.events, question.group
     of_pictures = events and SAYING.search(question.text) and not any(event.expression for event in events)
-    if of_pictures and question.category == TEMPORAL:
+    if of_pictures and question.category != VISUAL_RETRIEVAL:
         return _has_its_like(question, concept)
     if of_pictures or question.category == OPEN_DOMAIN or answer == concept.name:
         return True
