@@ -134,6 +134,18 @@ def test_a_value_alone_corrects_what_was_said_just_before(sense: Sense, before: 
     assert corrected_by(text, [before], sense) is not None
 
 
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("Monday's seminar is at 9:15.", "Wednesday's seminar is at 10:45."),
+        ("The Saturday shift is on the tills.", "Sunday's shift, if there is one, is in the yard."),
+        ("The train to Bern on the 19th leaves at 6:40.", "Coming back from Bern on the 23rd it's the 21:15."),
+    ],
+)
+def test_what_is_said_of_another_day_corrects_nothing(sense: Sense, before: str, text: str) -> None:
+    assert corrected_by(text, [before], sense) is None
+
+
 @pytest.mark.parametrize("text", ["NICE", "OK", "WOW"])
 def test_a_word_alone_that_is_no_value_is_not_kept(sense: Sense, text: str) -> None:
     messages = [message(1, "My niece has 3 kids."), message(2, text)]

@@ -64,6 +64,10 @@ _HOME = re.compile(
 )
 _LIVED_ONCE = re.compile(r"\b(?:lived|used to live)\b", re.IGNORECASE)
 
+_OPENS_WITH_A_DAY = re.compile(r"\W*(?:[\w'-]+ ){0,2}(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
+# Fixed words for a change or an error.
+_SIGNS = (TAKES_BACK, MOVES, LATELY, NEW, NOT, _PERFECT, _OPENS_SO)
+
 # The features of which also counts how far a memory is ahead of the others.
 _COMPARED = ("cosine", "same frame", "words shared beside values", "rare words shared", "share of its words shared")
 
@@ -94,7 +98,7 @@ def has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     another value just after it.
     """
     claim, leans, different = old.claim, needs_context(sentence, text), different_kinds(new, old.claim)
-    words = any(pattern.search(sentence) for pattern in (TAKES_BACK, MOVES, LATELY, NEW, NOT, _PERFECT, _OPENS_SO))
+    words = any(pattern.search(sentence) for pattern in _SIGNS)
     points_back = old.is_last and bool(different) and bool(_PRONOUN.search(new.text))
     if not (words or leans or points_back or new.refuted & claim.words):
         return False
@@ -128,6 +132,15 @@ def may_be_meant(new: Claim, old: Memory) -> bool:
     if not names and different_kinds(new, claim) and (words_told(new, claim) or new.subject & claim.words):
         return True  # "They put the metoprolol up to 50 mg" of "Dr Amundson has started me on metoprolol, 25 mg"
     return old.is_last and not (names and not names & (claim.words | claim.subject_names))
+
+
+def _tell_of_two_days(new: Claim, old: Claim, sentence: str) -> bool:
+    """Returns whether each says something of a day of its own, and nothing that it changed: "Monday's talk is at 7:45"."""
+    different = different_kinds(new, old)
+    is_value = len(tokens(sentence)) < 3  # "Thursday." corrects what was said just before
+    if "day" not in different or is_value or new.refuted or any(pattern.search(sentence) for pattern in _SIGNS):
+        return False
+    return len(different) > 1 or bool(_OPENS_WITH_A_DAY.match(new.text) and _OPENS_WITH_A_DAY.match(old.text))
 
 
 def words_told(new: Claim, old: Claim) -> frozenset[str]:
@@ -165,7 +178,7 @@ def correction_features(
     rows = [
         of_sentence
         | _of_pair(new, memory, holders, float(vector @ other))
-        | {"may be meant": float(may_be_meant(new, memory))}
+        | {"may be meant": float(may_be_meant(new, memory) and not _tell_of_two_days(new, memory.claim, sentence))}
         | {"has a sign": float(has_a_sign(new, memory, text, sentence))}
         for memory, other in zip(memories, vectors, strict=True)
     ]
