@@ -128,10 +128,7 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
     A shared name alone is not enough if the request says more: it may mean something else about the same person.
     """
     wanted = _words(request)
-    statement_words = [_words(statement.text) for statement in statements]
-    shared = [_shared(wanted, words) for words in statement_words]
-    holders = Counter(word for words in shared for word in words)
-    weights = [sum(1 / holders[word] for word in words) for words in shared]
+    shared, weights = _rare_words_shared(wanted, [statement.text for statement in statements])
     if not weights or max(weights) < 1:
         return []
     best = max(range(len(statements)), key=weights.__getitem__)
@@ -142,12 +139,16 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
 
 def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
     """Returns the messages that share the rarest words with a question, at most two, the best first; none if none shares any."""
-    wanted = _words(question)
-    shared = [_shared(wanted, _words(message.text)) for message in messages]
-    holders = Counter(word for words in shared for word in words)
-    weights = [sum(1 / holders[word] for word in words) for words in shared]
+    _, weights = _rare_words_shared(_words(question), [message.text for message in messages])
     ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
     return [message for weight, message in ranked if weight and weight >= _NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
+
+
+def _rare_words_shared(wanted: Iterable[str], texts: Sequence[str]) -> tuple[list[set[str]], list[float]]:
+    """Returns the wanted words that each text has, and their weight: a word counts less if more of the texts have it."""
+    shared = [_shared(wanted, _words(text)) for text in texts]
+    holders = Counter(word for words in shared for word in words)
+    return shared, [sum(1 / holders[word] for word in words) for words in shared]
 
 
 def _shared(words: Iterable[str], others: Iterable[str]) -> set[str]:
