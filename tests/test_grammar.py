@@ -61,6 +61,18 @@ CLOCK = PersonalConcept(
     questions=(VisualQuestion(Path("clock/1.jpg"), "What is <sks> lying in?", ("A copper pan", "A drawer"), "A copper pan"),),
 )  # fmt: skip
 
+TERRIER = PersonalConcept(
+    "terrier", "Bruno", "dog",
+    (
+        ConceptPhoto(Path("terrier/0.jpg"), "in a wicker basket", "curled up in a wicker basket"),
+        ConceptPhoto(Path("terrier/1.jpg"), "beside a striped tent", "sitting beside a striped tent"),
+        ConceptPhoto(Path("terrier/2.jpg"), "on a wooden jetty", "standing on a wooden jetty"),
+    ),
+    live=True,
+    short_description="smooth grey terrier",
+    attributes=(Attribute("coat", "smooth grey", ("grey",)),),
+)  # fmt: skip
+
 
 def bare(name: str, photos: int = 2) -> PersonalConcept:
     """Returns a concept with photos and no attributes; one photo is never shown."""
@@ -169,9 +181,9 @@ def test_what_a_photo_tells_is_not_told_in_its_turn():
 
 
 def test_the_class_behind_an_open_domain_question_is_not_named():
-    group = generated([request(DOG, CLOCK, bare("Kolo"))])[0]
+    group = generated([request(DOG, TERRIER, bare("Kolo"))])[0]
     open_domain = [question for question in group.questions if question.category == 8]
-    assert open_domain
+    assert len(open_domain) == 2
     texts = [turn.text for session in group.sessions for turn in session] + [question.text for question in open_domain]
     assert {"dog", "dogs", "puppy"}.isdisjoint(word for text in texts for word in words_of(text))
 
