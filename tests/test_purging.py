@@ -72,6 +72,25 @@ def test_no_byte_of_it_is_left_and_all_of_the_others(memory, tmp_path, request):
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_no_statistics_are_left_of_a_table_that_is_now_empty(memory, tmp_path, request):
+    server = create_engine(request.getfixturevalue("postgres"), isolation_level="AUTOCOMMIT")
+    memory.tell(PIN, photos=[jpeg("red")])
+    with server.connect() as connection:
+        connection.execute(text("ANALYZE"))  # as autovacuum does whenever it likes, here before the outbox is emptied
+    memory.bank.index()
+    [photo_id] = memory.bank.messages([1])[1].photos
+    memory.bank.erase(Erasure("everything"))
+    purge(memory.stores, memory.now())
+    content = bytes_of_all_files(tmp_path, memory.database, request)
+    assert b"qx4471zz" not in content and photo_id.encode() not in content
+    with server.connect() as connection:  # and the tables still work
+        connection.execute(text("ANALYZE"))
+    server.dispose()
+    memory.tell("I like tea.")
+    assert memory.found("tea")
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("table", ["message", "setting"])  # one that holds erased rows, and one that does not
 def test_a_purge_beside_another_programs_transaction_is_not_done_and_says_so(memory, tmp_path, request, table):
     memory.tell(PIN)

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager, suppress
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, OperationalError
 
@@ -147,8 +147,9 @@ class Database:
             with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 if not _wait_for_open_transactions(connection):
                     raise DatabaseError(_IN_USE)
-                for table in metadata.tables:
-                    connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table}")
+                for table in metadata.sorted_tables:
+                    _drop_statistics(connection, table)
+                    connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
                 connection.exec_driver_sql("VACUUM (FULL) pg_catalog.pg_statistic")  # contains samples of column values
             return
         with closing(self._engine.raw_connection()) as raw:
@@ -178,6 +179,12 @@ def _wait_for_open_transactions(connection: Connection) -> bool:
         sleep(0.02)
         older &= set(connection.scalars(_OPEN_TRANSACTIONS))
     return not older
+
+
+def _drop_statistics(connection: Connection, table: Table) -> None:
+    """Removes PostgreSQL's samples of the table's values, which ANALYZE leaves as they were if it finds no rows."""
+    types = (f"ALTER {column.name} TYPE {column.type.compile(connection.dialect)}" for column in table.columns)
+    connection.exec_driver_sql(f"ALTER TABLE {table.name} {', '.join(types)}")
 
 
 class _ReadOnlyDatabase(Database):
