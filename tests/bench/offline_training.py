@@ -40,6 +40,7 @@ _OF_A_WORD = 0.15  # weight of a shared word next to the cosine in the search
 _OF_SHORT = 1.0
 _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
+_OF_ASKED = 0.5  # what asks without a question mark, and what tells and resembles it
 _OF_ANYTHING = 0.3
 _OFTEN = 4  # requests that hold a run of words by which others may be known
 Cases = Mapping[str, Sequence[Sequence[str]]]
@@ -162,7 +163,15 @@ def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
     statements += [text for (row,) in cases["told"] for text in row.split(" // ")]
     questions = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
     idle = [text for (text,) in cases["nothing"] if not text.endswith("?")]
-    weighed = [(statements, "tell", _OF_A_CASE), (questions, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
+    noted = [text for (text,) in cases["noted"]]
+    asked = [text for case in (*cases["asked"], *cases["scenes"]) for text in case]
+    weighed = [
+        (statements, "tell", _OF_A_CASE),
+        (questions, "ask", _OF_A_CASE),
+        (idle, "chat", _OF_IDLE),
+        (asked, "ask", _OF_ASKED),
+        (noted, "tell", _OF_ASKED),
+    ]
     return {
         act: [
             Example(act_features(text), label == act, _GROUP, sense.wording(text), weight)

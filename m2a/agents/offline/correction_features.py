@@ -134,7 +134,7 @@ def may_be_meant(new: Claim, old: Memory) -> bool:
     return old.is_last and not (names and not names & (claim.words | claim.subject_names))
 
 
-def _tell_of_two_days(new: Claim, old: Claim, sentence: str) -> bool:
+def tell_of_two_days(new: Claim, old: Claim, sentence: str) -> bool:
     """Returns whether each says something of a day of its own, and nothing that it changed: "Monday's talk is at 7:45"."""
     different = different_kinds(new, old)
     is_value = len(tokens(sentence)) < 3  # "Thursday." corrects what was said just before
@@ -178,7 +178,7 @@ def correction_features(
     rows = [
         of_sentence
         | _of_pair(new, memory, holders, float(vector @ other))
-        | {"may be meant": float(may_be_meant(new, memory) and not _tell_of_two_days(new, memory.claim, sentence))}
+        | {"may be meant": float(may_be_meant(new, memory) and not tell_of_two_days(new, memory.claim, sentence))}
         | {"has a sign": float(has_a_sign(new, memory, text, sentence))}
         for memory, other in zip(memories, vectors, strict=True)
     ]

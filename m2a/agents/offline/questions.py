@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import AUXILIARY, WH
-from m2a.agents.offline.clauses import sentences
+from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.names import antecedent, find_names, find_places
@@ -66,7 +66,9 @@ def questions_of(
     """Returns the questions of the user's message, with pronouns resolved from the newest turns."""
     items = utterances(message.text, sense)
     asked = [LISTS.sub("tell me ", item.text) for item in items if item.act == "ask"]
-    texts = [(part, message.text.replace(text, part)) for text in asked for part in asked_apart(text)][:5]
+    texts = [(without_scene(part), message.text.replace(text, part)) for text in asked for part in asked_apart(text)][
+        :5
+    ]
     today, has_photos = message.said_at.date(), bool(message.photos)
     questions = [
         parse(resolve(text, recent, concepts, before), today, context=context, has_photos=has_photos)
@@ -92,6 +94,38 @@ def asked_apart(text: str) -> list[str]:
         if _INVERTED.search(first) and _INVERTED.match(rest):
             return [f"{first}?", *asked_apart(rest)]
     return [text]
+
+
+_SCENE = re.compile(
+    rf"^(?P<scene>.{{8,}}?)(?:,|;|\.\.+| -+| and (?:wants?|needs?) to know|(?<=[a-z]) (?:wants?|needs?|would like) to know) "
+    rf"(?P<question>{WH}\b.+)$",
+    re.IGNORECASE,
+)
+_ASKS_ITSELF = re.compile(rf"\b{WH}\b|^\W*{AUXILIARY} ", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"\b(?:he|she|him|her|hers|his|they|them|their|its|there|ones?|that|this|these|those|"
+    r"(?<!is )(?<!was )it|it(?! (?:that )?(?:i|we|he|she|they|my)\b))\b",
+    re.IGNORECASE,
+)
+
+
+def without_scene(text: str) -> str:
+    """Returns the question without the scene before it: "my cousin is at the pier, which route am I on?".
+
+    A scene stays where the question points back at it or hardly says what it asks for ("…, what do I write?"), or where it
+    asks something itself: "when I was 12, where did we live?".
+    """
+    match = _SCENE.match(text)
+    if match is None or _ASKS_ITSELF.search(match["scene"]):
+        return text
+    question = match["question"]
+    has_verb_of_its_own = _INVERTED.match(question) or re.match(r"how (?:many|much)\b", question, re.IGNORECASE)
+    says_of_what = len(content_words(question)) > 1 or _OWN.search(question)
+    if not has_verb_of_its_own or not says_of_what or _POINTS_BACK.search(question):
+        return text
+    tells = find_subject(match["scene"]) is not None or re.match(r"\w+ing\b", match["scene"], re.IGNORECASE)
+    return question if tells else text
 
 
 def _with_subject_of(question: Question, previous: Question) -> Question:

@@ -1,22 +1,24 @@
 """The memories that an answer rests on: those that surely answer, or those near the question, and which of them still hold."""
 
+import re
 from collections.abc import Sequence
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import SURE, Match, is_sure, share_evidence
+from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
-from m2a.agents.offline.text import content, meets, stem, stems
+from m2a.agents.offline.text import OF_ONESELF, content, meets, stem, stems
 from m2a.types import MemoryEntry
 
 MAX_LISTED = 8
 _MAX_QUOTED = 2
 _MORE_OF_PERSON = 0.2  # the share of the best probability from which another memory of the same person is quoted too
 _MAX_ALIKE = 24  # memories that give other values of the same: all languages that somebody speaks
-_MAX_NEAREST = 3
-_NEAREST_WORDS = 45  # the most words that the nearest memories have together; the first is quoted however long it is
-_MIN_NEAR = 0.2  # the probability from which a memory is near even if it shares no word with the question
+_MAX_NEAREST = 2
+_NEAREST_WORDS = 60  # the most words that the nearest memories have together; the first is quoted however long it is
+_MIN_NEAR = 0.2  # the probability from which a memory is near even if it shares no word with a question about nobody
+_OF_ANOTHER = re.compile(r"\b(?:he|she|they|him|her|his|hers|their|them)\b", re.IGNORECASE)
 _MAX_BESIDE = 2
 _LOOSELY_CLOSE = 0.3  # the share of the best probability from which another memory is counted or listed too
 _CLOSE = 0.5  # the same for one that is quoted
@@ -85,11 +87,15 @@ def _is_same(match: Match, best: Match) -> bool:
 
 
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
-    """Returns the first few of the search that may be about the question, and those that give other values of the same."""
-    matches = sorted(_of_the_named(question, matches), key=_place)
-    close = [
-        match for match in matches if match.score >= _MIN_NEAR or speaks_of(question, (match.entry, *match.corrections))
-    ][:_MAX_NEAREST]
+    """Returns the first of the search and the learned decision together, and those that give other values of the same.
+
+    What a question about somebody's life may mean is shown even if it has no word of the question.
+    """
+    ranks = {match.entry.memory_id: rank + match.place for rank, match in enumerate(matches)}
+    first = sorted(_of_the_named(question, matches), key=lambda match: ranks[match.entry.memory_id])[:_MAX_NEAREST]
+    is_of_somebody = question.names or OF_ONESELF.search(question.text) or _OF_ANOTHER.search(question.text)
+    least = NEAR if is_of_somebody else _MIN_NEAR
+    close = [m for m in first if m.score >= least or speaks_of(question, (m.entry, *m.corrections))]
     brief = [i for i in range(len(close)) if sum(len(m.entry.text.split()) for m in close[: i + 1]) <= _NEAREST_WORDS]
     alike = [match for match in matches if _is_alike(match, close[0])] if close else []
     return list(dict.fromkeys([*close[:1], *(close[i] for i in brief), *alike]))

@@ -448,7 +448,9 @@ def _classified(sentence: str, message_act: str, sense: Sense, *, alone: bool, h
         return Utterance("ask", sentence)
     chances = act_probabilities(sentence, sense)
     if alone:
-        is_statement = not asks and chances["tell"] >= max(_TELLS, chances["ask"])
+        is_statement = not asks and (
+            chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
+        )
         return Utterance("ask" if asks else "tell" if is_statement else message_act, sentence)  # type: ignore[arg-type]
     if message_act == "tell":
         if asks and chances["ask"] > chances["tell"]:
@@ -468,6 +470,24 @@ def _classified(sentence: str, message_act: str, sense: Sense, *, alone: bool, h
     # A sentence beside a question says why the user asks. It tells something new only if it gives a name or a code.
     tells_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
     return Utterance("tell" if message_act == "ask" and (find_namings(sentence) or tells_code) else "chat", sentence)
+
+
+_MAY_ASK = re.compile(
+    rf"\?|\b{WH}\b|\b(?:if|whether|you|i'd like|wants|needs?|needed|ask(?:s|ed|ing)?|after|please|pls|plz|remind|tell|give|"
+    rf"show|list|name|find|look(?:ing)? for|lost|forg[eo]t(?:ten)?|remember|recall|blank|again)\b|^\W*{OPENER}{AUXILIARY}\b",
+    re.IGNORECASE,
+)
+
+
+_NOT_KNOWN = re.compile(rf"\b(?:don't know|dunno|no idea|goodness knows|god knows) {WH}\b", re.IGNORECASE)
+
+
+def _may_ask(sentence: str) -> bool:
+    """Whether a sentence without a question mark may ask: it has a word to ask with, or is no clause ("locker code, quick").
+
+    "Don't know where I got that from" asks nothing.
+    """
+    return _MAY_ASK.search(_NOT_KNOWN.sub("", sentence)) is not None or find_subject(sentence) is None
 
 
 def _is_bare_request(sentence: str) -> bool:
