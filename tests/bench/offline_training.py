@@ -40,7 +40,7 @@ _OF_A_WORD = 0.15  # weight of a shared word next to the cosine in the search
 _OF_SHORT = 1.0
 _OF_A_CASE = 0.3
 _OF_IDLE = 1.5
-_OF_ASKED = 0.5  # what asks without a question mark, and what tells and resembles it
+_OF_ASKED = 2.0
 _OF_ANYTHING = 0.3
 _OFTEN = 4  # requests that hold a run of words by which others may be known
 Cases = Mapping[str, Sequence[Sequence[str]]]
@@ -163,15 +163,7 @@ def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
     statements += [text for (row,) in cases["told"] for text in row.split(" // ")]
     questions = [case[2] for case in (*cases["pairs"], *cases["corrections"])]
     idle = [text for (text,) in cases["nothing"] if not text.endswith("?")]
-    noted = [text for (text,) in cases["noted"]]
-    asked = [text for case in (*cases["asked"], *cases["scenes"]) for text in case]
-    weighed = [
-        (statements, "tell", _OF_A_CASE),
-        (questions, "ask", _OF_A_CASE),
-        (idle, "chat", _OF_IDLE),
-        (asked, "ask", _OF_ASKED),
-        (noted, "tell", _OF_ASKED),
-    ]
+    weighed = [(statements, "tell", _OF_A_CASE), (questions, "ask", _OF_A_CASE), (idle, "chat", _OF_IDLE)]
     return {
         act: [
             Example(act_features(text), label == act, _GROUP, sense.wording(text), weight)
@@ -181,6 +173,20 @@ def case_examples(cases: Cases, sense: Sense) -> dict[str, list[Example]]:
         ]
         for act in LEARNED_ACTS
     }
+
+
+def asked_examples(cases: Cases, sense: Sense) -> list[Example]:
+    """Messages that ask without a question mark, and statements that resemble them, for the decision "ask" alone.
+
+    As counterexamples of telling they would make remarks about oneself look like talk.
+    """
+    asked = [text for case in (*cases["asked"], *cases["scenes"]) for text in case]
+    return [
+        Example(act_features(text), asks, _GROUP, sense.wording(text), _OF_ASKED)
+        for texts, asks in ((asked, True), ([text for (text,) in cases["noted"]], False))
+        for text in _as_typed(texts)
+        if is_english(text)
+    ]
 
 
 def _as_typed(texts: Sequence[str]) -> list[str]:
@@ -247,6 +253,7 @@ def examples_of(sets: Mapping[str, Sequence[Played]], sense: Sense) -> dict[str,
         result[act] += examples
     for act, examples in case_examples(cases, sense).items():
         result[act] += examples
+    result["ask"] += asked_examples(cases, sense)
     result["answers"] += pair_examples(PAIRS, sense) + crowded_examples(cases, sense)
     for group, played in sets.items():
         for act, examples in act_examples(played, group, sense).items():

@@ -15,9 +15,10 @@ MAX_LISTED = 8
 _MAX_QUOTED = 2
 _MORE_OF_PERSON = 0.2  # the share of the best probability from which another memory of the same person is quoted too
 _MAX_ALIKE = 24  # memories that give other values of the same: all languages that somebody speaks
-_MAX_NEAREST = 2
+_MAX_NEAREST = 3
+_FIRST = 2
 _NEAREST_WORDS = 60  # the most words that the nearest memories have together; the first is quoted however long it is
-_MIN_NEAR = 0.2  # the probability from which a memory is near even if it shares no word with a question about nobody
+_MIN_NEAR = 0.2  # the probability from which a memory is near even if it shares no word with the question
 _OF_ANOTHER = re.compile(r"\b(?:he|she|they|him|her|his|hers|their|them)\b", re.IGNORECASE)
 _MAX_BESIDE = 2
 _LOOSELY_CLOSE = 0.3  # the share of the best probability from which another memory is counted or listed too
@@ -87,15 +88,20 @@ def _is_same(match: Match, best: Match) -> bool:
 
 
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
-    """Returns the first of the search and the learned decision together, and those that give other values of the same.
+    """Returns the first few of the search that may be about the question, and those that give other values of the same.
 
-    What a question about somebody's life may mean is shown even if it has no word of the question.
+    If the question is about somebody, those that the search and the learned decision together put first need no word of it.
     """
+    named = _of_the_named(question, matches)
     ranks = {match.entry.memory_id: rank + match.place for rank, match in enumerate(matches)}
-    first = sorted(_of_the_named(question, matches), key=lambda match: ranks[match.entry.memory_id])[:_MAX_NEAREST]
     is_of_somebody = question.names or OF_ONESELF.search(question.text) or _OF_ANOTHER.search(question.text)
-    least = NEAR if is_of_somebody else _MIN_NEAR
-    close = [m for m in first if m.score >= least or speaks_of(question, (m.entry, *m.corrections))]
+    first = sorted(named, key=lambda match: ranks[match.entry.memory_id])[: _FIRST if is_of_somebody else 0]
+    close = [
+        match
+        for match in sorted(named, key=_place)
+        if match.score >= (NEAR if match in first else _MIN_NEAR)
+        or speaks_of(question, (match.entry, *match.corrections))
+    ][:_MAX_NEAREST]
     brief = [i for i in range(len(close)) if sum(len(m.entry.text.split()) for m in close[: i + 1]) <= _NEAREST_WORDS]
     alike = [match for match in matches if _is_alike(match, close[0])] if close else []
     return list(dict.fromkeys([*close[:1], *(close[i] for i in brief), *alike]))
