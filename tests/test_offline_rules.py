@@ -1393,3 +1393,14 @@ async def test_of_values_that_exclude_each_other_only_the_newest_is_told(
         await talk.say(sentence.format(value))
     answer = await talk.say(question)
     assert values[1] in answer and values[0] not in answer and "I also keep what you said" in answer
+
+
+async def test_facts_of_a_long_message_lead_to_an_answer(talk: Talk) -> None:
+    await talk.say(
+        "Notes for the quiz. Port Vell's harbour master is Ines Roca. Ines Roca was born in Girona. The mayor of Girona is "
+        "Paul Lind. Paul Lind plays the cello. The capital of Chile is Santiago. Night Trains was written by Ada Quint. "
+        "Ada Quint lives in Bergen. Bergen's oldest school is Haugen College. The head of Haugen College is Nils Vik. "
+        "Nils Vik collects stamps. The river of Girona is the Onyar. The best baker of Girona is Pere Mas."
+    )
+    answer = await talk.say("Who is the mayor of the town where the harbour master of Port Vell was born?")
+    assert answer.startswith("Paul Lind") and '"Ines Roca was born in Girona."' in answer

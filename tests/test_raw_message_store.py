@@ -174,6 +174,16 @@ def test_a_long_search_takes_no_longer_than_a_short_one(raw, database, owner, qu
     assert time.thread_time() - before < 3
 
 
+def test_only_a_message_with_enough_ends_of_sentences_may_be_long(raw, database, owner):
+    conversation_id = start(raw, database, owner)
+    say(raw, database, owner, conversation_id, "One. Two! Three? Four")
+    say(raw, database, owner, conversation_id, "1\n2\n3\n4\n5\n6", role="assistant", speaker="M2A")
+    with database.read(owner) as unit:
+        assert raw.has_any_of(unit, 4) and not raw.has_any_of(unit, 5)
+    with database.read(owner_named(database, "bert")) as unit:
+        assert not raw.has_any_of(unit, 2)
+
+
 def test_newest_and_up_to(raw, database, owner):
     conversation_id = start(raw, database, owner)
     messages = [say(raw, database, owner, conversation_id, str(n)) for n in range(5)]

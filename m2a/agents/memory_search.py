@@ -8,7 +8,7 @@ from dataclasses import replace
 from m2a.agents.courtesies import only_thanks
 from m2a.agents.introductions import introduction
 from m2a.agents.policy import Policy
-from m2a.agents.state import SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Step, TurnState
+from m2a.agents.state import FEWEST_FOLLOWED, SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Step, TurnState
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
 from m2a.memory.quotations import sentence_spans
@@ -103,8 +103,8 @@ class MemorySearch:
         return searches, self.context("", tuple(found.values()), nearest=nearest_hits, is_corrected=True)
 
     def follow(self, state: TurnState) -> MemoryContext | None:
-        """Returns the messages of the chain of facts that leads to the answer, if the policy finds one."""
-        if self._policy.follow is None:
+        """Returns the messages of the chain of facts that leads to the answer, if the policy finds one in long messages."""
+        if self._policy.follow is None or not self._bank.has_messages_of(FEWEST_FOLLOWED):
             return None
 
         def find(text: str) -> list[Message]:

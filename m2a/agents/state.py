@@ -114,6 +114,9 @@ class FollowedFact:
 FindMessages = Callable[[str], Sequence[Message]]
 """Returns the user's messages that contain words of a text."""
 
+FEWEST_FOLLOWED = 11
+"""Sentences of a message whose facts are followed; all statements of a shorter one become memories, which answer already."""
+
 Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
 """Returns the chain of facts from a question's subject to its answer, or nothing if there is none."""
 

@@ -95,6 +95,11 @@ class MemoryReader:
             captioned = self._raw.get(unit, set(ids) - {message.message_id for message in matches})
             return [*matches, *(captioned[message_id] for message_id in ids if message_id in captioned)][:limit]
 
+    def has_messages_of(self, sentences: int) -> bool:
+        """Returns whether the user may have written a message of at least so many sentences."""
+        with self._database.read(self.owner) as unit:
+            return self._raw.has_any_of(unit, sentences)
+
     # Memories
 
     def entries(self, kinds: Collection[MemoryKind] | None = None) -> list[MemoryEntry]:

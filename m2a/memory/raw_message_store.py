@@ -16,6 +16,7 @@ from sqlalchemy import (
     cast,
     func,
     insert,
+    literal,
     null,
     or_,
     select,
@@ -44,6 +45,7 @@ from m2a.types import WHOLE, ConversationPart, EvidenceRange, Message, Role
 
 FIRST_VERSION = 1  # the version of a message until something in it is forgotten
 _NARROW = 50  # ranges of fewer messages are read together by id, since most evidence is a single message
+_ENDS = ".!?…。！？\n\r"  # of a sentence or a line
 _MOST_WORDS = 64  # in a search, since the time of FTS5 grows with the square of their number
 
 
@@ -209,6 +211,15 @@ class RawMessageStore:
     def count(self, unit: UnitOfWork, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
         """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
         return unit.count(message, *_within(conversation_id, ConversationPart(since=since, up_to=up_to)))
+
+    def has_any_of(self, unit: UnitOfWork, sentences: int) -> bool:
+        """Returns whether a message of the user has so many ends of sentences and lines that it may have as many sentences."""
+        length = func.length(message.c.text)
+        ends = sum((length - func.length(func.replace(message.c.text, end, "")) for end in _ENDS), literal(0))
+        may_be_long = select(message.c.message_id).where(
+            unit.owns(message), message.c.role == "user", ends >= sentences - 1
+        )
+        return unit.scalar(may_be_long.limit(1)) is not None
 
     def find(self, unit: UnitOfWork, query: str, limit: int) -> list[Message]:
         """Returns the messages that contain any of the words, best match first (BM25).
