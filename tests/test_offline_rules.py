@@ -1404,3 +1404,27 @@ async def test_facts_of_a_long_message_lead_to_an_answer(talk: Talk) -> None:
     )
     answer = await talk.say("Who is the mayor of the town where the harbour master of Port Vell was born?")
     assert answer.startswith("Paul Lind") and '"Ines Roca was born in Girona."' in answer
+
+
+async def test_a_change_that_somebody_reports_is_tied_to_what_it_changes(talk: Talk) -> None:
+    await talk.say("My hockey club meets on Mondays.")
+    await talk.say("The pottery class of Nora and Finn is on Tuesday.")
+    await talk.say("Judo for Finn is on Friday.")
+    await talk.say("Maud tells me the pottery has been moved to Wednesday.")
+    [(changed, old)] = talk.ties()
+    assert changed.startswith("Maud tells me") and old.startswith("The pottery class")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("My hearing aids take size 10 batteries.", "In the queue at the pharmacy. Hearing aid batteries, which size."),
+        ("I pay 350 for the garage each month.", "My brother is moving house, what do I pay for the garage?"),
+        ("My boat's engine is a Volvo Penta.", "Standing at the chandlery counter, which engine does my boat have"),
+    ],
+)
+async def test_where_one_is_while_asking_is_no_part_of_the_question(talk: Talk, told: str, asked: str) -> None:
+    await talk.say(told)
+    answer = await talk.say(asked)
+    assert f'"{told}"' in answer and not answer.startswith(DECLINED)
+    assert len(talk.known()) == 1

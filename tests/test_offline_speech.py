@@ -153,6 +153,9 @@ def message(text: str, message_id: int = 1) -> Message:
         ("We want to drive to the coast, where is it", ["ask"]),
         ("did the Scarborough half in 1:58", ["tell"]),
         ("have cut down on the coffee, only one cup a day now", ["tell"]),
+        ("The printer needs the files by Friday", ["tell"]),
+        ("our left gate won't shut", ["tell"]),
+        ("The waltz I'm working on is Blue Danube.", ["tell"]),
     ],
 )
 def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
