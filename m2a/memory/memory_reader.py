@@ -98,7 +98,7 @@ class MemoryReader:
     def has_messages_of(self, sentences: int) -> bool:
         """Returns whether the user may have written a message of at least so many sentences."""
         with self._database.read(self.owner) as unit:
-            return self._raw.has_any_of(unit, sentences)
+            return self._raw.has_messages_of(unit, sentences)
 
     # Memories
 

@@ -212,7 +212,7 @@ class RawMessageStore:
         """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
         return unit.count(message, *_within(conversation_id, ConversationPart(since=since, up_to=up_to)))
 
-    def has_any_of(self, unit: UnitOfWork, sentences: int) -> bool:
+    def has_messages_of(self, unit: UnitOfWork, sentences: int) -> bool:
         """Returns whether a message of the user has so many ends of sentences and lines that it may have as many sentences."""
         length = func.length(message.c.text)
         ends = sum((length - func.length(func.replace(message.c.text, end, "")) for end in _ENDS), literal(0))

@@ -21,7 +21,7 @@ from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segme
 from m2a.agents.offline.exclusion import exclude_each_other, frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.statements import Observation
-from m2a.agents.offline.text import meets, tokens
+from m2a.agents.offline.text import content, meets, tokens
 from m2a.types import Concept
 
 # Something additional replaces nothing.
@@ -111,8 +111,8 @@ def has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
 def may_be_meant(new: Claim, old: Memory) -> bool:
     """Returns whether the correction is about nobody and nothing other than the memory is."""
     claim, refuted = old.claim, new.refuted
-    if refuted & claim.subject and not refuted & (claim.words - claim.subject):
-        return False  # "not the harp, just herself"
+    if _denies_to_mean(new, claim):
+        return False
     if "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text) and not refuted & claim.words:
         return False
     if _are_of_oneself(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
@@ -134,7 +134,30 @@ def may_be_meant(new: Claim, old: Memory) -> bool:
     return old.is_last and not (names and not names & (claim.words | claim.subject_names))
 
 
-def tell_of_two_days(new: Claim, old: Claim, sentence: str) -> bool:
+_REPORTS = re.compile(
+    r"(?P<who>[\w' .-]{2,40}?) (?:just |has |have )?(?:(?:tells|told) (?:me|us)|says|said|reckons|rang|called|phoned|"
+    r"telephoned|texted|emailed|messaged|wrote)\b",
+    re.IGNORECASE,
+)
+
+
+def is_of_another(new: Claim, old: Claim, sentence: str) -> bool:
+    """Returns whether each names somebody or tells of a day of its own, or the correction denies to mean the memory.
+
+    Who only reports the change is not what it is about: "Maud tells me …".
+    """
+    report = _REPORTS.match(new.text)
+    reporter = content(report["who"]) if report is not None else set()
+    each_names_its_own = new.subject_names - reporter - old.words and old.subject_names - new.words
+    return bool(each_names_its_own) or _denies_to_mean(new, old) or _tell_of_two_days(new, old, sentence)
+
+
+def _denies_to_mean(new: Claim, old: Claim) -> bool:
+    """Returns whether what is refuted is just what the memory is about: "not the harp, just herself"."""
+    return bool(new.refuted & old.subject and not new.refuted & (old.words - old.subject))
+
+
+def _tell_of_two_days(new: Claim, old: Claim, sentence: str) -> bool:
     """Returns whether each says something of a day of its own, and nothing that it changed: "Monday's talk is at 7:45"."""
     different = different_kinds(new, old)
     is_value = len(tokens(sentence)) < 3  # "Thursday." corrects what was said just before
@@ -178,7 +201,7 @@ def correction_features(
     rows = [
         of_sentence
         | _of_pair(new, memory, holders, float(vector @ other))
-        | {"may be meant": float(may_be_meant(new, memory) and not tell_of_two_days(new, memory.claim, sentence))}
+        | {"may be meant": float(may_be_meant(new, memory) and not _tell_of_two_days(new, memory.claim, sentence))}
         | {"has a sign": float(has_a_sign(new, memory, text, sentence))}
         for memory, other in zip(memories, vectors, strict=True)
     ]

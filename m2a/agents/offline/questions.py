@@ -66,9 +66,8 @@ def questions_of(
     """Returns the questions of the user's message, with pronouns resolved from the newest turns."""
     items = utterances(message.text, sense)
     asked = [LISTS.sub("tell me ", item.text) for item in items if item.act == "ask"]
-    texts = [(without_scene(part), message.text.replace(text, part)) for text in asked for part in asked_apart(text)][
-        :5
-    ]
+    texts = [(without_scene(part), message.text.replace(text, part)) for text in asked for part in asked_apart(text)]
+    texts = texts[:5]
     today, has_photos = message.said_at.date(), bool(message.photos)
     questions = [
         parse(resolve(text, recent, concepts, before), today, context=context, has_photos=has_photos)

@@ -67,11 +67,13 @@ NEAR = 0.03  # the probability from which a memory may be quoted as the nearest 
 class Match:
     """A memory, the probability that it answers (`score`), its place in the search, and its corrections, oldest first.
 
-    One that `contradicts` denies what the question affirms, or the other way round.
+    `cosine` is that of the question, or of its message, to the memory or a part of it. One that `contradicts` denies what the
+    question affirms, or the other way round.
     """
 
     entry: MemoryEntry
     score: float
+    cosine: float
     place: int
     corrections: tuple[MemoryEntry, ...] = ()
     contradicts: bool = False
@@ -137,6 +139,7 @@ def _judged(
                 or tells_another_thing(question, entry.text)
                 or contradicts[place],
             ),
+            max(features["cosine of a part"], features["cosine of the message"]),
             place,
             tuple(group[1:]),
             contradicts[place],

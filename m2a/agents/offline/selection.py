@@ -1,6 +1,5 @@
 """The memories that an answer rests on: those that surely answer, or those near the question, and which of them still hold."""
 
-import re
 from collections.abc import Sequence
 
 from m2a.agents.offline.claims import Claim
@@ -8,7 +7,7 @@ from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, sha
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
-from m2a.agents.offline.text import OF_ONESELF, content, meets, stem, stems
+from m2a.agents.offline.text import content, meets, stem, stems
 from m2a.types import MemoryEntry
 
 MAX_LISTED = 8
@@ -16,10 +15,10 @@ _MAX_QUOTED = 2
 _MORE_OF_PERSON = 0.2  # the share of the best probability from which another memory of the same person is quoted too
 _MAX_ALIKE = 24  # memories that give other values of the same: all languages that somebody speaks
 _MAX_NEAREST = 3
-_FIRST = 2
 _NEAREST_WORDS = 60  # the most words that the nearest memories have together; the first is quoted however long it is
 _MIN_NEAR = 0.2  # the probability from which a memory is near even if it shares no word with the question
-_OF_ANOTHER = re.compile(r"\b(?:he|she|they|him|her|his|hers|their|them)\b", re.IGNORECASE)
+_FIRST = 2  # of the search and the learned decision together: such a memory is near from this cosine to the question on
+_MIN_COSINE = 0.3
 _MAX_BESIDE = 2
 _LOOSELY_CLOSE = 0.3  # the share of the best probability from which another memory is counted or listed too
 _CLOSE = 0.5  # the same for one that is quoted
@@ -90,16 +89,16 @@ def _is_same(match: Match, best: Match) -> bool:
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
     """Returns the first few of the search that may be about the question, and those that give other values of the same.
 
-    If the question is about somebody, those that the search and the learned decision together put first need no word of it.
+    Those that the search and the learned decision together put first need no word of the question, if they are near its meaning.
     """
     named = _of_the_named(question, matches)
     ranks = {match.entry.memory_id: rank + match.place for rank, match in enumerate(matches)}
-    is_of_somebody = question.names or OF_ONESELF.search(question.text) or _OF_ANOTHER.search(question.text)
-    first = sorted(named, key=lambda match: ranks[match.entry.memory_id])[: _FIRST if is_of_somebody else 0]
+    first = sorted(named, key=lambda match: ranks[match.entry.memory_id])[:_FIRST]
     close = [
         match
         for match in sorted(named, key=_place)
-        if match.score >= (NEAR if match in first else _MIN_NEAR)
+        if match.score >= _MIN_NEAR
+        or (match in first and match.score >= NEAR and match.cosine >= _MIN_COSINE)
         or speaks_of(question, (match.entry, *match.corrections))
     ][:_MAX_NEAREST]
     brief = [i for i in range(len(close)) if sum(len(m.entry.text.split()) for m in close[: i + 1]) <= _NEAREST_WORDS]
