@@ -1420,10 +1420,11 @@ async def test_a_change_that_somebody_reports_is_tied_to_what_it_changes(talk: T
     [
         ("My hearing aids take size 10 batteries.", "In the queue at the pharmacy. Hearing aid batteries, which size."),
         ("I pay 350 for the garage each month.", "My brother is moving house, what do I pay for the garage?"),
+        ("We paid 90 for the bicycle.", "The insurance lady wants to know what we paid for the bicycle."),
         ("My boat's engine is a Volvo Penta.", "Standing at the chandlery counter, which engine does my boat have"),
     ],
 )
-async def test_where_one_is_while_asking_is_no_part_of_the_question(talk: Talk, told: str, asked: str) -> None:
+async def test_where_one_is_and_who_asks_is_no_part_of_the_question(talk: Talk, told: str, asked: str) -> None:
     await talk.say(told)
     answer = await talk.say(asked)
     assert f'"{told}"' in answer and not answer.startswith(DECLINED)

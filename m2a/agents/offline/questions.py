@@ -96,7 +96,7 @@ def asked_apart(text: str) -> list[str]:
 
 
 _SCENE = re.compile(
-    rf"^(?P<scene>.{{8,}}?)(?:,|;|\.\.+| -+| and (?:wants?|needs?) to know|(?<=[a-z]) (?:wants?|needs?|would like) to know) "
+    rf"^(?P<scene>.{{5,}}?)(?:,|;|\.\.+| -+|(?P<passed_on>(?: and)? (?:wants?|needs?|would like) to know)) "
     rf"(?P<question>{WH}\b.+)$",
     re.IGNORECASE,
 )
@@ -110,7 +110,7 @@ _POINTS_BACK = re.compile(
 
 
 def without_scene(text: str) -> str:
-    """Returns the question without the scene before it: "my cousin is at the pier, which route am I on?".
+    """Returns the question without the scene before it, or whoever asks: "the vet wants to know what Rex is afraid of".
 
     A scene stays where the question points back at it or hardly says what it asks for ("…, what do I write?"), or where it
     asks something itself: "when I was 12, where did we live?".
@@ -119,12 +119,16 @@ def without_scene(text: str) -> str:
     if match is None or _ASKS_ITSELF.search(match["scene"]):
         return text
     question = match["question"]
-    has_verb_of_its_own = _INVERTED.match(question) or re.match(r"how (?:many|much)\b", question, re.IGNORECASE)
+    has_verb_of_its_own = (
+        match["passed_on"] or _INVERTED.match(question) or re.match(r"how (?:many|much)\b", question, re.IGNORECASE)
+    )
     says_of_what = len(content_words(question)) > 1 or _OWN.search(question)
     if not has_verb_of_its_own or not says_of_what or _POINTS_BACK.search(question):
         return text
-    tells = find_subject(match["scene"]) is not None or re.match(r"\w+ing\b", match["scene"], re.IGNORECASE)
-    return question if tells else text
+    is_scene = (
+        match["passed_on"] or find_subject(match["scene"]) or re.match(r"\w+ing\b", match["scene"], re.IGNORECASE)
+    )
+    return question if is_scene else text
 
 
 def _with_subject_of(question: Question, previous: Question) -> Question:
