@@ -69,14 +69,7 @@ def listed(unit: UnitOfWork) -> list[Conversation]:
 
 
 def exists(unit: UnitOfWork, conversation_id: str) -> bool:
-    return (
-        unit.scalar(
-            select(conversation.c.conversation_id).where(
-                unit.owns(conversation), conversation.c.conversation_id == conversation_id
-            )
-        )
-        is not None
-    )
+    return unit.count(conversation, conversation.c.conversation_id == conversation_id) > 0
 
 
 def remove_empty(unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str]:

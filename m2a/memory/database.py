@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from time import monotonic, sleep
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
@@ -17,12 +17,6 @@ from m2a.types.errors import UserError
 from models.availability import install_command
 
 _DRIVER = "'psycopg[binary]'"
-
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-
-
 _IN_USE = "Another program is reading the database; close that program and run `m2a purge` again."
 _WAIT = 5.0  # seconds
 # Not `backend_xmin`, which PostgreSQL shows of other users only to its superusers.

@@ -1,15 +1,18 @@
 """Lists, filters, searches and opens one owner's memory for the page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from m2a.memory import memory_listing, memory_summary
+from m2a.memory import memory_listing
 from m2a.memory.bank import MemoryBank
-from m2a.memory.naming import naming
+from m2a.memory.naming import Naming, naming
 from m2a.memory.stores import Stores
+from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMemory, Query, Subject, SubjectSummary
 
 SUBJECTS = 100
+SUMMARISED_SUBJECTS = 6  # the most frequent
+LINES = 3  # memories of each in the summary
 MESSAGES_FOUND = 50
 MESSAGES_OPENED = 20
 CLOSEST = 3  # memories to show if none is relevant
@@ -49,8 +52,29 @@ class MemoryBrowser:
         with self._database.read(self._owner) as unit:
             names = naming(unit)  # reads all memories
             subjects = memory_listing.subjects(unit, SUBJECTS, names)
-            zone = self._clock().tzinfo or UTC
-            return subjects, memory_summary.summary(unit, self._semantic, zone, subjects, names)
+            return subjects, self._summary(unit, subjects, names)
+
+    def _summary(self, unit: UnitOfWork, subjects: Sequence[Subject], names: Naming) -> list[SubjectSummary]:
+        """Returns the first of the subjects with their newest memories, and last the memories about no subject.
+
+        A memory appears under one subject only.
+        """
+        zone = self._clock().tzinfo or UTC
+        listed: list[int] = []
+        summaries = []
+        for subject in (*subjects[:SUMMARISED_SUBJECTS], None):
+            of_subject = MemoryFilter(concept_id=subject.concept_id) if subject else MemoryFilter(about_nobody=True)
+            count = LINES + len(listed)
+            newest = memory_listing.newest_first(unit, of_subject, zone, start=0, count=count, names=names)
+            ids = [memory_id for memory_id in newest if memory_id not in listed][:LINES]
+            if not ids:
+                continue
+            listed += ids
+            entries = self._semantic.get(unit, ids)
+            total = subject.memories if subject else memory_listing.count(unit, of_subject, zone, names)
+            last = subject.last_updated if subject else max(entry.recorded_at for entry in entries.values())
+            summaries.append(SubjectSummary(subject, tuple(entries[memory_id] for memory_id in ids), total, last))
+        return summaries
 
     def find(self, words: str, wanted: MemoryFilter, k: int) -> list[Hit]:
         """Returns at most `k` memories that are relevant to the words and pass the filter, best first.

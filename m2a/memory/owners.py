@@ -4,9 +4,8 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select
 
-from m2a.memory import photo_captions
 from m2a.memory.database import Database
-from m2a.memory.schema import owner, pending_update
+from m2a.memory.schema import owner, pending_update, photo
 
 
 def owner_named(database: Database, name: str) -> str:
@@ -35,4 +34,4 @@ def owners_with_pending_updates(database: Database) -> list[str]:
 def owners_with_uncaptioned_photos(database: Database) -> list[str]:
     """Returns the owners of photos that were never captioned."""
     with database.snapshot() as connection:
-        return photo_captions.owners_with_uncaptioned_photos(connection)
+        return list(connection.scalars(select(photo.c.owner).where(photo.c.captioned_by == "").distinct()))

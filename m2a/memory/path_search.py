@@ -2,12 +2,17 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
+from typing import Any
+
+from sqlalchemy import CompoundSelect, bindparam, false, select, true, union_all
 
 from m2a.memory.index_rows import IndexHit, PhotoHit
-from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.record_versions import record_versions
+from m2a.memory.raw_message_store import RawMessageStore, message_versions
+from m2a.memory.schema import entry, message
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.sql import is_listed, listed
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import RecordKey, RecordKind
 
@@ -128,4 +133,34 @@ class Confirmation:
         new = set(keys) - self._looked_up
         self._looked_up |= new
         if reachable := self.within_reach(unit, new):
-            self._versions |= record_versions(unit, reachable)
+            self._versions |= _record_versions(unit, reachable)
+
+
+def _record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, int]:
+    """Returns the versions of the live entries among the keys, and of the messages of which something remains."""
+    dialect = unit.dialect
+    rows = unit.execute(
+        _versions_statement(dialect),
+        {
+            "owner": unit.owner,
+            "memory_ids": listed(dialect, [key.record_id for key in keys if key.kind == "entry"]),
+            "message_ids": listed(dialect, [key.record_id for key in keys if key.kind == "message"]),
+        },
+    ).all()
+    return {
+        RecordKey("entry" if is_entry else "message", record_id): version
+        for is_entry, record_id, version, is_searchable in rows
+        if is_searchable
+    }
+
+
+@cache
+def _versions_statement(dialect: str) -> CompoundSelect[Any]:
+    # `alive` is selected instead of being a condition, which would make SQLite scan all live entries.
+    entries = select(true(), entry.c.memory_id, entry.c.version, entry.c.alive).where(
+        entry.c.owner == bindparam("owner"), is_listed(dialect, entry.c.memory_id, "memory_ids")
+    )
+    messages = message_versions(false()).where(
+        message.c.owner == bindparam("owner"), is_listed(dialect, message.c.message_id, "message_ids")
+    )
+    return union_all(entries, messages)

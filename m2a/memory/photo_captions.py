@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import select, update
 
 from m2a.memory.schema import message_photo, photo
 from m2a.memory.sql import chunks
@@ -32,10 +32,6 @@ def uncaptioned(unit: UnitOfWork) -> list[str]:
     photo_ids = list(unit.scalars(rows.order_by(photo.c.added_at, photo.c.photo_id)))
     forgotten = forgotten_photos(unit, photo_ids)
     return [photo_id for photo_id in photo_ids if photo_id not in forgotten]
-
-
-def owners_with_uncaptioned_photos(connection: Connection) -> list[str]:
-    return list(connection.scalars(select(photo.c.owner).where(photo.c.captioned_by == "").distinct()))
 
 
 def set_caption(unit: UnitOfWork, photo_id: str, caption: str, captioner_id: str) -> None:

@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.full_text import by_bm25, holding
+from m2a.memory.quotations import Span
 from m2a.memory.schema import (
     conversation,
     message,
@@ -39,7 +40,7 @@ from m2a.memory.schema import (
 from m2a.memory.sql import from_microseconds, grouped, is_listed, listed, to_microseconds
 from m2a.memory.titles import title_of
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.memory.withheld import ERASED, FORGOTTEN, Span, is_kept_back, masked, nothing_stays, read_by_owner
+from m2a.memory.withheld import ERASED, FORGOTTEN, is_kept_back, masked, nothing_stays, read_by_owner
 from m2a.memory.words import finished_words, message_words
 from m2a.types import WHOLE, ConversationPart, EvidenceRange, Message, Role
 

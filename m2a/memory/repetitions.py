@@ -74,6 +74,11 @@ def is_code(word: str) -> bool:
     return len(word) >= 4 and any(c.isdigit() for c in word) and not _YEAR.fullmatch(word)
 
 
+def reveals(words: Collection[str]) -> bool:
+    """Returns whether a text with these words of erased content reveals it, wherever it is."""
+    return len(words) >= 2 or any(map(is_code, words))
+
+
 def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> list[Span]:
     """Returns the spans of the sentences in a message that repeat any of the statements.
 

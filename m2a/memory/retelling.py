@@ -9,14 +9,12 @@ from sqlalchemy import select, update
 from m2a.memory import change_log, held_memories, reply_sources
 from m2a.memory.quotations import Span
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.repetitions import is_code, spans_holding
+from m2a.memory.repetitions import is_code, reveals, spans_holding
 from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, without_marks
 from m2a.memory.words import finished_words
 from m2a.types import MessageSpan, RecordKey, Role
-
-_FEW = 2  # a sentence with this many revealing words reveals erased content, wherever it is
 
 # Words with which the assistant speaks about its memory and about photos. They reveal nothing of what the user said.
 _OF_ITS_OWN = frozenset(
@@ -79,22 +77,19 @@ def retelling_spans(
         shared = revealing.intersection(words.split())
         if shared and conversation_id in conversation_ids:
             near.add(message_id)
-        elif len(shared) >= _FEW or any(map(is_code, shared)):
+        elif reveals(shared):
             far.add(message_id)
     result = set[MessageSpan]()
     for number, reply in raw.as_logged(unit, near | far).items():
         spans: list[Span] = spans_holding(revealing, reply.text)
         if number not in near:
-            spans = [span for span in spans if _is_about(revealing, reply.text[slice(*span)])]
+            spans = [
+                span for span in spans if reveals(revealing.intersection(finished_words(reply.text[slice(*span)])))
+            ]
         elif number in citing and not spans and reply.text:
             spans = [(0, len(reply.text))]
         result |= {MessageSpan(number, *span) for span in spans}
     return result
-
-
-def _is_about(telling: Collection[str], sentence: str) -> bool:
-    shared = set(telling).intersection(finished_words(sentence))
-    return len(shared) >= _FEW or any(map(is_code, shared))
 
 
 def scrub_notes(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
+from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
@@ -93,7 +94,7 @@ class SemanticMemoryStore(EntryReader):
         self._add_parts(unit, memory_id, evidence, draft.photo_ids)
         for mention in draft.concepts:
             concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
-        _log(unit, memory_id, 1, text, "added", by)
+        self._record(unit, memory_id, "added", by)
         return self._live_entry(unit, memory_id)
 
     def renew(self, unit: UnitOfWork, existing: MemoryEntry, draft: EntryDraft, by: Attribution) -> MemoryEntry:
@@ -103,34 +104,36 @@ class SemanticMemoryStore(EntryReader):
         corrects = draft.corrects if draft.corrects not in (None, memory_id) else existing.corrects
         if corrects is not None and (correction := self.correction_of(unit, memory_id, corrects)):
             self.tie(unit, correction, None)  # what is stated anew holds again and no longer counts as corrected
+        ranges = merge_ranges((*existing.evidence_ids, *evidence), adjoining=False)
+        self._replace_parts(unit, memory_id, ranges, (*existing.photo_ids, *draft.photo_ids))
+        for mention in draft.concepts:
+            concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
         self._change(
             unit,
             memory_id,
+            "added",
+            by,
             rests_on="stated" if "stated" in (draft.rests_on, existing.rests_on) else draft.rests_on,
             corrects=corrects,
             recorded_at=to_microseconds(by.now),
             **_days(draft.happened or existing.happened),
         )
-        ranges = merge_ranges((*existing.evidence_ids, *evidence), adjoining=False)
-        self._replace_parts(unit, memory_id, ranges, (*existing.photo_ids, *draft.photo_ids))
-        for mention in draft.concepts:
-            concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
-        self._record(unit, memory_id, "added", by)
         return self._live_entry(unit, memory_id)
 
     def undo_renewal(self, unit: UnitOfWork, before: MemoryEntry, by: Attribution) -> None:
         """Restores a live entry to its state before it was renewed. Raises `RejectedWriteError`."""
         self._live_entry(unit, before.memory_id)
+        self._replace_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
         self._change(
             unit,
             before.memory_id,
+            "undone",
+            by,
             rests_on=before.rests_on,
             corrects=before.corrects,
             recorded_at=to_microseconds(before.recorded_at),
             **_days(before.happened),
         )
-        self._replace_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
-        self._record(unit, before.memory_id, "undone", by)
 
     def supersede(self, unit: UnitOfWork, memory_id: int, successor_id: int, by: Attribution) -> list[int]:
         """Replaces a live entry, and those that correct it, with another. Returns the ids of the superseded entries.
@@ -151,8 +154,7 @@ class SemanticMemoryStore(EntryReader):
             ids = [correction.memory_id for correction in corrections]
             superseded += [correction_id for correction_id in ids if correction_id not in (successor_id, *superseded)]
         for number in superseded:
-            self._change(unit, number, alive=False, successor_id=successor_id)
-            self._record(unit, number, "superseded", by, successor_id)
+            self._change(unit, number, "superseded", by, alive=False, successor_id=successor_id)
         self._inherit_keeping(unit, older, newer)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
             self.tie(unit, successor_id, older.corrects if older.corrects != successor_id else None)
@@ -180,13 +182,13 @@ class SemanticMemoryStore(EntryReader):
             pinned_at, used_until = newer.pinned_at or older.pinned_at, newer.used_until or older.used_until
             self._put_keeping(unit, newer.memory_id, pinned_at, used_until)
 
-    @staticmethod
-    def _put_keeping(unit: UnitOfWork, memory_id: int, pinned_at: datetime | None, used_until: date | None) -> None:
+    def _put_keeping(
+        self, unit: UnitOfWork, memory_id: int, pinned_at: datetime | None, used_until: date | None
+    ) -> None:
         """Sets the pin and the last day. The text stays the same, so this makes no new version."""
-        this = unit.owns(entry) & (entry.c.memory_id == memory_id)
         since = None if pinned_at is None else to_microseconds(pinned_at)
         last_day = None if used_until is None else used_until.isoformat()
-        unit.execute(update(entry).where(this).values(pinned_at=since, used_until=last_day))
+        self._set(unit, memory_id, pinned_at=since, used_until=last_day)
 
     def restore(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
         """Restores a superseded entry and the corrections that were superseded with it. Returns the ids of the restored."""
@@ -207,8 +209,7 @@ class SemanticMemoryStore(EntryReader):
     def delete(self, unit: UnitOfWork, memory_id: int, by: Attribution, change: EntryChange = "deleted") -> MemoryEntry:
         """Deletes a live entry and returns it as it was. Its history records `change`. Raises `RejectedWriteError`."""
         deleted = self._live_entry(unit, memory_id)
-        self._change(unit, memory_id, alive=False)
-        self._record(unit, memory_id, change, by)
+        self._change(unit, memory_id, change, by, alive=False)
         return deleted
 
     def revive(self, unit: UnitOfWork, memory_ids: Iterable[int], by: Attribution) -> list[int]:
@@ -216,8 +217,7 @@ class SemanticMemoryStore(EntryReader):
         revived = []
         for dead in self.gone(unit, list(memory_ids)):
             if self.saying(unit, dead.text) is None:
-                self._change(unit, dead.memory_id, alive=True, successor_id=None)
-                self._record(unit, dead.memory_id, "restored", by)
+                self._change(unit, dead.memory_id, "restored", by, alive=True, successor_id=None)
                 revived.append(dead.memory_id)
         return revived
 
@@ -225,8 +225,7 @@ class SemanticMemoryStore(EntryReader):
         """Undoes the restoration of entries."""
         for memory_id in memory_ids:
             self._live_entry(unit, memory_id)
-            self._change(unit, memory_id, alive=False, successor_id=successor_id)
-            self._record(unit, memory_id, "superseded", by, successor_id)
+            self._change(unit, memory_id, "superseded", by, alive=False, successor_id=successor_id)
 
     def correction_of(self, unit: UnitOfWork, memory_id: int, among: int) -> int | None:
         """Returns the live entry that corrects `memory_id` directly, in the chain of corrections that starts at `among`."""
@@ -241,8 +240,7 @@ class SemanticMemoryStore(EntryReader):
 
     def tie(self, unit: UnitOfWork, memory_id: int, corrects: int | None) -> None:
         """Sets which entry a live one corrects a part of. The text stays the same, so this makes no new version."""
-        this = unit.owns(entry) & (entry.c.memory_id == memory_id)
-        unit.execute(update(entry).where(this).values(corrects=corrects))
+        self._set(unit, memory_id, corrects=corrects)
 
     def withdraw(self, unit: UnitOfWork, memory_id: int, by: Attribution) -> list[int]:
         """Removes an entry that should not have been written, live or superseded. Returns the ids of the revived entries.
@@ -254,12 +252,10 @@ class SemanticMemoryStore(EntryReader):
             successor_id = superseded[memory_id].superseded_by
             relinked = unit.owns(entry) & (entry.c.successor_id == memory_id)
             unit.execute(update(entry).where(relinked).values(successor_id=successor_id))
-            self._change(unit, memory_id, successor_id=None)
-            self._record(unit, memory_id, "undone", by)
+            self._change(unit, memory_id, "undone", by, successor_id=None)
             return []
         self._live_entry(unit, memory_id)
-        self._change(unit, memory_id, alive=False)
-        self._record(unit, memory_id, "undone", by)
+        self._change(unit, memory_id, "undone", by, alive=False)
         older = unit.scalars(
             select(entry.c.memory_id)
             .where(unit.owns(entry), entry.c.successor_id == memory_id, ~is_forgotten(entry))
@@ -269,12 +265,11 @@ class SemanticMemoryStore(EntryReader):
 
     def reduce(self, unit: UnitOfWork, reduced: MemoryEntry, by: Attribution) -> None:
         """Reduces the evidence, photos and caption of an entry, live or not, and adapts its links to concepts."""
-        self._change(unit, reduced.memory_id, caption=reduced.caption)
         self._replace_parts(unit, reduced.memory_id, reduced.evidence_ids, reduced.photo_ids)
         links = unit.owns(concept_photo) & (concept_photo.c.memory_id == reduced.memory_id)
         unit.execute(delete(concept_photo).where(links, concept_photo.c.photo_id.not_in(reduced.photo_ids)))
         unit.execute(update(concept_photo).where(links).values(message_id=reduced.evidence_ids[-1].last))
-        self._record(unit, reduced.memory_id, "reduced", by)
+        self._change(unit, reduced.memory_id, "reduced", by, caption=reduced.caption)
 
     def erase(self, unit: UnitOfWork, memory_ids: Collection[int]) -> None:
         """Removes entries, live or not, with their history. Entries that they had superseded get their successors."""
@@ -301,14 +296,14 @@ class SemanticMemoryStore(EntryReader):
             raise RejectedWriteError(f"There is no memory {memory_id}.")
         return live
 
+    def _change(self, unit: UnitOfWork, memory_id: int, change: EntryChange, by: Attribution, **values: Any) -> None:
+        """Sets the values, increases the version and records the change."""
+        self._set(unit, memory_id, version=entry.c.version + 1, **values)
+        self._record(unit, memory_id, change, by, values.get("successor_id"))
+
     @staticmethod
-    def _change(unit: UnitOfWork, memory_id: int, **values: object) -> None:
-        """Sets the values and increases the version."""
-        unit.execute(
-            update(entry)
-            .where(unit.owns(entry), entry.c.memory_id == memory_id)
-            .values(version=entry.c.version + 1, **values)
-        )
+    def _set(unit: UnitOfWork, memory_id: int, **values: Any) -> None:
+        unit.execute(update(entry).where(unit.owns(entry), entry.c.memory_id == memory_id).values(**values))
 
     @classmethod
     def _replace_parts(
@@ -380,35 +375,23 @@ class SemanticMemoryStore(EntryReader):
         successor_id: int | None = None,
     ) -> None:
         """Adds a history row for a change that was made, and queues the entry for the index."""
-        this = (unit.owns(entry), entry.c.memory_id == memory_id)
-        version, text = unit.execute(select(entry.c.version, entry.c.text).where(*this)).one()
-        _log(unit, memory_id, version, text, change, by, successor_id)
-
-
-def _log(
-    unit: UnitOfWork,
-    memory_id: int,
-    version: int,
-    text: str,
-    change: EntryChange,
-    by: Attribution,
-    successor_id: int | None = None,
-) -> None:
-    """Adds a history row, and queues the entry for the index."""
-    unit.execute(
-        insert(entry_history).values(
-            owner=unit.owner,
-            memory_id=memory_id,
-            version=version,
-            change=change,
-            text=text,
-            who=by.who,
-            why=by.why,
-            changed_at=to_microseconds(by.now),
-            successor_id=successor_id,
+        version, text = unit.execute(
+            select(entry.c.version, entry.c.text).where(unit.owns(entry), entry.c.memory_id == memory_id)
+        ).one()
+        unit.execute(
+            insert(entry_history).values(
+                owner=unit.owner,
+                memory_id=memory_id,
+                version=version,
+                change=change,
+                text=text,
+                who=by.who,
+                why=by.why,
+                changed_at=to_microseconds(by.now),
+                successor_id=successor_id,
+            )
         )
-    )
-    unit.tell_index("entry", [memory_id])
+        unit.tell_index("entry", [memory_id])
 
 
 def _evidence_of(draft: EntryDraft) -> tuple[EvidenceRange, ...]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Row, select, update
 
-from m2a.memory.repetitions import is_code
+from m2a.memory.repetitions import reveals
 from m2a.memory.schema import conversation, message, message_photo
 from m2a.memory.sensitive import category_of
 from m2a.memory.unit_of_work import UnitOfWork
@@ -17,7 +17,6 @@ TITLE_LENGTH = 60
 # A title stands open in the list beside the chat.
 _SECRET: frozenset[Category] = frozenset(("cards", "secrets", "accounts"))
 _FIRST = 20  # messages that are tried for a title
-_FEW = 2  # a title with this many revealing words reveals erased content
 
 
 def title_of(text: str, photos: int) -> str:
@@ -89,6 +88,5 @@ def retitle_telling(unit: UnitOfWork, telling: Collection[str]) -> None:
     """Replaces titles, even those chosen by the user, that contain several of the revealing words or a code among them."""
     revealing = set(telling)
     for conversation_id, title in titles_by_conversation(unit).items() if revealing else ():
-        shared = revealing.intersection(finished_words(title))
-        if len(shared) >= _FEW or any(map(is_code, shared)):
+        if reveals(revealing.intersection(finished_words(title))):
             retitle(unit, [conversation_id])

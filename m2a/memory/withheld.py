@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from sqlalchemy import ColumnElement, Table, delete, insert, or_, select, update
 
+from m2a.memory.quotations import Span
 from m2a.memory.schema import (
     entry,
     entry_photo,
@@ -23,8 +24,6 @@ from m2a.types import FORGOTTEN as FORGOTTEN
 from m2a.types import MessageSpan
 
 _PLACEHOLDER = "\0" * len(FORGOTTEN)  # occurs in no text, and leaves all spans where they were
-
-Span = tuple[int, int]
 
 
 def masked(text: str, spans: Iterable[Span]) -> str:
