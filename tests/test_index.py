@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -18,11 +18,11 @@ import pytest
 from rank_bm25 import BM25Okapi
 
 from m2a.memory.index import IndexMismatchError, MemoryIndex
-from m2a.memory.index_rows import PhotoRow, TextRow
+from m2a.memory.index_rows import IndexHit, PhotoRow, TextRow
 from m2a.memory.index_schema import BM25_B, BM25_K1, IndexEncoders
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.words import finished_words
-from m2a.types import RecordKey
+from m2a.types import RecordKey, RecordKind
 
 ENCODERS = IndexEncoders("text-encoder", 8, "photo-encoder", 3, 4)
 ALL = ("entry", "message")
@@ -80,6 +80,20 @@ class Okapi(BM25Okapi):
         self.idf = {word: math.log((self.corpus_size - count + 0.5) / (count + 0.5) + 1) for word, count in nd.items()}
 
 
+def dense(
+    index: MemoryIndex, owner: str, vector: np.ndarray, kinds: Collection[RecordKind], limit: int
+) -> list[IndexHit]:
+    [hits] = index.search_dense(owner, vector[None], kinds, limit)
+    return hits
+
+
+def bm25(
+    index: MemoryIndex, owner: str, words: Sequence[str], kinds: Collection[RecordKind], limit: int
+) -> list[IndexHit]:
+    [hits] = index.search_bm25(owner, [words], kinds, limit)
+    return hits
+
+
 def reference(corpus: dict[int, list[str]], query: list[str], limit: int) -> list[tuple[int, float]]:
     scores = Okapi(list(corpus.values()), k1=BM25_K1, b=BM25_B).get_scores(list(dict.fromkeys(query)))
     ranked = sorted(zip(corpus, scores, strict=True), key=lambda item: (-round(item[1], 4), item[0]))
@@ -87,7 +101,7 @@ def reference(corpus: dict[int, list[str]], query: list[str], limit: int) -> lis
 
 
 def assert_same_ranking(index: MemoryIndex, owner: str, corpus: dict[int, list[str]], query: list[str]) -> None:
-    hits = index.search_bm25(owner, query, ["entry"], 16_000)
+    hits = bm25(index, owner, query, ["entry"], 16_000)
     expected = reference(corpus, query, len(corpus))
     by_id = {hit.key.record_id: hit.score for hit in hits}
     assert by_id == pytest.approx(dict(expected), abs=1e-3)
@@ -98,21 +112,21 @@ def assert_same_ranking(index: MemoryIndex, owner: str, corpus: dict[int, list[s
 
 def test_dense_search_is_by_cosine(index, owner):
     index.put(owner, [row(1, vector=unit(1)), row(2, vector=unit(1, 1)), row(3, vector=unit(0, 1))])
-    hits = index.search_dense(owner, unit(1), ALL, 10)
+    hits = dense(index, owner, unit(1), ALL, 10)
     assert [(*hit.key, hit.version) for hit in hits] == [
         ("entry", 1, 1),
         ("entry", 2, 1),
         ("entry", 3, 1),
     ]
     assert [hit.score for hit in hits] == pytest.approx([1, math.sqrt(0.5), 0], abs=1e-5)
-    assert len(index.search_dense(owner, unit(1), ALL, 2)) == 2
+    assert len(dense(index, owner, unit(1), ALL, 2)) == 2
 
 
 def test_kinds_are_kept_apart(index, owner):
     index.put(owner, [row(1, "blue ball"), row(1, "blue ball", kind="message"), row(2, "blue ball", kind="message")])
     for search in (
-        lambda kinds: index.search_dense(owner, unit(1), kinds, 10),
-        lambda kinds: index.search_bm25(owner, ["blue"], kinds, 10),
+        lambda kinds: dense(index, owner, unit(1), kinds, 10),
+        lambda kinds: bm25(index, owner, ["blue"], kinds, 10),
     ):
         assert [hit.key for hit in search(["entry"])] == [("entry", 1)]
         assert [hit.key for hit in search({"message"})] == [("message", 1), ("message", 2)]
@@ -122,7 +136,7 @@ def test_kinds_are_kept_apart(index, owner):
 @pytest.mark.parametrize("kinds", [[], ["entries"], ['entry" or kind != "'], ["entry", "photo"]])
 def test_unknown_kinds_are_refused(index, owner, kinds):
     with pytest.raises(ValueError, match="not kinds of records"):
-        index.search_dense(owner, unit(1), kinds, 10)
+        dense(index, owner, unit(1), kinds, 10)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +145,7 @@ def test_unknown_kinds_are_refused(index, owner, kinds):
 def test_only_our_own_owner_keys_are_let_in(index, key):
     for call in (
         lambda: index.put(key, [row(1)]),
-        lambda: index.search_dense(key, unit(1), ALL, 10),
+        lambda: dense(index, key, unit(1), ALL, 10),
         lambda: index.delete(key, [("entry", 1)]),
         lambda: index.drop(key),
     ):
@@ -144,63 +158,63 @@ def test_putting_and_deleting_twice_is_putting_and_deleting_once(index, owner):
     for _ in range(2):
         index.put(owner, [row(1, "blue ball"), row(2, "red ball")])
     assert index.versions(owner, "text") == {"entry:1": 1, "entry:2": 1}
-    assert len(index.search_bm25(owner, ["ball"], ALL, 10)) == 2
+    assert len(bm25(index, owner, ["ball"], ALL, 10)) == 2
     for _ in range(2):
         index.delete(owner, [("entry", 1), ("message", 2), ("entry", 99)])
     assert index.versions(owner, "text") == {"entry:2": 1}
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in bm25(index, owner, ["ball"], ALL, 10)] == [2]
 
 
 def test_a_new_version_replaces_the_old(index, owner):
     index.put(owner, [row(1, "blue ball"), row(2, "green frog")])
     index.put(owner, [row(1, "red kite", unit(0, 1), version=2)])
-    assert index.search_bm25(owner, ["blue"], ALL, 10) == []
-    [hit] = index.search_bm25(owner, ["red"], ALL, 10)
+    assert bm25(index, owner, ["blue"], ALL, 10) == []
+    [hit] = bm25(index, owner, ["red"], ALL, 10)
     assert (hit.key.record_id, hit.version) == (1, 2)
-    assert [(h.key.record_id, h.version) for h in index.search_dense(owner, unit(0, 1), ALL, 1)] == [(1, 2)]
+    assert [(h.key.record_id, h.version) for h in dense(index, owner, unit(0, 1), ALL, 1)] == [(1, 2)]
 
 
 def test_equal_scores_are_in_order_of_id(index, owner):
     index.put(owner, [row(i, "the same words") for i in (30, 4, 200, 1)])
-    assert [hit.key.record_id for hit in index.search_dense(owner, unit(1), ALL, 10)] == [1, 4, 30, 200]
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["word"], ALL, 10)] == [1, 4, 30, 200]
+    assert [hit.key.record_id for hit in dense(index, owner, unit(1), ALL, 10)] == [1, 4, 30, 200]
+    assert [hit.key.record_id for hit in bm25(index, owner, ["word"], ALL, 10)] == [1, 4, 30, 200]
 
 
 def test_matched_is_the_share_of_the_querys_words(index, owner):
     index.put(owner, [row(1, "blue ball"), row(2, "blue kite"), row(3, "frog")])
-    hits = index.search_bm25(owner, finished_words("blue balls and more blue balls, sky, moon"), ALL, 10)
+    hits = bm25(index, owner, finished_words("blue balls and more blue balls, sky, moon"), ALL, 10)
     assert {hit.key.record_id: hit.matched for hit in hits} == {1: 0.5, 2: 0.25}
 
 
 def test_what_has_no_words_does_no_harm(index, owner):
     index.put(owner, [row(1, ""), row(2, "blue ball"), row(3, "the and of")])
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
-    assert index.search_bm25(owner, [], ALL, 10) == []
-    assert index.search_bm25(owner, ["unheard"], ALL, 10) == []
+    assert [hit.key.record_id for hit in bm25(index, owner, ["ball"], ALL, 10)] == [2]
+    assert bm25(index, owner, [], ALL, 10) == []
+    assert bm25(index, owner, ["unheard"], ALL, 10) == []
 
 
 def test_many_queries_at_once_find_what_each_finds(index, owner):
     queries = [["kite", "blue"], [], ["unheard"], ["frog"], ["blue"]]
     vectors = np.array([unit(1), unit(0, 1), unit(1, 3)])
-    assert index.search_bm25_all(owner, queries, ALL, 10) == [[]] * 5  # nothing was written yet
-    assert index.search_dense_all(owner, vectors, ALL, 10) == [[]] * 3
+    assert index.search_bm25(owner, queries, ALL, 10) == [[]] * 5  # nothing was written yet
+    assert index.search_dense(owner, vectors, ALL, 10) == [[]] * 3
     index.put(owner, [row(1, "blue ball"), row(2, "blue kite"), row(3, "frog"), row(4, "")])
-    by_words = index.search_bm25_all(owner, queries, ALL, 10)
-    assert by_words == [index.search_bm25(owner, words, ALL, 10) for words in queries]
+    by_words = index.search_bm25(owner, queries, ALL, 10)
+    assert by_words == [bm25(index, owner, words, ALL, 10) for words in queries]
     assert [len(hits) for hits in by_words] == [2, 0, 0, 1, 2]
-    by_vector = index.search_dense_all(owner, vectors, ALL, 2)
-    assert by_vector == [index.search_dense(owner, vector, ALL, 2) for vector in vectors]
-    assert index.search_bm25_all(owner, [], ALL, 10) == []
+    by_vector = index.search_dense(owner, vectors, ALL, 2)
+    assert by_vector == [dense(index, owner, vector, ALL, 2) for vector in vectors]
+    assert index.search_bm25(owner, [], ALL, 10) == []
 
 
 def test_a_memory_emptied_again_finds_nothing(index, owner, capfd):
     index.put(owner, [row(1, "")])
-    assert index.search_bm25(owner, ["ball"], ALL, 10) == []
+    assert bm25(index, owner, ["ball"], ALL, 10) == []
     index.put(owner, [row(2, "blue ball")])
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in bm25(index, owner, ["ball"], ALL, 10)] == [2]
     index.delete(owner, [("entry", 1), ("entry", 2)])
-    assert index.search_bm25(owner, ["ball"], ALL, 10) == []
-    assert index.search_dense(owner, unit(1), ALL, 10) == []
+    assert bm25(index, owner, ["ball"], ALL, 10) == []
+    assert dense(index, owner, unit(1), ALL, 10) == []
     assert capfd.readouterr() == ("", "")
 
 
@@ -208,9 +222,9 @@ def test_a_very_long_text_is_cut_at_a_word(index, owner):
     words = [f"word{i}" for i in range(20_000)]
     long_rows = ((1, words), (2, ["狗"] * 30_000))
     index.put(owner, [TextRow(RecordKey("message", n), 1, unit(1), held) for n, held in long_rows])
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["word17"], ALL, 10)] == [1]
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["狗"], ALL, 10)] == [2]
-    assert index.search_bm25(owner, ["word19999"], ALL, 10) == []
+    assert [hit.key.record_id for hit in bm25(index, owner, ["word17"], ALL, 10)] == [1]
+    assert [hit.key.record_id for hit in bm25(index, owner, ["狗"], ALL, 10)] == [2]
+    assert bm25(index, owner, ["word19999"], ALL, 10) == []
 
 
 def test_photos_are_found_by_photos_and_by_words(index, owner):
@@ -238,8 +252,8 @@ def test_photos_are_found_by_photos_and_by_words(index, owner):
 
 
 def test_an_owner_without_rows_finds_nothing(index, owner):
-    assert index.search_dense(owner, unit(1), ALL, 10) == []
-    assert index.search_bm25(owner, ["ball"], ALL, 10) == []
+    assert dense(index, owner, unit(1), ALL, 10) == []
+    assert bm25(index, owner, ["ball"], ALL, 10) == []
     assert index.search_photos(owner, np.array([unit(1, size=3)]), 10) == []
     assert index.search_photos_by_words(owner, unit(1, size=4), 10) == []
     assert not index.has_photos(owner)
@@ -296,8 +310,8 @@ def test_another_owners_rows_change_no_ranking(index, owner):
 
     def everything():
         return [
-            index.search_dense(owner, unit(1, 3), ALL, 50),
-            index.search_bm25(owner, ["w1", "w40", "狗"], ALL, 50),
+            dense(index, owner, unit(1, 3), ALL, 50),
+            bm25(index, owner, ["w1", "w40", "狗"], ALL, 50),
             index.search_photos(owner, np.array([unit(1, 2, size=3)]), 50),
             index.search_photos_by_words(owner, unit(1, 2, size=4), 50),
         ]
@@ -325,8 +339,8 @@ def test_threads_read_while_one_writes(index, owner):
     def read():
         try:
             while not done.is_set():
-                assert index.search_bm25(owner, ["ball"], ALL, 10)
-                assert index.search_dense(owner, unit(1), ALL, 10)
+                assert bm25(index, owner, ["ball"], ALL, 10)
+                assert dense(index, owner, unit(1), ALL, 10)
         except BaseException as error:
             errors.append(error)
 
@@ -335,7 +349,7 @@ def test_threads_read_while_one_writes(index, owner):
         thread.start()
     for i in range(1, 60):
         index.put(owner, [row(i, f"ball {i}")])
-        assert index.search_bm25(owner, [str(i)], ALL, 10)[0].key.record_id == i  # own writes are read
+        assert bm25(index, owner, [str(i)], ALL, 10)[0].key.record_id == i  # own writes are read
     done.set()
     for thread in threads:
         thread.join()
@@ -346,14 +360,14 @@ def test_rows_outlive_a_restart(open_lite, owner):
     index = open_lite()
     index.put(owner, [row(1, "blue ball"), row(2, "red kite", unit(0, 1))])
     index.put_photos(owner, [PhotoRow(photo_id(1), unit(1, size=3), unit(1, size=4))])
-    before = (index.search_dense(owner, unit(1), ALL, 9), index.search_bm25(owner, ["ball"], ALL, 9))
+    before = (dense(index, owner, unit(1), ALL, 9), bm25(index, owner, ["ball"], ALL, 9))
     index.close()
     index = open_lite()
-    assert (index.search_dense(owner, unit(1), ALL, 9), index.search_bm25(owner, ["ball"], ALL, 9)) == before
+    assert (dense(index, owner, unit(1), ALL, 9), bm25(index, owner, ["ball"], ALL, 9)) == before
     assert index.has_photos(owner)
     assert len(index.search_photos(owner, np.array([unit(1, size=3)]), 9)) == 1
     index.delete(owner, [("entry", 1)])
-    assert index.search_bm25(owner, ["ball"], ALL, 9) == []
+    assert bm25(index, owner, ["ball"], ALL, 9) == []
 
 
 def test_a_long_temporary_folder_does_no_harm(open_lite, owner, tmp_path, monkeypatch):
@@ -363,7 +377,7 @@ def test_a_long_temporary_folder_does_no_harm(open_lite, owner, tmp_path, monkey
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     index = open_lite()
     index.put(owner, [row(1, "blue ball")])
-    assert len(index.search_bm25(owner, ["ball"], ALL, 9)) == 1
+    assert len(bm25(index, owner, ["ball"], ALL, 9)) == 1
 
 
 def test_an_index_of_other_encoders_is_refused_until_it_is_discarded(open_lite, owner):
@@ -401,9 +415,9 @@ def test_a_crash_before_the_indexes_were_made_is_mended(open_lite, owner, monkey
             index.put(owner, [row(1, "blue ball")])
     index.close()
     index = open_lite()
-    assert index.search_bm25(owner, ["ball"], ALL, 9) == []
+    assert bm25(index, owner, ["ball"], ALL, 9) == []
     index.put(owner, [row(1, "blue ball")])
-    assert [hit.key.record_id for hit in index.search_dense(owner, unit(1), ALL, 9)] == [1]
+    assert [hit.key.record_id for hit in dense(index, owner, unit(1), ALL, 9)] == [1]
 
 
 def test_a_second_process_is_refused_in_one_sentence_however_often_it_tries(open_lite, tmp_path, owner):
@@ -432,7 +446,7 @@ def test_a_dead_index_raises_and_is_never_an_empty_result(open_lite, owner):
     ]
     os.kill(server, signal.SIGKILL)
     with pytest.raises(IndexUnavailableError, match="does not answer"):
-        index.search_bm25(owner, ["ball"], ALL, 10)
+        bm25(index, owner, ["ball"], ALL, 10)
     with pytest.raises(IndexUnavailableError, match="does not answer"):
         index.put(owner, [row(2, "red kite")])
 
@@ -451,7 +465,7 @@ def test_a_purge_leaves_nothing_of_what_was_deleted(open_lite, owner, tmp_path):
     index.purge()
     # The one file: whoever opens and closes the lock file beside it in this process loses the lock (POSIX).
     assert b"secretbobo" not in (tmp_path / "index.db").read_bytes()
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [2]
+    assert [hit.key.record_id for hit in bm25(index, owner, ["ball"], ALL, 10)] == [2]
 
 
 def test_the_file_is_free_again_once_its_process_was_killed(tmp_path, owner):
@@ -465,7 +479,7 @@ def test_the_file_is_free_again_once_its_process_was_killed(tmp_path, owner):
     killed = subprocess.run([sys.executable, "-c", code, uri, owner], check=False)
     assert killed.returncode == -signal.SIGKILL
     index = MemoryIndex(uri, ENCODERS)
-    assert [hit.key.record_id for hit in index.search_bm25(owner, ["ball"], ALL, 10)] == [1]
+    assert [hit.key.record_id for hit in bm25(index, owner, ["ball"], ALL, 10)] == [1]
     index.close()
 
 
@@ -477,7 +491,7 @@ def test_a_search_waits_for_a_purge(open_lite, owner):
 
     def search():
         while not done.is_set():
-            hit_counts.append(len(index.search_bm25(owner, ["ball"], ALL, 99)))
+            hit_counts.append(len(bm25(index, owner, ["ball"], ALL, 99)))
 
     thread = threading.Thread(target=search)
     thread.start()
@@ -496,7 +510,7 @@ def test_a_search_beside_a_drop_finds_all_or_nothing(index, owner):
     def search():
         while not done.is_set():
             try:
-                results.append(len(index.search_dense(owner, unit(1), ALL, 99)))
+                results.append(len(dense(index, owner, unit(1), ALL, 99)))
             except IndexUnavailableError as error:
                 results.append(str(error))
 

@@ -202,7 +202,7 @@ def test_an_outage_raises(memory, owner, monkeypatch):
     def fail(*_):
         raise IndexUnavailableError("The index does not answer.")
 
-    monkeypatch.setattr(memory.index, "search_bm25_all", fail)
+    monkeypatch.setattr(memory.index, "search_bm25", fail)
     with pytest.raises(IndexUnavailableError):
         memory.search(owner, "Bobo")
 

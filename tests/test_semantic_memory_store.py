@@ -142,14 +142,13 @@ def living(semantic, unit: UnitOfWork) -> dict[int, int | None]:
 def test_what_takes_the_place_of_an_entry_takes_that_of_its_corrections_too(database, owner, facts, semantic):
     with database.write(owner) as unit:
         assert [entry.memory_id for entry in semantic.corrections_of(unit, [1, 3])[1]] == [2]
-        in_messages = semantic.corrections_in(unit, [2, 3, 5])
+        in_messages = semantic.revisions_in(unit, [2, 3, 5])
         assert {number: [entry.memory_id for entry in entries] for number, entries in in_messages.items()} == {2: [2]}
         assert semantic.supersede(unit, 1, 3, BY) == [1, 2]
-        assert semantic.corrections_in(unit, [2, 3, 5]) == {}, "what is superseded is history as a whole"
         assert living(semantic, unit) == {3: None, 4: None}
         past = semantic.superseded(unit, [1, 2, 3])
         assert {memory_id: entry.superseded_by for memory_id, entry in past.items()} == {1: 3, 2: 3}
-        by_message = semantic.superseded_in(unit, [2, 3, 5])
+        by_message = semantic.revisions_in(unit, [2, 3, 5])
         assert {number: [entry.memory_id for entry in entries] for number, entries in by_message.items()} == {
             2: [1],
             3: [2],

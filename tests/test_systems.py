@@ -329,9 +329,10 @@ async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[Hit]:
         floors.append(relevance_floor)
-        return retriever.search(owner, query, kinds, k, relevance_floor=relevance_floor, before=before)
+        return retriever.search(owner, query, kinds, k, relevance_floor=relevance_floor, before=before, within=within)
 
     bank = kind(here.memory.owner, here.memory.stores(), lambda: NOW, search, searched=["message"], last_message=6)
     assert bank.search(Query("Lisbon"), {"message"})

@@ -68,39 +68,22 @@ class EntryReader:
             entries |= {e.memory_id: e for e in self._load(unit, these, alive=False)}
         return entries
 
-    def superseded_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """Returns, by message id, the superseded entries that rest on that message."""
+    def revisions_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
+        """Returns, by message id, the superseded entries that rest on that message, and then the live entries that correct a part
+        of a live entry that rests on it. A message on which the correction rests itself is left out."""
         if not message_ids:
             return {}
         ids = {"owner": unit.owner, "first": min(message_ids), "last": max(message_ids)}
-        ranges = unit.execute(_SUPERSEDED_BETWEEN, ids).all()
-        entries = self.superseded(unit, {row.memory_id for row in ranges})
+        superseded, corrected = (unit.execute(rows, ids).all() for rows in (_SUPERSEDED_BETWEEN, _CORRECTED_BETWEEN))
+        revisions = self.superseded(unit, {row.memory_id for row in superseded})
+        revisions |= self.get(unit, {row.memory_id for row in corrected})
         return grouped(
-            (message_id, entries[row.memory_id])
-            for row in ranges
-            if row.memory_id in entries
+            (message_id, revision)
             for message_id in sorted(set(message_ids))
-            if row.first_id <= message_id <= row.last_id
+            for row in (*superseded, *corrected)
+            if row.first_id <= message_id <= row.last_id and (revision := revisions.get(row.memory_id)) is not None
+            if revision.superseded_by is not None or not revision.rests_on_message(message_id)
         )
-
-    def corrections_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
-        """Returns, by message id, the live entries that correct a part of a live entry that rests on that message.
-
-        A message on which the correction rests itself is left out.
-        """
-        if not message_ids:
-            return {}
-        ids = {"owner": unit.owner, "first": min(message_ids), "last": max(message_ids)}
-        ranges = unit.execute(_CORRECTED_BETWEEN, ids).all()
-        corrections = self.get(unit, {row.memory_id for row in ranges})
-        pairs = {
-            (message_id, row.memory_id)
-            for row in ranges
-            if row.memory_id in corrections
-            for message_id in set(message_ids)
-            if row.first_id <= message_id <= row.last_id and not corrections[row.memory_id].rests_on_message(message_id)
-        }
-        return grouped((message_id, corrections[memory_id]) for message_id, memory_id in sorted(pairs))
 
     def gone(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
         """Returns the entries among the ids that are not live, including forgotten ones. Use it only to undo changes."""
@@ -248,6 +231,7 @@ _CORRECTED_BETWEEN = (
         entry_evidence.c.first_id <= bindparam("last"),
         entry_evidence.c.last_id >= bindparam("first"),
     )
+    .order_by(_CORRECTION.c.memory_id)
 )
 
 

@@ -195,9 +195,9 @@ class MemoryIndex:
             return
         vector = np.zeros(self.encoders.dimensions(space), dtype=np.float32)
         vector[0] = 1
-        answers = [self._search_once(space, owner, "vector", [vector], 1, "", ["version"])]
+        answers = [self._search_once(space, owner, anns_field="vector", data=[vector], limit=1)]
         if space == "text" and (words := self._some_words(owner)):
-            answers.append(self._search_once(space, owner, "sparse", [words], 1, "", ["version", "words"]))
+            answers.append(self._search_once(space, owner, anns_field="sparse", data=[words], limit=1))
         if not all(map(any, answers)):
             raise IndexUnavailableError("a search in it finds nothing.")
 
@@ -206,41 +206,24 @@ class MemoryIndex:
     def search_dense(
         self,
         owner: str,
-        vector: np.ndarray,
-        kinds: Collection[RecordKind],
-        limit: int,
-        memory_ids: Collection[int] | None = None,
-    ) -> list[IndexHit]:
-        """Searches by cosine; with `memory_ids`, only in these entries."""
-        [hits] = self.search_dense_all(owner, vector[None], kinds, limit, memory_ids)
-        return hits
-
-    def search_dense_all(
-        self,
-        owner: str,
         vectors: np.ndarray,
         kinds: Collection[RecordKind],
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[list[IndexHit]]:
-        """Returns the hits of `search_dense` for each of the vectors, faster than one after the other."""
-        condition = filter_for(kinds, memory_ids)
-        answers = self._search("text", owner, "vector", list(vectors), limit, condition, ["version"])
+        """Searches by cosine, for all vectors at once; with `memory_ids`, only in these entries."""
+        answers = self._search(
+            "text",
+            owner,
+            anns_field="vector",
+            data=list(vectors),
+            limit=limit,
+            filter=filter_for(kinds, memory_ids),
+            output_fields=["version"],
+        )
         return [hits_in(rows) for rows in answers] or [[] for _ in vectors]
 
     def search_bm25(
-        self,
-        owner: str,
-        words: Sequence[str],
-        kinds: Collection[RecordKind],
-        limit: int,
-        memory_ids: Collection[int] | None = None,
-    ) -> list[IndexHit]:
-        """Searches by BM25; with `memory_ids`, only in these entries. Repeated words of the query count once."""
-        [hits] = self.search_bm25_all(owner, [words], kinds, limit, memory_ids)
-        return hits
-
-    def search_bm25_all(
         self,
         owner: str,
         queries: Sequence[Sequence[str]],
@@ -248,14 +231,22 @@ class MemoryIndex:
         limit: int,
         memory_ids: Collection[int] | None = None,
     ) -> list[list[IndexHit]]:
-        """Returns the hits of `search_bm25` for each of the queries, faster than one after the other."""
+        """Searches by BM25, for all queries at once; with `memory_ids`, only in these entries. Repeated words count once."""
         condition = filter_for(kinds, memory_ids)
         distinct = [dict.fromkeys(words) for words in queries]
         texts = [" ".join(words) for words in distinct if words]
         answers: list[HybridHits] = []
         try:
             if texts:
-                answers = self._search("text", owner, "sparse", texts, limit, condition, ["version", "words"])
+                answers = self._search(
+                    "text",
+                    owner,
+                    anns_field="sparse",
+                    data=texts,
+                    limit=limit,
+                    filter=condition,
+                    output_fields=["version", "words"],
+                )
         except IndexUnavailableError:  # Milvus Lite fails if the average length is 0, that is, without rows or words
             if self._some_words(owner):
                 raise
@@ -265,7 +256,7 @@ class MemoryIndex:
     def search_photos(self, owner: str, vectors: np.ndarray, limit: int) -> list[PhotoHit]:
         """Searches photos by cosine to the nearest of the vectors of photos."""
         nearest: dict[str, PhotoHit] = {}
-        for rows in self._search("photo", owner, "vector", list(vectors), limit):
+        for rows in self._search("photo", owner, anns_field="vector", data=list(vectors), limit=limit):
             for hit in photo_hits_in(rows):
                 if hit.photo_id not in nearest or hit.score > nearest[hit.photo_id].score:
                     nearest[hit.photo_id] = hit
@@ -274,7 +265,8 @@ class MemoryIndex:
     def search_photos_by_words(self, owner: str, vector: np.ndarray, limit: int) -> list[PhotoHit]:
         """Searches photos by cosine to the vector of words, in the space where words find photos."""
         space: Space = "photo" if self.encoders.word_dimensions is None else "photo_text"
-        return [hit for rows in self._search(space, owner, "vector", [vector], limit) for hit in photo_hits_in(rows)]
+        answers = self._search(space, owner, anns_field="vector", data=[vector], limit=limit)
+        return [hit for rows in answers for hit in photo_hits_in(rows)]
 
     # Maintenance
 
@@ -400,49 +392,27 @@ class MemoryIndex:
                     self._loaded.pop((space, owner), None)
                     self._drops += 1
 
-    def _search(
-        self,
-        space: Space,
-        owner: str,
-        field: str,
-        queries: list[Any],
-        limit: int,
-        condition: str = "",
-        output: Sequence[str] = ("version",),
-    ) -> list["HybridHits"]:
-        """Returns Milvus' answer for each query, or an empty list before the owner's first write."""
+    def _search(self, space: Space, owner: str, **search: Any) -> list["HybridHits"]:
+        """Returns Milvus' answer for each query, or an empty list before the owner's first write.
+
+        `search` are arguments of `MilvusClient.search`.
+        """
         client, drops = self._client, self._drops
         try:
-            return self._search_once(space, owner, field, queries, limit, condition, output)
+            return self._search_once(space, owner, **search)
         except IndexUnavailableError:
             with self._lock:
                 # Try once more without concurrent writes, if a purge replaced the client or a rebuild dropped the collection, or
                 # for BM25, which Milvus Lite sometimes fails during a write ("negative value").
                 unchanged = self._client is client and self._drops == drops
-                if unchanged and not (self.is_lite and field == "sparse"):
+                if unchanged and not (self.is_lite and search["anns_field"] == "sparse"):
                     raise
-                return self._search_once(space, owner, field, queries, limit, condition, output)
+                return self._search_once(space, owner, **search)
 
-    def _search_once(
-        self,
-        space: Space,
-        owner: str,
-        field: str,
-        queries: list[Any],
-        limit: int,
-        condition: str,
-        output: Sequence[str],
-    ) -> list["HybridHits"]:
+    def _search_once(self, space: Space, owner: str, *, limit: int, **search: Any) -> list["HybridHits"]:
         with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
                 return []
-            return self._client.search(  # type: ignore[no-any-return]
-                name,
-                data=queries,
-                anns_field=field,
-                limit=min(limit, _LARGEST_LIMIT),
-                filter=condition,
-                output_fields=list(output),
-                timeout=TIMEOUT,
-            )
+            limit = min(limit, _LARGEST_LIMIT)
+            return self._client.search(name, limit=limit, timeout=TIMEOUT, **search)  # type: ignore[no-any-return]

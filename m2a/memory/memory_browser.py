@@ -88,14 +88,12 @@ class MemoryBrowser:
             if not within:
                 return []
 
-        def search(*, relevance_floor: bool) -> list[Hit]:
-            if within is None:
-                return self._bank.search(Query(words), k=k, relevance_floor=relevance_floor)
-            return self._bank.search_among(Query(words), within, k, relevance_floor=relevance_floor)
-
-        hits = search(relevance_floor=True)
-        near = [hit for hit in hits if hit.is_near]
-        return near or (hits or search(relevance_floor=False))[:CLOSEST]
+        [hits] = self._bank.search_all([Query(words)], k=k, within=within)
+        if near := [hit for hit in hits if hit.is_near]:
+            return near
+        if not hits:
+            [hits] = self._bank.search_all([Query(words)], k=k, relevance_floor=False, within=within)
+        return hits[:CLOSEST]
 
     def find_by_photo(self, photo: str | bytes, k: int) -> list[Hit]:
         """Returns the memories whose photos are similar to a photo, most similar first.

@@ -150,12 +150,7 @@ class MemoryReader:
         """Returns, by message id, the replaced entries that rest on that message, and the live entries that correct a part of
         one that rests on it."""
         with self._database.read(self.owner) as unit:
-            superseded = self._semantic.superseded_in(unit, message_ids)
-            corrections = self._semantic.corrections_in(unit, message_ids)
-        return {
-            message_id: [*superseded.get(message_id, ()), *corrections.get(message_id, ())]
-            for message_id in sorted({*superseded, *corrections})
-        }
+            return self._semantic.revisions_in(unit, message_ids)
 
     def history(self, memory_id: int) -> list[HistoryRow]:
         """Returns all changes to a memory, oldest first.
@@ -274,29 +269,17 @@ class MemoryReader:
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[list[Hit]]:
-        """Returns the hits of `search` for each query, about as fast as for one."""
+        """Returns the hits of `search` for each query, about as fast as for one; with `within`, only of these entries."""
         retrieval = self._retrieval()
         results = retrieval.indexer.when_current(
             self.owner,
             lambda: retrieval.retriever.search_all(
-                self.owner, queries, kinds, k, relevance_floor=relevance_floor, before=before
+                self.owner, queries, kinds, k, relevance_floor=relevance_floor, before=before, within=within
             ),
         )
         return [sorted(hits, key=_is_unchecked) for hits in results]
-
-    def search_among(
-        self, query: Query, memory_ids: Collection[int], k: int, *, relevance_floor: bool = True
-    ) -> list[Hit]:
-        """Returns the k best of these entries, ranked as by `search`."""
-        retrieval = self._retrieval()
-        hits = retrieval.indexer.when_current(
-            self.owner,
-            lambda: retrieval.retriever.search(
-                self.owner, query, {"entry"}, k, relevance_floor=relevance_floor, within=memory_ids
-            ),
-        )
-        return sorted(hits, key=_is_unchecked)
 
     def index(self) -> None:
         """Brings the index up to date."""

@@ -164,7 +164,7 @@ class Searches:
         self._fetch(
             "bm25",
             in_words,
-            lambda searches, limit: index.search_bm25_all(
+            lambda searches, limit: index.search_bm25(
                 owner, [finished_words(search.text) for search in searches], kinds, limit, named
             ),
         )
@@ -200,7 +200,7 @@ class Searches:
             self._fetch(
                 "dense",
                 in_words,
-                lambda searches, limit: index.search_dense_all(
+                lambda searches, limit: index.search_dense(
                     owner, np.array([search.vector for search in searches]), kinds, limit, named
                 ),
             )

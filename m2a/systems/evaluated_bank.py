@@ -57,10 +57,14 @@ class EvaluatedBank(MemoryBank):
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[list[Hit]]:
         self.index()
         kinds, floor = self._searched.intersection(kinds), relevance_floor and self._floor
-        return [self._search(self.owner, query, kinds, k, relevance_floor=floor, before=before) for query in queries]
+        return [
+            self._search(self.owner, query, kinds, k, relevance_floor=floor, before=before, within=within)
+            for query in queries
+        ]
 
     def messages(self, message_ids: Collection[int]) -> dict[int, Message]:
         return {message.message_id: message for message in self._until_last(super().messages(message_ids).values())}

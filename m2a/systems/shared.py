@@ -52,6 +52,7 @@ class Search(Protocol):
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[Hit]: ...
 
 
@@ -139,10 +140,11 @@ class SharedStores:
         *,
         relevance_floor: bool = True,
         before: int | None = None,
+        within: Collection[int] | None = None,
     ) -> list[Hit]:
         """Returns the k nearest records by vectors alone, without a floor. Ignores the photos of the query and `before`."""
         vector = self.text_encoder.encode([query.text])[0]
-        index_hits = self.index.search_dense(owner, vector, kinds, k)
+        [index_hits] = self.index.search_dense(owner, vector[None], kinds, k, within)
         with self.database.read(owner) as unit:
             entries = self.semantic.get(unit, [hit.key.record_id for hit in index_hits if hit.key.kind == "entry"])
             messages = self.raw.get(unit, [hit.key.record_id for hit in index_hits if hit.key.kind == "message"])

@@ -138,8 +138,8 @@ def ask_everything(
         index.put(owner, rows)
         results = [
             Hits(
-                index.search_dense(owner, vector, [kind], PATH_DEPTH),
-                index.search_bm25(owner, finished_words(question), [kind], PATH_DEPTH),
+                index.search_dense(owner, vector[None], [kind], PATH_DEPTH)[0],
+                index.search_bm25(owner, [finished_words(question)], [kind], PATH_DEPTH)[0],
                 evidence if other is memory else None,
             )
             for other in conversations

@@ -124,13 +124,13 @@ class TimedIndex(MemoryIndex):
         super().__init__(uri, encoders)
         self._parts = parts
 
-    def search_dense_all(self, *arguments: Any) -> list[list[IndexHit]]:
+    def search_dense(self, *arguments: Any) -> list[list[IndexHit]]:
         with self._parts.at("index"):
-            return super().search_dense_all(*arguments)
+            return super().search_dense(*arguments)
 
-    def search_bm25_all(self, *arguments: Any) -> list[list[IndexHit]]:
+    def search_bm25(self, *arguments: Any) -> list[list[IndexHit]]:
         with self._parts.at("index"):
-            return super().search_bm25_all(*arguments)
+            return super().search_bm25(*arguments)
 
 
 def statements_and_questions(count: int) -> tuple[list[str], list[str]]:
