@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from m2a.memory.message_recorder import MessageRefusedError
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.photo_decoder_child import MAX_BYTES
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from m2a.incoming import MAX_PHOTOS
-from m2a.memory.message_recorder import MessageRefusedError
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.stores import Stores
 from m2a.memory.temporary_bank import TemporaryBank
 

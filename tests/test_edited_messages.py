@@ -10,7 +10,7 @@ import pytest
 
 from m2a import Assistant
 from m2a.memory.audit import verify
-from m2a.memory.message_recorder import MessageRefusedError
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Message, Query, Replacement, standing

@@ -9,7 +9,7 @@ import pytest
 
 from m2a import Assistant
 from m2a.incoming import MAX_PHOTOS, MAX_TEXT_LENGTH
-from m2a.memory.message_recorder import MessageRefusedError
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.photo_decoder_child import MAX_BYTES
 from m2a.settings import load_settings

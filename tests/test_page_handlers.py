@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.conversations import UnknownConversationError
-from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, Message, Refusal

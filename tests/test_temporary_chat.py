@@ -13,9 +13,9 @@ from starlette.testclient import TestClient
 
 from app import create_app
 from m2a import Assistant
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.database import ReadOnlyError
-from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.schema import metadata
 from m2a.settings import load_settings
 from m2a.types import Failed, MemoryChanged, ReplyFinished, SearchSemanticMemories

@@ -9,8 +9,8 @@ import pytest
 from m2a import Assistant
 from m2a.agents.state import Decision, TurnState
 from m2a.memory.audit import verify
+from m2a.memory.bank import MessageRefusedError
 from m2a.memory.conversations import UnknownConversationError
-from m2a.memory.message_recorder import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.settings import load_settings
 from m2a.types import (

@@ -1,16 +1,21 @@
 """One owner's memory. All access to the stores, the photos and the index goes through it."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
-from m2a.memory import change_log, conversations, costs, edited_messages, erasing, kept_back, owner_settings, updates
+from sqlalchemy.exc import SQLAlchemyError
+
+from m2a.memory import change_log, conversations, costs, edited_messages, kept_back, owner_settings, updates
 from m2a.memory.change_writer import ChangeWriter
+from m2a.memory.eraser import Eraser
 from m2a.memory.keeping import changes_in_memory
 from m2a.memory.memory_reader import MemoryReader
-from m2a.memory.message_recorder import MessageRecorder
 from m2a.memory.photo_album import PhotoAlbum
+from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
 from m2a.memory.reply_log import ReplyLog
 from m2a.memory.review_queue import ReviewQueue
 from m2a.memory.semantic_memory_store import RejectedWriteError
@@ -31,12 +36,19 @@ from m2a.types import (
     MemoryEntry,
     MemoryRule,
     Message,
+    Photo,
     Reason,
     Receipt,
     Refusal,
     Role,
 )
 from m2a.types.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+
+class MessageRefusedError(UserError, ValueError):
+    """A message cannot be accepted. The error's text tells the user why."""
 
 
 class MessageErasedError(UserError, LookupError):
@@ -57,7 +69,6 @@ class MemoryBank(MemoryReader):
     def __init__(self, owner: str, stores: Stores, clock: Callable[[], datetime]) -> None:
         super().__init__(owner, stores, clock)
         self._photos = stores.photos
-        self._recorder = MessageRecorder(stores)
         self._writer = ChangeWriter(stores.semantic, self._forgetter)
         self.photos = PhotoAlbum(owner, stores)
         self.replies = ReplyLog(owner, stores, self._forgetter, clock)
@@ -86,19 +97,38 @@ class MemoryBank(MemoryReader):
         `MessageRefusedError` if the message is empty or if `replaces` is not a message of the same role in that
         conversation. A failed call leaves no photo files behind.
         """
-        return self._recorder.record(
-            self.owner,
-            conversation_id,
-            role=role,
-            speaker=speaker,
-            text=text,
-            photos=photos,
-            photo_names=photo_names,
-            stored_photos=stored_photos,
-            said_at=said_at or self._clock(),
-            replaces=replaces,
-            reference=reference,
-        )
+        said_at = said_at or self._clock()
+        if not text.strip() and not photos and not stored_photos:
+            raise MessageRefusedError("The message is empty; write something or add a photo.")
+        for photo_id in stored_photos:
+            self._photos.get(self.owner, photo_id)
+        decoded = self._decoded(photos, photo_names)
+        stored: list[Photo] = []
+        try:
+            # Files are written after the lock is taken, so that a locked database leaves none behind, and before the rows.
+            with self._database.write(self.owner) as unit:
+                for photo in decoded:
+                    stored.append(self._photos.write_blob(self.owner, photo))  # one by one, as a later one may fail
+                if conversation_id is None:
+                    conversation_id = conversations.start(unit, said_at).conversation_id
+                if replaces is not None:
+                    self._check_replaced(unit, conversation_id, role, replaces)
+                for item in stored:
+                    self._photos.insert(unit, item)
+                return self._raw.append(
+                    unit,
+                    conversation_id,
+                    role=role,
+                    speaker=speaker,
+                    text=text,
+                    photos=[*(item.photo_id for item in stored), *stored_photos],
+                    said_at=said_at,
+                    replaces=replaces,
+                    reference=reference,
+                )
+        except BaseException:
+            self._take_back_photos(stored)
+            raise
 
     def record_reply(
         self,
@@ -162,6 +192,34 @@ class MemoryBank(MemoryReader):
         """Renames a conversation. Raises `UnknownConversationError`."""
         with self._database.write(self.owner) as unit:
             conversations.rename(unit, conversation_id, title)
+
+    def _decoded(self, photos: Sequence[bytes], names: Sequence[str | None]) -> list[DecodedPhoto]:
+        decoded: list[DecodedPhoto] = []
+        for number, (data, name) in enumerate(zip_longest(photos, names[: len(photos)]), start=1):
+            try:
+                decoded.append(self._photos.decode(data))
+            except PhotoRefusedError as error:
+                if len(photos) == 1:
+                    raise
+                which = f"Photo {number} of {len(photos)}{f' ({name})' if name else ''}"
+                raise PhotoRefusedError(f"{which}: {error}") from error
+        return decoded
+
+    def _check_replaced(self, unit: UnitOfWork, conversation_id: str, role: Role, message_id: int) -> None:
+        replaced = self._raw.get(unit, [message_id]).get(message_id)
+        if replaced is None or replaced.conversation_id != conversation_id or replaced.role != role:
+            raise MessageRefusedError(
+                f"Message {message_id} cannot be replaced, because it is not a {role} message in this conversation."
+            )
+
+    def _take_back_photos(self, photos: Sequence[Photo]) -> None:
+        """Deletes the photo files of a failed transaction, unless other rows use them."""
+        if not photos:
+            return
+        try:
+            self._photos.remove_files(self.owner, [photo.photo_id for photo in photos])
+        except (SQLAlchemyError, OSError):  # the caller gets the first error; `m2a repair` removes the files
+            logger.warning("The photo files of a refused message could not be removed.", exc_info=True)
 
     # Memories
 
@@ -279,4 +337,4 @@ class MemoryBank(MemoryReader):
         return receipt
 
     def _erased(self, unit: UnitOfWork, erasure: Erasure) -> tuple[ErasurePreview, Receipt]:
-        return erasing.erase(unit, self._raw, self._semantic, self._forgetter, erasure, self._clock())
+        return Eraser(self._raw, self._semantic, self._forgetter, unit, self._clock()).erase(erasure)

@@ -1,4 +1,15 @@
-"""Removes erased content from every row, and from the messages that stay."""
+"""Erases a message, a memory, a photo, a conversation or everything, from every row.
+
+Erased content is not just withheld: it no longer exists. A message that the user names is erased as a whole, with its earlier
+versions and the replies to it. A message that only repeats erased content (the text of a memory, or what a reply says about
+it) stays: its row is rewritten under the same id without those words. The user's other messages stay as they are, and so do
+the stock phrases of the assistant's replies, because the search for repetitions looks for the words of the user's messages,
+of memories, of captions and of names.
+
+A memory that rests on an erased message stays if the user says the same in other evidence, and from then on rests on that
+alone. Otherwise it is erased, with the entries that it had superseded. If the user chooses to keep memories, each gets a new
+message as its evidence, which says that the user keeps it.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -7,20 +18,22 @@ from typing import Any
 
 from sqlalchemy import Table, delete, insert, select
 
-from m2a.memory import change_log, conversations, held_memories, photo_captions, reply_sources
+from m2a.memory import change_log, concept_store, conversations, held_memories, photo_captions, reply_sources
 from m2a.memory.embedding_cache import content_hash, forget_vectors
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
 from m2a.memory.health import forget_dismissed_photos
 from m2a.memory.keeping import keep
 from m2a.memory.quotations import Span
-from m2a.memory.retelling import retelling_spans
+from m2a.memory.receipts import write_receipt
+from m2a.memory.retelling import retelling_spans, scrub_notes, told_by, words_left_alone
 from m2a.memory.schema import (
+    concept,
     concept_photo,
-    erasure,
     held_memory,
     message,
     message_photo,
     message_reading,
+    metadata,
     pending_update,
     photo,
     reply_source,
@@ -29,11 +42,23 @@ from m2a.memory.schema import (
     withheld_photo,
     withheld_words,
 )
+from m2a.memory.schema import entry as entry_table
+from m2a.memory.schema import erasure as erasure_table
 from m2a.memory.sql import grouped
-from m2a.memory.titles import retitle, titles_following, with_automatic_title
+from m2a.memory.titles import retitle, retitle_telling, titles_following, with_automatic_title
 from m2a.memory.withheld import FORGOTTEN, masked, merged, moved, renew, withhold, without_marks
 from m2a.memory.words import message_words
-from m2a.types import Conversation, MemoryEntry, Message, MessageSpan, RecordKey, RewrittenMessage
+from m2a.types import (
+    Conversation,
+    Erasure,
+    ErasurePreview,
+    MemoryEntry,
+    Message,
+    MessageSpan,
+    Receipt,
+    RecordKey,
+    RewrittenMessage,
+)
 
 _OF_MESSAGE = (
     message_photo, message, trace, reply_source, turn_cost, held_memory, pending_update, message_reading, withheld_words,
@@ -41,8 +66,107 @@ _OF_MESSAGE = (
 )  # fmt: skip
 
 
-class ErasureRemoval(ErasureScope):
-    """Removes everything that `ErasureScope` has noted."""
+# The tables that survive erasing everything: the owner's name and last ids, and what the erasure itself leaves.
+_KEPT = ("owner", "erasure", "receipt", "outbox", "owner_setting")
+
+
+class Eraser(ErasureScope):
+    """Carries out one erasure for one owner: first determines everything to be erased, then removes it."""
+
+    def erase(self, erasure: Erasure) -> tuple[ErasurePreview, Receipt]:
+        """Erases something from every row. Returns what was removed, and the receipt.
+
+        The caller must delete the photo files. To preview an erasure, roll it back. Raises `NothingToEraseError`.
+        """
+        removed = self._everything(erasure) if erasure.kind == "everything" else self._part(erasure)
+        return removed, write_receipt(self._unit, removed, self._by.now)
+
+    def _part(self, erasure: Erasure) -> ErasurePreview:
+        unit = self._unit
+        names_before = self._names()
+        self._note_what_is_named(erasure)
+        supported = self._note_entries(keep_memories=erasure.keep_memories)
+        retained = self._keep()
+        withheld = self._withheld_texts()
+        self._note_photos()
+        kept = self._without_photos([*supported, *retained])
+        captions = self._captions()
+        losing = self._concepts_losing()
+        records, places = self._number_of_records(), self._places()
+        texts = [*withheld, *captions, *concept_store.all_names(unit, losing)]
+        texts += [told_by(m.role, m.text) for m in self._messages.values()]
+        texts += [f"{e.text} {e.caption}" for e in self._entries.values()]
+
+        waiting = self._waiting(self._messages)
+        self._forget_vectors()
+        self._delete_photos()
+        emptied = self._delete_messages()
+        self._semantic.erase(unit, self._entries)
+        for reduced in kept:
+            self._semantic.reduce(unit, reduced, self._by)
+        telling = words_left_alone(unit, texts)
+        concept_store.delete_unsaid(unit, losing, telling)
+        keys = self._keys()
+        # Forgetting already withheld everything that repeats the forgotten content.
+        self._withhold_more(set() if erasure.kind == "forgotten" else self._retold(telling, *places))
+        changed = self._rewrite_messages()
+        retitle_telling(unit, telling)
+        scrub_notes(
+            unit,
+            telling,
+            set(keys),
+            self._photos,
+            self._forgettings,
+            {rewritten.message.message_id for rewritten in changed},
+        )
+        names_after = self._names()
+        return ErasurePreview(
+            erasure,
+            tuple(self._messages.values()),
+            tuple(changed),
+            tuple(self._entries.values()),
+            tuple(memory for memory in kept if memory.memory_id not in self._retained),
+            tuple(sorted(self._photos)),
+            tuple(captions),
+            self._without_named(
+                name for key, (name, _) in names_before.items() if key not in names_after or names_after[key][0] != name
+            ),
+            tuple(
+                name for key, (name, shown) in names_before.items() if shown and names_after.get(key) == (name, False)
+            ),
+            tuple(emptied),
+            records,
+            tuple(memory for memory in kept if memory.memory_id in self._retained),
+            tuple(waiting),
+        )
+
+    def _everything(self, erasure: Erasure) -> ErasurePreview:
+        unit = self._unit
+        self._messages = self._logged(select(message.c.message_id).where(unit.owns(message)))
+        self._entries = self._recorded(select(entry_table.c.memory_id).where(unit.owns(entry_table)))
+        photos = unit.execute(select(photo.c.photo_id, photo.c.caption).where(unit.owns(photo))).all()
+        self._photos = {row.photo_id for row in photos}
+        names = unit.scalars(select(concept.c.name).where(unit.owns(concept)).order_by(concept.c.concept_id))
+        removed = ErasurePreview(
+            erasure,
+            tuple(self._messages.values()),
+            memories=tuple(self._entries.values()),
+            photo_ids=tuple(sorted(self._photos)),
+            captions=tuple(row.caption for row in photos if row.caption),
+            names=tuple(names),
+            conversations=tuple(conversations.listed(unit)),
+            records=self._number_of_records(),
+            waiting=tuple(self._waiting(self._messages)),
+        )
+        self._forget_vectors()
+        self._let_go(self._messages)
+        for table in metadata.tables.values():
+            if "owner" in table.c and table.name not in _KEPT:
+                unit.execute(delete(table).where(unit.owns(table)))
+        unit.tell_index("message", self._messages)
+        unit.tell_index("entry", self._entries)
+        unit.tell_index("photo", self._photos)
+        return removed
 
     def _keep(self) -> list[MemoryEntry]:
         """Returns the memories that the user keeps, with a new message as evidence that says so."""
@@ -67,7 +191,7 @@ class ErasureRemoval(ErasureScope):
 
         logged = list(messages)
         captioned = photo_captions.with_captions(self._unit, logged)
-        return [content_hash(message_text(message)) for message in (*logged, *captioned)]
+        return [content_hash(message_text(reading)) for reading in (*logged, *captioned)]
 
     def _waiting(self, reply_ids: Collection[int]) -> list[str]:
         """Returns the texts of the undecided memories in the updates of these replies."""
@@ -161,7 +285,7 @@ class ErasureRemoval(ErasureScope):
         self._insert(message, [row | {"text": text, "words": words}])
         self._insert(message_photo, photos)
         self._insert(withheld_words, longest.values())
-        unit.execute(delete(erasure).where(self._unit.owns(erasure), erasure.c.message_id == number))
+        unit.execute(delete(erasure_table).where(self._unit.owns(erasure_table), erasure_table.c.message_id == number))
 
     def _delete_photos(self) -> None:
         forget_dismissed_photos(self._unit, self._photos)
@@ -172,10 +296,12 @@ class ErasureRemoval(ErasureScope):
 
     def _let_go(self, message_ids: Collection[int]) -> None:
         """Allows the database triggers to let these messages be deleted."""
-        these = self._unit.among(erasure.c.message_id, message_ids)
-        allowed = set(self._unit.scalars(select(erasure.c.message_id).where(self._unit.owns(erasure), these)))
+        these = self._unit.among(erasure_table.c.message_id, message_ids)
+        allowed = set(
+            self._unit.scalars(select(erasure_table.c.message_id).where(self._unit.owns(erasure_table), these))
+        )
         new = sorted(set(message_ids) - allowed)
-        self._insert(erasure, [{"owner": self._unit.owner, "message_id": number} for number in new])
+        self._insert(erasure_table, [{"owner": self._unit.owner, "message_id": number} for number in new])
 
     def _insert(self, table: Table, rows: Iterable[Mapping[str, Any]]) -> None:
         if rows := list(rows):

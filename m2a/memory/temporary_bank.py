@@ -7,8 +7,7 @@ from itertools import count, pairwise
 from typing import Any
 from uuid import uuid4
 
-from m2a.memory.bank import MemoryBank, MessageErasedError
-from m2a.memory.message_recorder import MessageRefusedError
+from m2a.memory.bank import MemoryBank, MessageErasedError, MessageRefusedError
 from m2a.memory.reply_log import ReplyLog
 from m2a.memory.stores import Stores
 from m2a.memory.temporary_album import TemporaryAlbum
