@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, insert, or_, select, update
 
 from m2a.memory.schema import concept, concept_alias, concept_photo, entry, entry_concept, entry_photo
-from m2a.memory.sql import grouped
+from m2a.memory.sql import grouped, has_row
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
 from m2a.types import Concept, ConceptMention
@@ -160,37 +160,13 @@ def _concept_id(unit: UnitOfWork, mention: ConceptMention) -> int:
 
 def _is_named() -> ColumnElement[bool]:
     """Returns the condition that a live entry is about the concept in the row."""
-    return (
-        select(entry.c.memory_id)
-        .join(
-            entry_concept, (entry_concept.c.owner == entry.c.owner) & (entry_concept.c.memory_id == entry.c.memory_id)
-        )
-        .where(entry.c.owner == concept.c.owner, entry_concept.c.concept_id == concept.c.concept_id, entry.c.alive)
-        .exists()
-    )
+    is_alive = has_row(entry, entry_concept, "memory_id", where=entry.c.alive)
+    return has_row(entry_concept, concept, "concept_id", where=is_alive)
 
 
 def _is_stated(table: Table) -> ColumnElement[bool]:
     """Returns the condition that the entry of a row is live; aliases from schema version 1 name no entry and always count."""
-    alive = (
-        select(entry.c.memory_id)
-        .where(entry.c.owner == table.c.owner, entry.c.memory_id == table.c.memory_id, entry.c.alive)
-        .exists()
-    )
-    return or_(table.c.memory_id.is_(None), alive)
-
-
-def _is_in_its_entry() -> ColumnElement[bool]:
-    """Returns the condition that the entry of a link still has the photo, which undoing a renewal may have removed."""
-    return (
-        select(entry_photo.c.photo_id)
-        .where(
-            entry_photo.c.owner == concept_photo.c.owner,
-            entry_photo.c.memory_id == concept_photo.c.memory_id,
-            entry_photo.c.photo_id == concept_photo.c.photo_id,
-        )
-        .exists()
-    )
+    return or_(table.c.memory_id.is_(None), has_row(entry, table, "memory_id", where=entry.c.alive))
 
 
 # Built once: every turn reads the concepts twice, and building these takes three times as long as running them.
@@ -200,9 +176,14 @@ _ALIASES = (
     .where(concept_alias.c.owner == bindparam("owner"), _is_stated(concept_alias))
     .order_by(concept_alias.c.alias)
 )
+# The entry of a link must still have the photo, because undoing a renewal may have removed it.
 _PHOTOS = (
     select(concept_photo.c.concept_id, concept_photo.c.photo_id, concept_photo.c.is_denied)
-    .where(concept_photo.c.owner == bindparam("owner"), _is_stated(concept_photo), _is_in_its_entry())
+    .where(
+        concept_photo.c.owner == bindparam("owner"),
+        _is_stated(concept_photo),
+        has_row(entry_photo, concept_photo, "memory_id", "photo_id"),
+    )
     .order_by(concept_photo.c.message_id, concept_photo.c.is_denied, concept_photo.c.photo_id)
 )
 

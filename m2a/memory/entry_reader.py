@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from m2a.memory.concept_store import fold_name
 from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
-from m2a.memory.sql import chunks, from_microseconds, grouped, is_listed, listed
+from m2a.memory.sql import chunks, from_microseconds, grouped, has_row, is_listed, listed, same_ids
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, is_kept_back
 from m2a.types import DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
@@ -139,7 +139,7 @@ class EntryReader:
         """Returns, by photo id, the ids of the live entries with that photo, ascending."""
         rows = unit.execute(
             select(entry_photo.c.photo_id, entry_photo.c.memory_id)
-            .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
+            .join(entry, same_ids(entry, entry_photo, "memory_id"))
             .where(unit.owns(entry_photo), entry_photo.c.photo_id.in_(list(photo_ids)), entry.c.alive)
             .order_by(entry_photo.c.photo_id, entry_photo.c.memory_id)  # the order of an index, so no sorting
         )
@@ -258,15 +258,7 @@ def folded_hash(text: str) -> str:
 
 def is_forgotten(table: Table, *, for_good: bool = False) -> ColumnElement[bool]:
     """Returns the condition that the entry in the row is forgotten or kept back; with `for_good`, only forgotten."""
-    return (
-        select(forgotten_entry.c.memory_id)
-        .where(
-            forgotten_entry.c.owner == table.c.owner,
-            forgotten_entry.c.memory_id == table.c.memory_id,
-            *([~is_kept_back(forgotten_entry)] if for_good else []),
-        )
-        .exists()
-    )
+    return has_row(forgotten_entry, table, "memory_id", where=~is_kept_back(forgotten_entry) if for_good else None)
 
 
 def _entry(

@@ -229,7 +229,7 @@ class Eraser(ErasureScope):
 
     def _withhold_more(self, spans: Collection[MessageSpan]) -> None:
         """Withholds the spans, and the photos in every message that shows them, as a forgetting of their own."""
-        photos = {(number, photo_id) for number, photo_id, _ in self._showing(self._photos)}
+        photos = {(number, photo_id) for number, photo_id, _ in self._raw.showing(self._unit, self._photos)}
         if spans or photos:
             forgetting_id = self._unit.next_id("forgetting")
             touched = {span.message_id for span in spans} | {number for number, _ in photos}

@@ -22,14 +22,13 @@ from m2a.memory.schema import (
     forgotten_entry,
     kept_back,
     message,
-    message_photo,
     photo,
     trace,
     withheld_photo,
     withheld_words,
 )
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.sql import grouped
+from m2a.memory.sql import grouped, has_row
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_kept_back
 from m2a.memory.words import finished_words
@@ -137,9 +136,9 @@ class ErasureScope:
         if self._unit.scalar(select(photo.c.photo_id).where(this)) is None:
             raise NothingToEraseError(f"There is no photo {photo_id!r}.")
         self._photos = {photo_id}
-        has_photo = (entry_photo.c.owner == entry.c.owner) & (entry_photo.c.memory_id == entry.c.memory_id)
-        these = self._unit.owns(entry) & (entry_photo.c.photo_id == photo_id) & (entry.c.rests_on == "shown")
-        self._entries = self._recorded(select(entry.c.memory_id).join(entry_photo, has_photo).where(these))
+        with_photo = has_row(entry_photo, entry, "memory_id", where=entry_photo.c.photo_id == photo_id)
+        these = self._unit.owns(entry) & (entry.c.rests_on == "shown") & with_photo
+        self._entries = self._recorded(select(entry.c.memory_id).where(these))
 
     def _note_entries(self, *, keep_memories: bool) -> list[MemoryEntry]:
         """Notes the entries that are erased with the messages, or that the user keeps.
@@ -174,7 +173,7 @@ class ErasureScope:
         candidates |= {photo_id for _, photo_id in hidden}
         shown = {
             photo_id
-            for number, photo_id, role in self._showing(candidates)
+            for number, photo_id, role in self._raw.showing(self._unit, candidates)
             if role == "user" and number not in self._messages and (number, photo_id) not in hidden
         }
         self._photos |= candidates - shown
@@ -204,7 +203,7 @@ class ErasureScope:
     def _places(self) -> tuple[set[str], int]:
         """Returns the conversations that contain the erased content, and the id of the first message that does."""
         ids = {number for memory in self._entries.values() for number in memory.evidence_message_ids()}
-        ids |= {number for number, photo_id, role in self._showing(self._photos) if role == "user"}
+        ids |= {number for number, photo_id, role in self._raw.showing(self._unit, self._photos) if role == "user"}
         sources = self._raw.as_logged(self._unit, ids) | self._messages
         return {m.conversation_id for m in sources.values()}, min(sources, default=0)
 
@@ -219,8 +218,7 @@ class ErasureScope:
 
     def _without_named(self, names: Iterable[str]) -> tuple[str, ...]:
         """Returns the names that are in no remaining memory, whether it is used or kept back."""
-        is_kept_back = (kept_back.c.owner == entry.c.owner) & (kept_back.c.memory_id == entry.c.memory_id)
-        stays = entry.c.alive | select(kept_back.c.memory_id).where(is_kept_back).exists()
+        stays = entry.c.alive | has_row(kept_back, entry, "memory_id")
         texts = self._unit.scalars(select(entry.c.text).where(self._unit.owns(entry), stays))
         remaining = [set(finished_words(text)) for text in texts]
         return tuple(name for name in names if not any(words.issuperset(finished_words(name)) for words in remaining))
@@ -252,13 +250,6 @@ class ErasureScope:
     def _of_forgettings(self, table: Table) -> Sequence[Row]:  # type: ignore[type-arg]
         these = self._unit.among(table.c.forgetting_id, self._forgettings)
         return self._unit.execute(select(table).where(self._unit.owns(table), these)).all()
-
-    def _showing(self, photo_ids: Collection[str]) -> list[tuple[int, str, str]]:
-        """Returns (message id, photo id, role) for every message that shows one of the photos."""
-        its = (message.c.owner == message_photo.c.owner) & (message.c.message_id == message_photo.c.message_id)
-        rows = select(message_photo.c.message_id, message_photo.c.photo_id, message.c.role).join(message, its)
-        these = self._unit.owns(message_photo) & message_photo.c.photo_id.in_(sorted(photo_ids))
-        return [(number, photo_id, role) for number, photo_id, role in self._unit.execute(rows.where(these))]
 
     def _logged(self, ids: Select[Any]) -> dict[int, Message]:
         return self._raw.as_logged(self._unit, self._unit.scalars(ids).all())

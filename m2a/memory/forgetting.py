@@ -10,7 +10,7 @@ from m2a.memory.full_text import holding
 from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
-from m2a.memory.schema import forgotten_entry, kept_back, message, message_photo, trace, withheld_words
+from m2a.memory.schema import forgotten_entry, kept_back, message, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.sql import to_microseconds
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
@@ -321,21 +321,14 @@ class Forgetter:
                 photos |= set(messages[number].photos)
         holders = self._semantic.with_photos(unit, photos)
         photos -= {photo_id for photo_id, memory_ids in holders.items() if not set(memory_ids) <= gone_ids}
-        shown = unit.execute(
-            select(message_photo.c.photo_id, message.c.message_id, message.c.role)
-            .join(
-                message,
-                (message.c.owner == message_photo.c.owner) & (message.c.message_id == message_photo.c.message_id),
-            )
-            .where(unit.owns(message_photo), message_photo.c.photo_id.in_(photos))
-        ).all()
-        hidden = withheld_photos(unit, {row.message_id for row in shown})
-        rows = [row for row in shown if (row.message_id, row.photo_id) not in hidden]
-        elsewhere = {row.photo_id for row in rows if row.role == "user" and row.message_id not in sources}
+        shown = self._raw.showing(unit, photos)
+        hidden = withheld_photos(unit, {message_id for message_id, _photo_id, _role in shown})
+        readable = [row for row in shown if row[:2] not in hidden]
+        elsewhere = {photo_id for number, photo_id, role in readable if role == "user" and number not in sources}
         return {
-            (row.message_id, row.photo_id)
-            for row in rows
-            if row.message_id in sources or (row.role == "assistant" and row.photo_id not in elsewhere)
+            (number, photo_id)
+            for number, photo_id, role in readable
+            if number in sources or (role == "assistant" and photo_id not in elsewhere)
         }
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from m2a.memory.entry_reader import EntryReader
 from m2a.memory.schema import entry, entry_photo, kept_back
-from m2a.memory.sql import from_microseconds
+from m2a.memory.sql import from_microseconds, has_row, same_ids
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import KeptBack, KeptBackReason
 
@@ -36,10 +36,9 @@ def listed(
     if reason is not None:
         conditions.append(kept_back.c.reason == reason)
     conditions += [entry.c.text.icontains(word, autoescape=True) for word in words.split()]
-    its = (entry.c.owner == kept_back.c.owner) & (entry.c.memory_id == kept_back.c.memory_id)
     rows = unit.execute(
         select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at)
-        .join(entry, its)
+        .join(entry, same_ids(entry, kept_back, "memory_id"))
         .where(*conditions)
         .order_by(kept_back.c.kept_at.desc(), kept_back.c.memory_id.desc())
         .offset(start)
@@ -59,9 +58,12 @@ def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]
 
 def has_photo(unit: UnitOfWork, photo_id: str) -> bool:
     """Returns whether a kept-back entry has the photo."""
-    its = (entry_photo.c.owner == kept_back.c.owner) & (entry_photo.c.memory_id == kept_back.c.memory_id)
-    holding = select(kept_back.c.memory_id).join(entry_photo, its)
-    return unit.scalar(holding.where(unit.owns(kept_back), entry_photo.c.photo_id == photo_id).limit(1)) is not None
+    with_photo = (
+        unit.owns(entry_photo),
+        entry_photo.c.photo_id == photo_id,
+        has_row(kept_back, entry_photo, "memory_id"),
+    )
+    return unit.scalar(select(entry_photo.c.memory_id).where(*with_photo).limit(1)) is not None
 
 
 def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason] | None:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, func, select
 from m2a.memory import reply_sources
 from m2a.memory.naming import Naming, naming
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
-from m2a.memory.sql import from_microseconds, to_microseconds
+from m2a.memory.sql import from_microseconds, has_row, same_ids, to_microseconds
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import MemoryFilter, Subject
 
@@ -65,11 +65,8 @@ def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[
     number, last = func.count().label("number"), func.max(entry.c.recorded_at).label("last")
     rows = unit.execute(
         select(concept.c.concept_id, concept.c.name, concept.c.kind, number, last)
-        .join(
-            entry_concept,
-            (entry_concept.c.owner == concept.c.owner) & (entry_concept.c.concept_id == concept.c.concept_id),
-        )
-        .join(entry, (entry.c.owner == entry_concept.c.owner) & (entry.c.memory_id == entry_concept.c.memory_id))
+        .join(entry_concept, same_ids(entry_concept, concept, "concept_id"))
+        .join(entry, same_ids(entry, entry_concept, "memory_id"))
         .where(unit.owns(concept), entry.c.alive)
         .group_by(concept.c.concept_id, concept.c.name, concept.c.kind)
     )
@@ -109,10 +106,7 @@ def _conditions(
     if wanted.subject_kind is not None:
         of_kind = (
             select(entry_concept.c.memory_id)
-            .join(
-                concept,
-                (concept.c.owner == entry_concept.c.owner) & (concept.c.concept_id == entry_concept.c.concept_id),
-            )
+            .join(concept, same_ids(concept, entry_concept, "concept_id"))
             .where(unit.owns(entry_concept), concept.c.kind == wanted.subject_kind)
         )
         kind = select(concept.c.concept_id).where(unit.owns(concept), concept.c.kind == wanted.subject_kind)
@@ -124,11 +118,7 @@ def _conditions(
         )
         conditions.append(entry.c.memory_id.in_(about) | entry.c.memory_id.in_([*names.get(wanted.concept_id, ())]))
     if wanted.about_nobody:
-        conditions.append(
-            ~select(entry_concept.c.concept_id)
-            .where(entry_concept.c.owner == entry.c.owner, entry_concept.c.memory_id == entry.c.memory_id)
-            .exists()
-        )
+        conditions.append(~has_row(entry_concept, entry, "memory_id"))
         conditions.append(
             entry.c.memory_id.not_in({memory_id for mentions in names.values() for memory_id in mentions})
         )

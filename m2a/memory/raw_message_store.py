@@ -37,7 +37,7 @@ from m2a.memory.schema import (
     withheld_photo,
     withheld_words,
 )
-from m2a.memory.sql import from_microseconds, grouped, is_listed, listed, to_microseconds
+from m2a.memory.sql import from_microseconds, grouped, has_row, is_listed, listed, same_ids, to_microseconds
 from m2a.memory.titles import title_of
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import ERASED, FORGOTTEN, is_kept_back, masked, nothing_stays, read_by_owner
@@ -237,21 +237,23 @@ class RawMessageStore:
 
     def with_photos(self, unit: UnitOfWork, photo_ids: Collection[str]) -> dict[str, list[int]]:
         """Returns, by photo id, the ids of the messages that show it, ascending."""
-        withheld = (
-            select(withheld_photo.c.photo_id)
-            .where(
-                withheld_photo.c.owner == message_photo.c.owner,
-                withheld_photo.c.message_id == message_photo.c.message_id,
-                withheld_photo.c.photo_id == message_photo.c.photo_id,
-            )
-            .exists()
-        )
+        withheld = has_row(withheld_photo, message_photo, "message_id", "photo_id")
         rows = unit.execute(
             select(message_photo.c.photo_id, message_photo.c.message_id)
             .where(unit.owns(message_photo), message_photo.c.photo_id.in_(list(photo_ids)), ~withheld)
             .order_by(message_photo.c.photo_id, message_photo.c.message_id)  # the order of an index, so no sorting
         )
         return grouped(rows)
+
+    def showing(self, unit: UnitOfWork, photo_ids: Collection[str]) -> list[tuple[int, str, Role]]:
+        """Returns (message id, photo id, role) for every message that shows one of the photos, also where it is withheld."""
+        columns = (message_photo.c.message_id, message_photo.c.photo_id, message.c.role)
+        rows = unit.execute(
+            select(*columns)
+            .join(message, same_ids(message, message_photo, "message_id"))
+            .where(unit.owns(message_photo), message_photo.c.photo_id.in_(sorted(photo_ids)))
+        )
+        return [(message_id, photo_id, role) for message_id, photo_id, role in rows]
 
     @staticmethod
     def _show_again(unit: UnitOfWork, photos: Sequence[str]) -> None:
@@ -306,14 +308,9 @@ class RawMessageStore:
 
 
 # Whether a message has photos or withheld words, so that those of most messages, which have neither, are not asked for.
-_HAS_PARTS = or_(
-    *(
-        select(table.c.message_id)
-        .where(table.c.owner == message.c.owner, table.c.message_id == message.c.message_id)
-        .exists()
-        for table in (message_photo, withheld_words)
-    )
-).label("has_parts")
+_HAS_PARTS = or_(*(has_row(table, message, "message_id") for table in (message_photo, withheld_words))).label(
+    "has_parts"
+)
 _COLUMNS = (
     message.c.message_id,
     *(column for column in message.c if column.name != "message_id"),
@@ -329,19 +326,10 @@ def _within(conversation_id: str, part: ConversationPart) -> tuple[ColumnElement
 @cache
 def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
     """Returns one statement for the photos of messages, each with whether it is withheld, and for their withheld spans."""
-    forgotten_photo, forgotten_words = (
-        [~is_kept_back(table)] if to_owner else [] for table in (withheld_photo, withheld_words)
+    photo_counts, words_count = (
+        ~is_kept_back(table) if to_owner else true() for table in (withheld_photo, withheld_words)
     )
-    withheld = (
-        select(withheld_photo.c.photo_id)
-        .where(
-            *forgotten_photo,
-            withheld_photo.c.owner == message_photo.c.owner,
-            withheld_photo.c.message_id == message_photo.c.message_id,
-            withheld_photo.c.photo_id == message_photo.c.photo_id,
-        )
-        .exists()
-    )
+    withheld = has_row(withheld_photo, message_photo, "message_id", "photo_id", where=photo_counts)
     no_number, no_photo = cast(null(), Integer), cast(null(), String)
     photos = select(
         message_photo.c.message_id, message_photo.c.position, message_photo.c.photo_id, withheld, no_number, no_number
@@ -356,7 +344,7 @@ def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
     ).where(
         withheld_words.c.owner == bindparam("owner"),
         is_listed(dialect, withheld_words.c.message_id, "numbers"),
-        *forgotten_words,
+        words_count,
     )
     return union_all(photos, spans).order_by("position")
 
@@ -365,8 +353,8 @@ def message_versions(*first: ColumnElement[Any]) -> Select[Any]:
     """Returns a query for the `first` columns, message ids, their versions, and whether anything of the message remains."""
     version = func.coalesce(message_reading.c.version, FIRST_VERSION)
     stays = func.coalesce(message_reading.c.words, "-") != ""
-    is_its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
-    return select(*first, message.c.message_id, version, stays).select_from(message.outerjoin(message_reading, is_its))
+    readings = message.outerjoin(message_reading, same_ids(message_reading, message, "message_id"))
+    return select(*first, message.c.message_id, version, stays).select_from(readings)
 
 
 def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> list[EvidenceRange]:

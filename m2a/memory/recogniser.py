@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sqlalchemy import and_, select
+from sqlalchemy import select
 
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache
@@ -17,7 +17,7 @@ from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.photo_vectors import PhotoVectors
 from m2a.memory.recognition import bars_of, recognise
 from m2a.memory.schema import message, message_photo, withheld_photo
-from m2a.memory.sql import from_microseconds
+from m2a.memory.sql import from_microseconds, has_row, same_ids
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Concept, Message, Recognised
 from models.image_encoder import ImageEncoder
@@ -125,22 +125,16 @@ def _small(image: "Image") -> np.ndarray:
 
 
 def _first_shown(unit: UnitOfWork, photo_ids: Sequence[str], shown: Message) -> datetime | None:
-    is_withheld = and_(
-        withheld_photo.c.owner == message_photo.c.owner,
-        withheld_photo.c.message_id == message_photo.c.message_id,
-        withheld_photo.c.photo_id == message_photo.c.photo_id,
-    )
-    this = and_(message.c.owner == message_photo.c.owner, message.c.message_id == message_photo.c.message_id)
     row = unit.execute(
         select(message.c.said_at)
-        .join(message_photo, this)
+        .join(message_photo, same_ids(message_photo, message, "message_id"))
         .where(
             unit.owns(message_photo),
             message_photo.c.photo_id.in_(photo_ids),
             message.c.role == "user",
             message.c.message_id < shown.message_id,
             message.c.message_id != (shown.replaces or 0),
-            ~select(withheld_photo.c.photo_id).where(is_withheld).exists(),
+            ~has_row(withheld_photo, message_photo, "message_id", "photo_id"),
         )
         .order_by(message.c.message_id)
         .limit(1)

@@ -11,6 +11,7 @@ from m2a.memory.quotations import Span
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import is_code, reveals, spans_holding
 from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo
+from m2a.memory.sql import same_ids
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, without_marks
 from m2a.memory.words import finished_words
@@ -36,10 +37,9 @@ def told_by(role: Role, text: str) -> str:
 def words_left_alone(unit: UnitOfWork, texts: Iterable[str]) -> set[str]:
     """Returns the revealing words: those in the texts that occur in nothing of the user's that remains."""
     words = {word for text in texts for word in finished_words(without_marks(text))}
-    its = (message_reading.c.owner == message.c.owner) & (message_reading.c.message_id == message.c.message_id)
     from_user = (
         select(message.c.words, message_reading.c.words)
-        .select_from(message.outerjoin(message_reading, its))
+        .select_from(message.outerjoin(message_reading, same_ids(message_reading, message, "message_id")))
         .where(unit.owns(message), message.c.role == "user")
     )
     for logged, readable in unit.execute(from_user):

@@ -5,7 +5,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
 
-from sqlalchemy import ARRAY, BigInteger, ColumnElement, String, any_, bindparam, cast, func, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Exists,
+    FromClause,
+    String,
+    and_,
+    any_,
+    bindparam,
+    cast,
+    func,
+    select,
+)
 from sqlalchemy.types import TypeEngine
 
 T = TypeVar("T")
@@ -33,6 +46,17 @@ def from_microseconds(value: int, utc_offset: int = 0) -> datetime:
 def chunks(items: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
     """Yields the items in chunks that fit into one statement."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def same_ids(table: FromClause, other: FromClause, *ids: str) -> ColumnElement[bool]:
+    """Returns the condition that rows of two tables have the same owner and the same ids."""
+    return and_(*(table.c[name] == other.c[name] for name in ("owner", *ids)))
+
+
+def has_row(table: FromClause, other: FromClause, *ids: str, where: ColumnElement[bool] | None = None) -> Exists:
+    """Returns the condition that the table has a row, also meeting `where`, with the owner and the ids of the row of `other`."""
+    rows = select(table.c.owner).where(same_ids(table, other, *ids))
+    return (rows if where is None else rows.where(where)).exists()
 
 
 def is_listed(dialect: str, column: ColumnElement[int], parameter: str) -> ColumnElement[bool]:

@@ -16,7 +16,7 @@ from m2a.memory.schema import (
     withheld_photo,
     withheld_words,
 )
-from m2a.memory.sql import chunks, grouped
+from m2a.memory.sql import chunks, grouped, has_row, same_ids
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import message_words
 from m2a.types import ERASED as ERASED
@@ -96,11 +96,7 @@ def _outside(spans: Iterable[Span], runs: Sequence[Span]) -> list[Span]:
 
 def is_kept_back(table: Table) -> ColumnElement[bool]:
     """Returns the condition that a row's forgetting only keeps its entry back, so that the owner still sees what it withholds."""
-    return (
-        select(kept_back.c.memory_id)
-        .where(kept_back.c.owner == table.c.owner, kept_back.c.forgetting_id == table.c.forgetting_id)
-        .exists()
-    )
+    return has_row(kept_back, table, "forgetting_id")
 
 
 def withheld_spans(unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[Span]]:
@@ -135,24 +131,14 @@ def withheld_from_owner(
 
 def is_readable() -> ColumnElement[bool]:
     """Returns the condition that anything of a row of `message` remains."""
-    return ~(
-        select(message_reading.c.message_id)
-        .where(
-            message_reading.c.owner == message.c.owner,
-            message_reading.c.message_id == message.c.message_id,
-            message_reading.c.words == "",
-        )
-        .exists()
-    )
+    return ~has_row(message_reading, message, "message_id", where=message_reading.c.words == "")
 
 
 def is_partly_kept_back() -> ColumnElement[bool]:
     """Returns the condition that anything of a row of `message` is only kept back, so that its owner still sees it."""
     return or_(
         *(
-            select(table.c.message_id)
-            .where(table.c.owner == message.c.owner, table.c.message_id == message.c.message_id, is_kept_back(table))
-            .exists()
+            has_row(table, message, "message_id", where=is_kept_back(table))
             for table in (withheld_words, withheld_photo)
         )
     )
@@ -168,19 +154,11 @@ def forgotten_photos(unit: UnitOfWork, photo_ids: Collection[str] | None = None)
         candidates &= set(photo_ids)
     if not candidates:
         return set()
-    in_messages = (
-        select(message_photo.c.photo_id)
-        .outerjoin(
-            withheld_photo,
-            (withheld_photo.c.owner == message_photo.c.owner)
-            & (withheld_photo.c.message_id == message_photo.c.message_id)
-            & (withheld_photo.c.photo_id == message_photo.c.photo_id),
-        )
-        .where(unit.owns(message_photo), withheld_photo.c.photo_id.is_(None))
-    )
+    is_withheld = has_row(withheld_photo, message_photo, "message_id", "photo_id")
+    in_messages = select(message_photo.c.photo_id).where(unit.owns(message_photo), ~is_withheld)
     in_entries = (
         select(entry_photo.c.photo_id)
-        .join(entry, (entry.c.owner == entry_photo.c.owner) & (entry.c.memory_id == entry_photo.c.memory_id))
+        .join(entry, same_ids(entry, entry_photo, "memory_id"))
         .where(unit.owns(entry_photo), entry.c.alive)
     )
     for chunk in chunks(sorted(candidates)):
