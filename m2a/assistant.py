@@ -23,10 +23,10 @@ from m2a.health_checks import HealthChecks
 from m2a.incoming import IncomingMessage, check_message
 from m2a.loading import Loading
 from m2a.memory.bank import MemoryBank, MessageRefusedError
-from m2a.memory.keeping import CHANGES_IN_MEMORY
 from m2a.memory.memory_browser import MemoryBrowser
 from m2a.memory.owners import all_owners, owner_named, owners_with_pending_updates, owners_with_uncaptioned_photos
 from m2a.memory.purging import is_purge_due, purge
+from m2a.memory.retaining import CHANGES_IN_MEMORY
 from m2a.memory.stores import Stores
 from m2a.sentences import log_unforeseen
 from m2a.settings import Settings, load_settings

@@ -73,7 +73,7 @@ def read_photo(path: Path) -> bytes:
     if not stat.S_ISREG(status.st_mode):
         raise PhotoRefusedError(f"The photo {path} is not a file; choose another.")
     raise PhotoRefusedError(
-        f"The photo {path} has {status.st_size / 1_000_000:.1f} MB, and M2A accepts up to {MAX_BYTES // 1_000_000} MB; "
+        f"The photo {path} is {status.st_size / 1_000_000:.1f} MB, and M2A accepts up to {MAX_BYTES // 1_000_000} MB; "
         "make it smaller first."
     )
 

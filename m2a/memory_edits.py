@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from m2a.incoming import check_message
 from m2a.memory.bank import MemoryBank
-from m2a.memory.keeping import KEPT
+from m2a.memory.retaining import RETAINED_BECAUSE
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.types import (
     Addition,
@@ -47,7 +47,7 @@ _BROUGHT_BACK, _HOLDS = "This holds again: ", "This one holds: "
 _ACTS_WITH_TEXT = {
     _BROUGHT_BACK: "You brought back: ",
     _HOLDS: "You kept, of several: ",
-    KEPT: "You kept this, and erased the words that it came from: ",
+    RETAINED_BECAUSE: "You kept this, and erased the words that it came from: ",
 }
 
 _GONE = "This memory no longer exists; it was changed or forgotten meanwhile."

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from m2a.agents.policy import Policy
 from m2a.loading import Loading
 from m2a.memory.database import Database
-from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.right_database import check_file, check_owners
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
+from m2a.memory.version_1_forgettings import withhold_forgotten_entries
 from m2a.settings import Settings
 from models.abilities import Abilities, AbilityRecord
 from models.captioner import Captioner

@@ -120,7 +120,7 @@ TOLD_ONLY: dict[str, tuple[Plant, str]] = {
     ),
     "a concept of no memory": (
         lambda memory: memory.sql(f"INSERT INTO entry_concept VALUES ('{memory.bank.owner}', 88, 1)"),
-        "entry_concept names memory 88, which does not exist.",
+        "A name belongs to memory 88, which does not exist.",
     ),
     "an update of no message": (
         lambda memory: memory.sql(f"INSERT INTO pending_update (owner, message_id) VALUES ('{memory.bank.owner}', 66)"),

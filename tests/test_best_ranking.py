@@ -229,11 +229,11 @@ def test_another_owners_words_count_for_nothing(memory, owner):
     memory.indexer.drain()
     with memory.database.read(owner) as unit:
         statistics = memory.ranked.statistics(unit, ["entry"], ["ball", "bobo"])
-        assert (statistics.records, statistics.words, statistics.holding["ball"]) == (1, 2, 1)
+        assert (statistics.records, statistics.words, statistics.record_counts["ball"]) == (1, 2, 1)
         assert memory.ranked.speakers(unit) == ["Anna"]
     with memory.database.read(other) as unit:
         both = memory.ranked.statistics(unit, ["entry", "message"], ["ball"])
-        assert (both.records, both.holding["ball"]) == (10, 5)
+        assert (both.records, both.record_counts["ball"]) == (10, 5)
 
 
 def test_very_long_words_are_no_trouble(memory, owner):

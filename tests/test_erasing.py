@@ -273,7 +273,7 @@ def test_the_receipt_holds_numbers_alone(memory):
         ("memory", 99, "There is no memory 99."),
         ("photo", "ab" * 32, "There is no photo 'abab"),
         ("conversation", "none", "There is no conversation 'none'."),
-        ("forgotten", 7, "Nothing is forgotten under number 7."),
+        ("forgotten", 7, "There is no forgetting with number 7."),
         ("message", "seven", "There is no message 'seven'."),
     ],
 )

@@ -104,7 +104,7 @@ def test_every_hostile_photo_is_refused_clearly_or_stored_bare(
         assert set(connection.scalars(select(schema.photo.c.photo_id))) == ids
         assert connection.scalar(select(func.count()).select_from(schema.outbox)) == len(ids)
     assert {path.name.partition(".")[0] for path in (tmp_path / "photos" / OWNER).iterdir()} == ids
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
     slowest = max(zip(photos, results, strict=True), key=lambda pair: pair[1][2])
 
     print(
@@ -179,7 +179,7 @@ def test_a_decoder_that_dies_hangs_or_lies_gives_a_clean_refusal(evil: str, data
     assert time.monotonic() - began < 5
     assert memory.growth < 50_000_000
     _assert_is_clear(str(refusal.value))
-    assert store.orphans() == CLEAN and not list(folder.rglob("*.*"))
+    assert store.audit() == CLEAN and not list(folder.rglob("*.*"))
     assert not [child for child in psutil.Process().children() if str(program) in child.cmdline()]
 
     # The next photo works.

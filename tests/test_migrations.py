@@ -10,12 +10,12 @@ from sqlalchemy import create_engine, inspect, select, text, update
 from m2a.memory import conversations
 from m2a.memory.concept_store import concepts
 from m2a.memory.database import Database, DatabaseError
-from m2a.memory.old_forgettings import withhold_forgotten_entries
 from m2a.memory.owners import owner_named
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.restoration import restore_wrongly_replaced, wrongly_replaced
 from m2a.memory.schema import SCHEMA_VERSION, entry_history, pending_update, setting, trace
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
+from m2a.memory.version_1_forgettings import withhold_forgotten_entries
 from m2a.memory.withheld import FORGOTTEN
 from m2a.types import MemoryEntry
 from tests.old_memory import old_postgres_memory, old_sqlite_memory

@@ -1,6 +1,6 @@
 import pytest
 
-from m2a.memory.names import known_names, names_in, unknown_names
+from m2a.memory.question_names import known_names, names_in, unknown_names
 from m2a.memory.ranking.features import asks_for_picture
 
 
@@ -20,10 +20,10 @@ def test_names_are_capitalised_words_that_do_not_begin_a_sentence(question: str,
 
 
 def test_a_name_is_known_that_several_records_hold_and_that_is_no_speakers():
-    holding = {"mango": 3, "littl": 9, "women": 2, "anna": 80}
-    assert known_names("Where did Anna find Mango?", holding, {"anna"}) == [{"mango"}]
-    assert known_names("Did Anna like 'Little Women'?", holding, {"anna"}) == []
-    assert known_names("Where did Ferdinand find it?", holding, {"anna"}) == []
+    record_counts = {"mango": 3, "littl": 9, "women": 2, "anna": 80}
+    assert known_names("Where did Anna find Mango?", record_counts, {"anna"}) == [{"mango"}]
+    assert known_names("Did Anna like 'Little Women'?", record_counts, {"anna"}) == []
+    assert known_names("Where did Ferdinand find it?", record_counts, {"anna"}) == []
 
 
 @pytest.mark.parametrize(

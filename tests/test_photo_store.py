@@ -208,14 +208,14 @@ def test_a_photo_is_written_within_the_callers_transaction(
         store.insert(unit, photo)
         raise RuntimeError("the message could not be recorded")
     assert _rows(database) == ([], [])
-    assert {path.name for path in store.orphans().files_without_row} == {
+    assert {path.name for path in store.audit().files_without_row} == {
         f"{photo.photo_id}.jpg",
         f"{photo.photo_id}.thumbnail.jpg",
     }
     with database.write(OWNER) as unit:
         assert store.insert(unit, photo) == store.insert(unit, photo) == photo
     assert len(_rows(database)[0]) == len(_rows(database)[1]) == 1
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
 
 
 def test_a_crash_before_the_row_leaves_files_that_repair_removes(
@@ -225,11 +225,11 @@ def test_a_crash_before_the_row_leaves_files_that_repair_removes(
     lost = store.write_blob(OWNER, encode(picture(Random(9)), "PNG"))
     unfinished = tmp_path / "photos" / OWNER / "0123456789abcdef.part"
     unfinished.write_bytes(b"half a photo")
-    assert len(store.orphans().files_without_row) == 2  # it may still be being written
+    assert len(store.audit().files_without_row) == 2  # it may still be being written
     os.utime(unfinished, (0, 0))
-    assert unfinished in store.orphans().files_without_row
+    assert unfinished in store.audit().files_without_row
     assert store.remove_unreferenced() == 3
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
     assert store.data(OWNER, kept.photo_id)
     assert not unfinished.exists()
     with pytest.raises(PhotoDamagedError, match="add the photo again"), database.write(OWNER) as unit:
@@ -252,7 +252,7 @@ def test_repair_leaves_the_file_of_a_photo_that_is_being_recorded(
     recorder = threading.Thread(target=record)
     recorder.start()
     assert inserted.wait(10)
-    assert len(store.orphans().files_without_row) == 2
+    assert len(store.audit().files_without_row) == 2
     removed: list[int] = []
     repair = threading.Thread(target=lambda: removed.append(store.remove_unreferenced()))
     repair.start()
@@ -271,7 +271,7 @@ def test_damage_is_found_told_and_healed_by_sending_the_photo_again(store: Photo
     path = store.path(OWNER, damaged.photo_id)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     store.path(OWNER, missing.photo_id).unlink()
-    audit = store.orphans()
+    audit = store.audit()
     assert audit.rows_with_damaged_file == ((OWNER, damaged.photo_id),)
     assert audit.rows_without_file == ((OWNER, missing.photo_id),)
     for method in (store.data, store.image):
@@ -280,7 +280,7 @@ def test_damage_is_found_told_and_healed_by_sending_the_photo_again(store: Photo
                 method(OWNER, photo.photo_id)
     assert store.add(OWNER, jpeg) == damaged
     assert store.add(OWNER, encode(picture(Random(8)), "PNG")) == missing
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
 
 
 def _size(photo: bytes) -> tuple[int, int]:
@@ -300,9 +300,9 @@ def test_a_thumbnail_that_is_missing_or_altered_is_made_again(
     assert _size(thumbnail) == (320, 240) and path.exists() and thumbnail != another
     # Of an M2A that sealed none; and another's, seal and all.
     path.write_bytes(another if unsealed else next(path.parent.parent.glob(f"{OTHER}/*.thumbnail.jpg")).read_bytes())
-    assert (store.orphans() == CLEAN) is unsealed
+    assert (store.audit() == CLEAN) is unsealed
     assert store.thumbnail(OWNER, photo.photo_id) == thumbnail
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
 
 
 def _link_to(path: Path, target: Path) -> None:
@@ -347,7 +347,7 @@ def test_what_lies_in_a_photos_place_is_not_followed(
     for method in (store.data, store.image):
         with pytest.raises(PhotoDamagedError, match="send the photo again"):
             method(OWNER, photo.photo_id)
-    assert store.orphans().rows_with_damaged_file == ((OWNER, photo.photo_id),)
+    assert store.audit().rows_with_damaged_file == ((OWNER, photo.photo_id),)
 
 
 def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jpeg: bytes, tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jp
     store.remove_files(OWNER, [photo_id, "../" + OTHER + "/" + photo_id])
     assert not list((tmp_path / "photos" / OWNER).iterdir())
     assert store.data(OTHER, photo_id)
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
 
 
 @pytest.mark.parametrize("step", ["file", "fsync", "rename"])
@@ -396,7 +396,7 @@ def test_many_threads_add_the_same_and_other_photos(store: PhotoStore, database:
         thread.join()
     assert len(ids) == 12 and len(set(ids)) == 4
     assert len(_rows(database)[0]) == len(_rows(database)[1]) == 4
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
 
 
 def test_a_kill_at_any_moment_leaves_whole_photos_only(tmp_path: Path) -> None:
@@ -425,9 +425,9 @@ while True:
     store = PhotoStore(database, tmp_path / "photos", lambda: NOON)
     for unfinished in (tmp_path / "photos").rglob("*.part"):
         os.utime(unfinished, (0, 0))
-    assert not store.orphans().rows_without_file and not store.orphans().rows_with_damaged_file
+    assert not store.audit().rows_without_file and not store.audit().rows_with_damaged_file
     store.remove_unreferenced()
-    assert store.orphans() == CLEAN
+    assert store.audit() == CLEAN
     photos, records = _rows(database)
     assert acknowledged <= {str(photo_id) for _, photo_id in photos}
     assert len(acknowledged) >= 5

@@ -11,7 +11,7 @@ from m2a.memory.ranking.features import (
     FEATURES,
     TRAITS,
     EncodedQuestion,
-    Record,
+    RankedPassage,
     Words,
     WordStatistics,
     features,
@@ -27,9 +27,9 @@ MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 VOCABULARY = ["ball", "kite", "dog", "anna", "ben", "paint", "lake"]
 
 
-def random_records(random: np.random.Generator, count: int) -> list[Record]:
+def random_records(random: np.random.Generator, count: int) -> list[RankedPassage]:
     return [
-        Record(
+        RankedPassage(
             conversation=f"chat {at // 5}" if at % 9 else "",
             number=at,
             speaker=("Anna", "Ben")[at % 2] if at % 9 else "",
@@ -43,7 +43,7 @@ def random_records(random: np.random.Generator, count: int) -> list[Record]:
     ]
 
 
-def alone(records: list[Record]) -> np.ndarray:
+def alone(records: list[RankedPassage]) -> np.ndarray:
     """Returns the neighbours of records that have none."""
     return np.full((len(records), 4), -1)
 
@@ -57,7 +57,7 @@ def ask(random: np.random.Generator, text: str, words: list[str], people: set[st
 
 
 def slowly(
-    question: EncodedQuestion, records: list[Record], near: list[list[str]], statistics: WordStatistics
+    question: EncodedQuestion, records: list[RankedPassage], near: list[list[str]], statistics: WordStatistics
 ) -> list[dict]:
     """Computes the features one by one, candidate by candidate."""
     words = set(question.words) - question.names
@@ -75,7 +75,7 @@ def slowly(
         whole = sum(statistics.idf(word) for word in words)
         return sum(statistics.idf(word) for word in words if word in document) / max(whole, 1e-9)
 
-    def matches(record: Record | None) -> list[float]:
+    def matches(record: RankedPassage | None) -> list[float]:
         if record is None:
             return [-1.0] * len(question.tokens)
         return [max(float(token @ other) / 127 for other in record.tokens) for token in question.tokens]
@@ -83,7 +83,7 @@ def slowly(
     def weighted(values: list[float]) -> float:
         return sum(weight * value for weight, value in zip(question.token_weights, values, strict=True)) / total
 
-    def beside(record: Record, step: int) -> Record | None:
+    def beside(record: RankedPassage, step: int) -> RankedPassage | None:
         neighbours = [
             r for r in records
             if record.conversation and (r.conversation, r.number) == (record.conversation, record.number + step)
@@ -155,7 +155,7 @@ def dates(question: str, *moments: datetime) -> list[dict[str, float]]:
     random = np.random.default_rng(0)
     records = random_records(random, len(moments))
     records = [
-        Record(r.conversation, r.number, r.speaker, moment, r.words, r.vector, r.tokens, r.traits)
+        RankedPassage(r.conversation, r.number, r.speaker, moment, r.words, r.vector, r.tokens, r.traits)
         for r, moment in zip(records, moments, strict=True)
     ]
     table = features(ask(random, question, [], set()), records, [], alone(records), WordStatistics(1, 1, {}))

@@ -179,9 +179,9 @@ def test_only_a_message_with_enough_ends_of_sentences_may_be_long(raw, database,
     say(raw, database, owner, conversation_id, "One. Two! Three? Four")
     say(raw, database, owner, conversation_id, "1\n2\n3\n4\n5\n6", role="assistant", speaker="M2A")
     with database.read(owner) as unit:
-        assert raw.has_messages_of(unit, 4) and not raw.has_messages_of(unit, 5)
+        assert raw.may_have_long_message(unit, 4) and not raw.may_have_long_message(unit, 5)
     with database.read(owner_named(database, "bert")) as unit:
-        assert not raw.has_messages_of(unit, 2)
+        assert not raw.may_have_long_message(unit, 2)
 
 
 def test_newest_and_up_to(raw, database, owner):

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from m2a.memory.recognition import Bars, bars_of, recognise
+from m2a.memory.recognition import Thresholds, recognise, thresholds_for
 from m2a.types import Concept
 from tests.bench import recognition as bench
 from tests.requirements import needs
 
-BARS = Bars(sure=0.7, likely=0.6, lead=0.05)
+THRESHOLDS = Thresholds(sure=0.7, likely=0.6, lead=0.05)
 
 
 def concept(name: str, *photo_ids: str, denied: tuple[str, ...] = ()) -> Concept:
@@ -22,7 +22,7 @@ def at(cosine: float) -> np.ndarray:
 
 def guess(photos: dict[str, float], *concepts: Concept) -> tuple[str, str] | None:
     vectors = {"new": at(1.0)} | {photo_id: at(cosine) for photo_id, cosine in photos.items()}
-    recognised = recognise("new", vectors, concepts, BARS)
+    recognised = recognise("new", vectors, concepts, THRESHOLDS)
     return (recognised.concept.name, recognised.certainty) if recognised else None
 
 
@@ -51,16 +51,16 @@ def test_a_photo_that_is_nearer_to_a_denied_one_is_not_named():
     assert guess({"a": 0.75, "no": 0.7}, concept("Bobo", "a", denied=("no",))) == ("Bobo", "sure")
 
 
-def test_an_encoder_without_bars_of_its_own_names_nobody_outright():
+def test_an_encoder_without_thresholds_of_its_own_names_nobody_outright():
     photo = {"new": at(1.0), "a": at(0.99)}
-    recognised = recognise("new", photo, [concept("Bobo", "a")], bars_of("siglip:some/model@1"))
+    recognised = recognise("new", photo, [concept("Bobo", "a")], thresholds_for("siglip:some/model@1"))
     assert recognised is not None and recognised.certainty == "likely"
 
 
 @needs(bench.DREAMBOOTH)
 def test_one_named_photo_is_enough_to_know_the_next():
     photos = bench.read_photos()
-    rule = bench.new_rule(photos, bars_of(photos.encoder_id))
+    rule = bench.new_rule(photos, thresholds_for(photos.encoder_id))
     tally = bench.draws(photos, rule, range(20), 1, range(len(photos.names)))
     right, named, _, named_wrongly, offered, strangers_named, strangers_asked, asked_in_all = tally.shares
     assert right >= 0.92 and named > 0.73 and named_wrongly <= 0.01 and offered <= 0.2

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from m2a.agents.budget import fitted, tokens_of
 from m2a.agents.material import WRITTEN_CHARACTERS, entry_line, message_line, one_line, photos_text, shorten
 from m2a.agents.state import MemoryContext, Opened, PhotoNumbers, Searched
-from m2a.memory.quotations import spans_saying
+from m2a.memory.quotations import matching_sentences
 from m2a.memory.sql import grouped
 from m2a.types import Hit, MemoryEntry, Message
 
@@ -158,6 +158,6 @@ def _sentences_saying(entries: Sequence[MemoryEntry], text: str) -> str:
     """Returns the sentences of a long text that say what the entries say, or its beginning if none does."""
     if len(text) <= EVIDENCE_CHARACTERS:
         return text
-    spans = sorted({span for entry in entries for span in spans_saying(entry.text, text)})
+    spans = sorted({span for entry in entries for span in matching_sentences(entry.text, text)})
     saying = " … ".join(text[first:last] for first, last in spans)
     return f"{saying} … (shortened)" if 0 < len(saying) < len(text) else shorten(text, EVIDENCE_CHARACTERS)

@@ -104,7 +104,7 @@ class MemorySearch:
 
     def follow(self, state: TurnState) -> MemoryContext | None:
         """Returns the messages of the chain of facts that leads to the answer, if the policy finds one in long messages."""
-        if self._policy.follow is None or not self._bank.has_messages_of(FEWEST_FOLLOWED):
+        if self._policy.follow is None or not self._bank.may_have_long_message(FEWEST_FOLLOWED):
             return None
 
         def find(text: str) -> list[Message]:

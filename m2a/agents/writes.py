@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from m2a.agents.own_words import own_words
 from m2a.agents.state import TurnState
 from m2a.memory.bank import MemoryBank
-from m2a.memory.quotations import spans_saying
+from m2a.memory.quotations import matching_sentences
 from m2a.memory.repetitions import spans_of_statement
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.words import finished_words
@@ -168,7 +168,9 @@ def _spans_of(words: str, messages: Iterable[Message]) -> list[MessageSpan]:
 
 def _request(forgotten: str, request: str, message: Message) -> list[MessageSpan]:
     """Returns the sentences of the message that repeat what is to be forgotten, and those that ask for it."""
-    repeating = [MessageSpan(message.message_id, first, last) for first, last in spans_saying(forgotten, message.text)]
+    repeating = [
+        MessageSpan(message.message_id, first, last) for first, last in matching_sentences(forgotten, message.text)
+    ]
     return [*repeating, *_spans_of(request, [message])] if request.strip() else repeating
 
 

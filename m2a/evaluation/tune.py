@@ -28,7 +28,7 @@ from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import FEATURES, Record
+from m2a.memory.ranking.features import FEATURES, RankedPassage
 from m2a.memory.ranking.learned_ranking import DEPTH, LearnedRanking, RankedQuestion, on_one_thread
 from m2a.memory.ranking.ranker import Ranker, fingerprint
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore
@@ -101,7 +101,7 @@ class _StateKeepingEncoder(RecordEncoder):
         words: Sequence[str],
         states: np.ndarray,
         traits: np.ndarray,
-    ) -> Record:
+    ) -> RankedPassage:
         self.kept_states[conversation, number, passage] = unit(states).astype(np.float16)
         return super().record(conversation, number, passage, speaker, said_at, words, states, traits)
 
@@ -119,7 +119,7 @@ class _Projected(RankedRecordStore):
             for key, ranked in super().get(unit, keys).items()
         }
 
-    def _projected(self, record: Record) -> Record:
+    def _projected(self, record: RankedPassage) -> RankedPassage:
         return replace(record, tokens=self._tokens[record.conversation, record.number, record.passage])
 
 

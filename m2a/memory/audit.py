@@ -62,7 +62,7 @@ def repair(stores: Stores) -> list[str]:
     if any(_database_faults(stores.database)):
         return []
     repairs = []
-    if not owners_of_strays(stores) - set(all_owners(stores.database)) and (
+    if not owners_of_unreferenced_files(stores) - set(all_owners(stores.database)) and (
         removed := stores.photos.remove_unreferenced()
     ):
         repairs.append(f"Removed {plural(removed, 'photo file')} that no message shows.")
@@ -87,9 +87,9 @@ def repair(stores: Stores) -> list[str]:
     return repairs
 
 
-def owners_of_strays(stores: Stores) -> set[str]:
+def owners_of_unreferenced_files(stores: Stores) -> set[str]:
     """Returns the owners of photo files without a row. An owner unknown to the database shows that it is the wrong one."""
-    return {path.parent.name for path in stores.photos.orphans().files_without_row}
+    return {path.parent.name for path in stores.photos.audit().files_without_row}
 
 
 def _database_faults(database: Database) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _database_faults(database: Database) -> Iterator[str]:
 
 
 def _photo_faults(stores: Stores) -> Iterator[str]:
-    audit = stores.photos.orphans()
+    audit = stores.photos.audit()
     owners = set(all_owners(stores.database))
     for path in audit.files_without_row:
         if path.parent.name in owners:
@@ -157,10 +157,10 @@ def _entry_faults(unit: UnitOfWork, known_messages: set[int], known_photos: set[
             yield f"Memory {memory_id} has no evidence."
         if versions.get(memory_id) != row.version:
             yield f"The history of memory {memory_id} lacks its version {row.version}."
-    for table in (entry_photo, entry_concept):
+    for part, table in (("A photo", entry_photo), ("A name", entry_concept)):
         for memory_id in unit.scalars(select(table.c.memory_id).where(unit.owns(table))):
             if memory_id not in entries:
-                yield f"{table.name} names memory {memory_id}, which does not exist."
+                yield f"{part} belongs to memory {memory_id}, which does not exist."
     photos = select(entry_photo.c.memory_id, entry_photo.c.photo_id).where(unit.owns(entry_photo))
     for memory_id, photo_id in unit.execute(photos):
         if photo_id not in known_photos:

@@ -12,11 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from m2a.memory import change_log, conversations, costs, edited_messages, kept_back, owner_settings, updates
 from m2a.memory.change_writer import ChangeWriter
 from m2a.memory.eraser import Eraser
-from m2a.memory.keeping import changes_in_memory
 from m2a.memory.memory_reader import MemoryReader
 from m2a.memory.photo_album import PhotoAlbum
 from m2a.memory.photo_decoder import DecodedPhoto, PhotoRefusedError
 from m2a.memory.reply_log import ReplyLog
+from m2a.memory.retaining import changes_in_memory
 from m2a.memory.review_queue import ReviewQueue
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.stores import Stores
@@ -160,7 +160,7 @@ class MemoryBank(MemoryReader):
             )
             change_log.record(unit, message.message_id, steps, answers=answers)
             if update_pending:
-                updates.await_update(unit, message.message_id)
+                updates.mark_pending(unit, message.message_id)
             if cost is not None:
                 costs.note(unit, message.message_id, cost, self._clock())
             return message
@@ -226,7 +226,7 @@ class MemoryBank(MemoryReader):
     def check(self, changes: Sequence[Change]) -> None:
         """Raises `RejectedWriteError` if the changes could not be written together now. Writes nothing."""
         additions = [change for change in changes if isinstance(change, Addition)]
-        if len(additions) == len(changes):  # mostly; and it takes a tenth of the time
+        if len(additions) == len(changes):  # the usual case, which takes a tenth of the time this way
             with self._database.read(self.owner) as unit:
                 self._writer.check_additions(unit, additions)
             return

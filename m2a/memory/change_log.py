@@ -117,9 +117,9 @@ def record(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any], *, answers
 
 def write_steps(unit: UnitOfWork, reply_id: int, steps: Mapping[str, Any]) -> None:
     """Replaces the trace of a reply after its changes or refusals have changed."""
-    this = unit.owns(trace) & (trace.c.message_id == reply_id)
+    of_reply = unit.owns(trace) & (trace.c.message_id == reply_id)
     standing = sum(not change.get("undone") for change in steps.get("changes", ()))
-    unit.execute(update(trace).where(this).values(steps=json.dumps(steps), changes=standing))
+    unit.execute(update(trace).where(of_reply).values(steps=json.dumps(steps), changes=standing))
 
 
 def append(
@@ -142,8 +142,8 @@ def append(
     held_memories.note(unit, reply_id, len(steps.get("refusals", ())), refusals)
 
 
-def settle_asked(unit: UnitOfWork, forgetting_ids: Collection[int]) -> None:
-    """Marks as undone what these forgettings kept back until the user would choose: the user has chosen."""
+def close_questions(unit: UnitOfWork, forgetting_ids: Collection[int]) -> None:
+    """Marks the changes of these forgettings as undone, because the user has now chosen what to forget."""
     asking = select(trace.c.message_id).where(unit.owns(trace), trace.c.changes > 0, trace.c.steps.contains('"asked"'))
     for reply_id in unit.scalars(asking).all() if forgetting_ids else ():
         steps = read_steps(unit, reply_id) or {}

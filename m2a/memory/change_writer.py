@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from m2a.memory import kept_back
 from m2a.memory.attribution import Attribution
-from m2a.memory.change_log import dump_changed, settle_asked
+from m2a.memory.change_log import close_questions, dump_changed
 from m2a.memory.forgetting import Forgetter
-from m2a.memory.keeper import KEPT, Keeper
+from m2a.memory.keeper import KEEPING_CHANGES, Keeper
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
@@ -73,7 +73,7 @@ class ChangeWriter:
         """Like `apply`, for changes whose spans refer to messages as logged."""
         by = Attribution(who, "", now)
         written: list[WrittenChange] = []
-        asked_about = [change.memory_id for change in changes if isinstance(change, KeepingBack) and change.asks]
+        asked_ids = [change.memory_id for change in changes if isinstance(change, KeepingBack) and change.asks]
         for change in changes:
             match change:
                 case Addition():
@@ -86,10 +86,10 @@ class ChangeWriter:
                     written += self._forget(unit, change, by)
                 case Restoration():
                     written += self._restore(unit, change, by)
-                case KeepingBack(asks=True) if change.memory_id in kept_back.asked_with(unit, [change.memory_id]):
+                case KeepingBack(asks=True) if change.memory_id in kept_back.in_same_question(unit, [change.memory_id]):
                     pass  # already kept back, together with another memory that it corrects
                 case _:
-                    changed = self.keeper.apply(unit, change, who=who, now=now, leaving=asked_about)
+                    changed = self.keeper.apply(unit, change, who=who, now=now, also_forgotten=asked_ids)
                     written.append(_written(*changed))
         return written
 
@@ -98,13 +98,13 @@ class ChangeWriter:
         by = Attribution(who, "taken back", now)
         memory_id, previous_id = stored["memory_id"], stored["previous_id"]
         match stored["change"]:
-            case change if change in KEPT:
+            case change if change in KEEPING_CHANGES:
                 self.keeper.undo(unit, stored, by)
             case "forgotten":
                 self._forgetter.undo(unit, stored["forgetting_id"], by)
                 kept = stored.get("kept_corrections", ())
                 for correction_id in self._semantic.get(unit, kept):
-                    self._semantic.tie(unit, correction_id, previous_id)
+                    self._semantic.set_corrected_entry(unit, correction_id, previous_id)
             case "restored":
                 successor_id = stored["successor_id"]
                 if successor_id not in self._semantic.get(unit, [successor_id]):
@@ -116,30 +116,30 @@ class ChangeWriter:
                 if "before" in stored:
                     self._semantic.undo_renewal(unit, _loaded(memory_id, unit.owner, stored["before"]), by)
                 elif memory_id in self._semantic.get(unit, [memory_id]):
-                    self._semantic.tie(unit, memory_id, stored["corrected"])
+                    self._semantic.set_corrected_entry(unit, memory_id, stored["corrected"])
             case "replaced":
                 self._check_superseded(unit, previous_id)
                 self._semantic.withdraw(unit, memory_id, by)
                 self._semantic.revive(unit, stored.get("along", [previous_id]), by)
             case _ if "before" in stored:
                 self._semantic.undo_renewal(unit, _loaded(memory_id, unit.owner, stored["before"]), by)
-                freed = stored.get("freed")
-                if freed is not None and freed in self._semantic.get(unit, [freed]):
-                    self._semantic.tie(unit, freed, memory_id)
+                released_id = stored.get("freed")
+                if released_id is not None and released_id in self._semantic.get(unit, [released_id]):
+                    self._semantic.set_corrected_entry(unit, released_id, memory_id)
             case _:
                 self._semantic.withdraw(unit, memory_id, by)
 
     def _add(self, unit: UnitOfWork, change: Addition, by: Attribution) -> WrittenChange:
         existing = self._semantic.saying(unit, change.draft.text)
-        freed = None
+        released_id = None
         if existing is not None and change.draft.corrects is not None:
-            freed = self._semantic.correction_of(unit, existing.memory_id, change.draft.corrects)
+            released_id = self._semantic.correction_of(unit, existing.memory_id, change.draft.corrects)
         entry = self._write(unit, change.draft, existing, by.because(change.why))
         live = self._semantic.get(unit, [*change.rivals, *([entry.corrects] if entry.corrects else [])])
         previous = live.get(change.draft.corrects) if change.draft.corrects is not None else None
         rivals = tuple(live[i] for i in change.rivals if i in live and i not in (entry.memory_id, entry.corrects))
         changed = MemoryChanged("corrected" if previous else "added", entry, previous, rivals)
-        return _written(changed, {"before": _dumped(existing), "freed": freed} if existing else {})
+        return _written(changed, {"before": _dumped(existing), "freed": released_id} if existing else {})
 
     def _write(self, unit: UnitOfWork, draft: EntryDraft, existing: MemoryEntry | None, by: Attribution) -> MemoryEntry:
         if existing is None:
@@ -181,12 +181,12 @@ class ChangeWriter:
         was asked about an entry, this is the answer: the other entries of that question are used again.
         """
         spans = set(change.spans)
-        questions = kept_back.asked_with(unit, change.memory_ids)
-        for asked_id in questions.keys() & set(change.memory_ids):
-            spans |= self._forgetter.request_of(unit, questions[asked_id])
-        for forgetting_id in set(questions.values()):
+        asked_forgettings = kept_back.in_same_question(unit, change.memory_ids)
+        for asked_id in asked_forgettings.keys() & set(change.memory_ids):
+            spans |= self._forgetter.request_spans(unit, asked_forgettings[asked_id])
+        for forgetting_id in set(asked_forgettings.values()):
             self._forgetter.undo(unit, forgetting_id, by.because("taken back"))
-        settle_asked(unit, questions.values())
+        close_questions(unit, asked_forgettings.values())
         named = self._semantic.get(unit, change.memory_ids)
         if unknown := set(change.memory_ids) - named.keys():
             raise RejectedWriteError(f"There is no memory {min(unknown)}.")
@@ -197,9 +197,9 @@ class ChangeWriter:
             if change.rest is None
             else [self._add(unit, Addition(change.rest, "the user asked to forget another part"), by)]
         )
-        kept = [] if change.rest is None else self._kept_with_rest(unit, named, change.rest)
+        kept = [] if change.rest is None else self._corrections_of_rest(unit, named, change.rest)
         for correction in kept:
-            self._semantic.tie(unit, correction, rest[0].stored["memory_id"])
+            self._semantic.set_corrected_entry(unit, correction, rest[0].stored["memory_id"])
         written: list[WrittenChange] = []
         memory_ids: list[int | None] = [*dict.fromkeys(change.memory_ids)]
         for memory_id in memory_ids or [None]:
@@ -208,28 +208,28 @@ class ChangeWriter:
                 undo = {"forgetting_id": written[-1].stored["forgetting_id"]}
             else:
                 forgetting_id = self._forgetter.forget(unit, memory_id, spans, by.because(change.why))
-                along = self._forgetter.taken_along(unit, forgetting_id)
-                undo = {"forgetting_id": forgetting_id, "taken_along": along}
+                corrections = self._forgetter.count_forgotten_corrections(unit, forgetting_id)
+                undo = {"forgetting_id": forgetting_id, "taken_along": corrections}
                 undo |= {"kept_corrections": kept} if kept else {}
             previous = None if memory_id is None else named[memory_id]
             written.append(_written(MemoryChanged("forgotten", None, previous), undo))
         return [*written, *rest]
 
-    def _kept_with_rest(self, unit: UnitOfWork, entries: Mapping[int, MemoryEntry], rest: EntryDraft) -> list[int]:
-        """Returns the ids of the corrections of the entries that correct the rest, and tell nothing of the part that goes.
+    def _corrections_of_rest(self, unit: UnitOfWork, entries: Mapping[int, MemoryEntry], rest: EntryDraft) -> list[int]:
+        """Returns the ids of the corrections that share words with the rest and none with the forgotten part.
 
-        "It's 950 now" names no word of either part, but may give the rent that is to be forgotten, so it is not kept.
+        If a number is forgotten, a correction with a number is not kept: "It's 950 now" may give the forgotten rent.
         """
-        stays = set(finished_words(rest.text))
-        goes = {word for entry in entries.values() for word in finished_words(entry.text)} - stays
+        rest_words = set(finished_words(rest.text))
+        forgotten = {word for entry in entries.values() for word in finished_words(entry.text)} - rest_words
         corrections = self._semantic.corrections_of(unit, list(entries))
         return [
             correction.memory_id
             for group in corrections.values()
             for correction in group
-            if (words := set(finished_words(correction.text))) & stays
-            and not words & goes
-            and not (_have_number(words) and _have_number(goes))
+            if (words := set(finished_words(correction.text))) & rest_words
+            and not words & forgotten
+            and not (_have_number(words) and _have_number(forgotten))
         ]
 
     def _restore(self, unit: UnitOfWork, change: Restoration, by: Attribution) -> list[WrittenChange]:

@@ -69,17 +69,17 @@ def link(
         folded = fold_name(alias)
         if folded == fold_name(mention.name):
             continue
-        this = and_(
+        same_alias = and_(
             unit.owns(concept_alias), concept_alias.c.concept_id == concept_id, concept_alias.c.folded_alias == folded
         )
-        if unit.execute(select(concept_alias.c.alias).where(this)).first() is None:
+        if unit.execute(select(concept_alias.c.alias).where(same_alias)).first() is None:
             unit.execute(
                 insert(concept_alias).values(
                     owner=unit.owner, concept_id=concept_id, alias=alias, folded_alias=folded, memory_id=memory_id
                 )
             )
-        elif unit.execute(select(concept_alias.c.alias).where(this, _is_stated(concept_alias))).first() is None:
-            unit.execute(update(concept_alias).where(this).values(alias=alias, memory_id=memory_id))
+        elif unit.execute(select(concept_alias.c.alias).where(same_alias, _is_stated(concept_alias))).first() is None:
+            unit.execute(update(concept_alias).where(same_alias).values(alias=alias, memory_id=memory_id))
     _insert_once(unit, entry_concept, memory_id=memory_id, concept_id=concept_id)
     for photo_id in photo_ids if mention.photo_ids is None else mention.photo_ids:
         _insert_once(
@@ -96,42 +96,42 @@ def all_names(unit: UnitOfWork, concept_ids: Collection[int]) -> list[str]:
     """Returns all names and aliases of the concepts, whether or not a live entry still states them."""
     names: list[str] = []
     for table, column in ((concept, concept.c.name), (concept_alias, concept_alias.c.alias)):
-        these = table.c.concept_id.in_(sorted(concept_ids))
-        names += unit.scalars(select(column).where(unit.owns(table), these))
+        of_concepts = table.c.concept_id.in_(sorted(concept_ids))
+        names += unit.scalars(select(column).where(unit.owns(table), of_concepts))
     return names
 
 
-def delete_unsaid(unit: UnitOfWork, concept_ids: Collection[int], unsaid: Collection[str]) -> None:
-    """Deletes the concepts that no entry is about, and the names that contain a word in `unsaid`.
+def delete_names_with(unit: UnitOfWork, concept_ids: Collection[int], erased_words: Collection[str]) -> None:
+    """Deletes the concepts that no entry is about, and the names that contain one of the erased words.
 
     If a concept that entries are about loses its name, one of its remaining aliases becomes its name; without any, the
     concept is deleted.
     """
 
-    def is_said(name: str) -> bool:
-        return set(unsaid).isdisjoint(finished_words(name))
+    def remains(name: str) -> bool:
+        return set(erased_words).isdisjoint(finished_words(name))
 
     for concept_id in sorted(concept_ids):
-        this = {
+        of_concept = {
             table: unit.owns(table) & (table.c.concept_id == concept_id)
             for table in (concept, concept_alias, entry_concept, concept_photo)
         }
-        name = unit.scalar(select(concept.c.name).where(this[concept]))
-        aliases = unit.scalars(select(concept_alias.c.alias).where(this[concept_alias])).all()
+        name = unit.scalar(select(concept.c.name).where(of_concept[concept]))
+        aliases = unit.scalars(select(concept_alias.c.alias).where(of_concept[concept_alias])).all()
         for alias in aliases:
-            if not is_said(alias):
+            if not remains(alias):
                 is_alias = concept_alias.c.folded_alias == fold_name(alias)
-                unit.execute(delete(concept_alias).where(this[concept_alias], is_alias))
-        is_about = unit.execute(select(entry_concept.c.memory_id).where(this[entry_concept])).first() is not None
-        if name is None or (is_about and is_said(name)):
+                unit.execute(delete(concept_alias).where(of_concept[concept_alias], is_alias))
+        is_about = unit.execute(select(entry_concept.c.memory_id).where(of_concept[entry_concept])).first() is not None
+        if name is None or (is_about and remains(name)):
             continue
-        new_name = next((alias for alias in aliases if is_said(alias)), None) if is_about else None
+        new_name = next((alias for alias in aliases if remains(alias)), None) if is_about else None
         if new_name is not None:
             folded = fold_name(new_name)
-            unit.execute(delete(concept_alias).where(this[concept_alias], concept_alias.c.folded_alias == folded))
-            unit.execute(update(concept).where(this[concept]).values(name=new_name, folded_name=folded))
+            unit.execute(delete(concept_alias).where(of_concept[concept_alias], concept_alias.c.folded_alias == folded))
+            unit.execute(update(concept).where(of_concept[concept]).values(name=new_name, folded_name=folded))
             continue
-        for table, condition in this.items():
+        for table, condition in of_concept.items():
             unit.execute(delete(table).where(condition))
 
 
@@ -189,6 +189,6 @@ _PHOTOS = (
 
 
 def _insert_once(unit: UnitOfWork, table: Table, values: dict[str, object] | None = None, **key: object) -> None:
-    this = [table.c[name] == value for name, value in key.items()]
-    if unit.execute(select(table).where(unit.owns(table), *this)).first() is None:
+    same_key = [table.c[name] == value for name, value in key.items()]
+    if unit.execute(select(table).where(unit.owns(table), *same_key)).first() is None:
         unit.execute(insert(table).values(owner=unit.owner, **key, **(values or {})))

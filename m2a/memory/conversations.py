@@ -30,8 +30,8 @@ def start(unit: UnitOfWork, started_at: datetime, *, title: str = "") -> Convers
 
 def rename(unit: UnitOfWork, conversation_id: str, title: str) -> None:
     """Renames a conversation. Raises `UnknownConversationError`."""
-    this = (unit.owns(conversation), conversation.c.conversation_id == conversation_id)
-    if not unit.execute(update(conversation).where(*this).values(title=title)).rowcount:
+    is_conversation = (unit.owns(conversation), conversation.c.conversation_id == conversation_id)
+    if not unit.execute(update(conversation).where(*is_conversation).values(title=title)).rowcount:
         raise UnknownConversationError(f"There is no conversation {conversation_id!r}.")
 
 
@@ -78,7 +78,7 @@ def remove_empty(unit: UnitOfWork, conversation_ids: Collection[str]) -> set[str
     for conversation_id in conversation_ids:
         remaining = unit.owns(message) & (message.c.conversation_id == conversation_id)
         if unit.scalar(select(func.min(message.c.message_id)).where(remaining)) is None:
-            this = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
-            unit.execute(delete(conversation).where(this))
+            is_conversation = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
+            unit.execute(delete(conversation).where(is_conversation))
             emptied.add(conversation_id)
     return emptied

@@ -21,10 +21,10 @@ _COST = tuple(turn_cost.c[name] for name in Cost.__slots__)
 
 def note(unit: UnitOfWork, reply_id: int, cost: Cost, now: datetime) -> None:
     """Records the cost of a stage, added to the cost of earlier attempts at it."""
-    this = unit.owns(turn_cost) & (turn_cost.c.message_id == reply_id) & (turn_cost.c.stage == cost.stage)
-    before = unit.execute(select(*_COST).where(this)).first()
+    of_stage = unit.owns(turn_cost) & (turn_cost.c.message_id == reply_id) & (turn_cost.c.stage == cost.stage)
+    before = unit.execute(select(*_COST).where(of_stage)).first()
     if before is not None:
-        unit.execute(delete(turn_cost).where(this))
+        unit.execute(delete(turn_cost).where(of_stage))
         cost = _together(Cost(*before), cost)
     values = {name: getattr(cost, name) for name in Cost.__slots__}
     row = {"owner": unit.owner, "message_id": reply_id, "measured_at": to_microseconds(now), **values}

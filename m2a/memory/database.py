@@ -34,7 +34,7 @@ class ReadOnlyError(UserError):
     """A write was attempted on a read-only database."""
 
     def __init__(self) -> None:
-        super().__init__("Nothing can be saved here; use a conversation that is kept.")
+        super().__init__("A temporary chat saves nothing; use a normal conversation.")
 
 
 class Database:

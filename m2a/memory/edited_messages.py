@@ -8,7 +8,8 @@ from sqlalchemy import select
 from m2a.memory import updates
 from m2a.memory.attribution import Attribution
 from m2a.memory.concept_store import concepts
-from m2a.memory.erasure_scope import is_said_in, without
+from m2a.memory.erasure_scope import without
+from m2a.memory.quotations import entry_is_stated
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import trace
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -27,7 +28,7 @@ def resting_on(
     resting = []
     for entry in entries.values():
         other_evidence = tuple(without(entry.evidence_ids, ids))
-        is_supported = is_said_in(entry, raw.in_ranges(unit, other_evidence), all_concepts)
+        is_supported = entry_is_stated(entry, raw.in_ranges(unit, other_evidence), all_concepts)
         resting.append((entry, other_evidence if is_supported else ()))
     return resting
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 
 from m2a.memory.concept_store import fold_name
 from m2a.memory.schema import entry, entry_concept, entry_evidence, entry_history, entry_photo, forgotten_entry
-from m2a.memory.sql import chunks, from_microseconds, grouped, has_row, is_listed, listed, same_ids
+from m2a.memory.sql import chunks, from_microseconds, grouped, has_row, is_in_parameter, list_parameter, same_ids
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import FORGOTTEN, is_kept_back
 from m2a.types import DateInterval, EvidenceRange, HistoryRow, MemoryEntry, MemoryKind
@@ -64,8 +64,8 @@ class EntryReader:
         """Returns the superseded entries among the ids, as they were, without forgotten ones."""
         entries: dict[int, MemoryEntry] = {}
         for chunk in chunks(sorted(set(memory_ids))):
-            these = entry.c.memory_id.in_(chunk) & entry.c.successor_id.is_not(None) & ~is_forgotten(entry)
-            entries |= {e.memory_id: e for e in self._load(unit, these, alive=False)}
+            are_superseded = entry.c.memory_id.in_(chunk) & entry.c.successor_id.is_not(None) & ~is_forgotten(entry)
+            entries |= {e.memory_id: e for e in self._load(unit, are_superseded, alive=False)}
         return entries
 
     def revisions_in(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
@@ -85,13 +85,13 @@ class EntryReader:
             if revision.superseded_by is not None or not revision.rests_on_message(message_id)
         )
 
-    def gone(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
-        """Returns the entries among the ids that are not live, including forgotten ones. Use it only to undo changes."""
+    def not_live(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[MemoryEntry]:
+        """Returns the entries among the ids that are superseded, forgotten or undone. Use it only to undo changes."""
         return self._load(unit, entry.c.memory_id.in_(list(memory_ids)), alive=False)
 
     def resting_with(self, unit: UnitOfWork, entries: Collection[MemoryEntry]) -> list[MemoryEntry]:
         """Returns the live entries with a range of evidence that starts at the same message as one of these entries'."""
-        firsts = {first for entry in entries for first, _ in entry.evidence_ids}
+        firsts = {first for memory in entries for first, _ in memory.evidence_ids}
         if not firsts:
             return []
         columns = (entry_evidence.c.first_id, entry_evidence.c.memory_id)
@@ -178,7 +178,7 @@ class EntryReader:
         if not rows:
             return []
         dialect = unit.dialect
-        values = {"owner": unit.owner, "numbers": listed(dialect, [row.memory_id for row in rows])}
+        values = {"owner": unit.owner, "numbers": list_parameter(dialect, [row.memory_id for row in rows])}
         photos: dict[int, list[str]] = {}
         evidence: dict[int, list[EvidenceRange]] = {}
         concepts: dict[int, list[int]] = {}
@@ -241,8 +241,8 @@ def _parts(dialect: str) -> CompoundSelect[Any]:
     no_number, no_photo = cast(null(), BigInteger), cast(null(), String)
 
     def part(table: Table, position: ColumnElement[int], *columns: ColumnElement[Any]) -> Select[Any]:
-        these = (table.c.owner == bindparam("owner"), is_listed(dialect, table.c.memory_id, "numbers"))
-        return select(table.c.memory_id, position.label("position"), *columns).where(*these)
+        of_entries = (table.c.owner == bindparam("owner"), is_in_parameter(dialect, table.c.memory_id, "numbers"))
+        return select(table.c.memory_id, position.label("position"), *columns).where(*of_entries)
 
     return union_all(
         part(entry_photo, entry_photo.c.position, entry_photo.c.photo_id, no_number, no_number),

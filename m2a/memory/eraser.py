@@ -2,9 +2,8 @@
 
 Erased content is not just withheld: it no longer exists. A message that the user names is erased as a whole, with its earlier
 versions and the replies to it. A message that only repeats erased content (the text of a memory, or what a reply says about
-it) stays: its row is rewritten under the same id without those words. The user's other messages stay as they are, and so do
-the stock phrases of the assistant's replies, because the search for repetitions looks for the words of the user's messages,
-of memories, of captions and of names.
+it) stays: its row is rewritten under the same id without those words. The user's other messages stay as they are. So do stock
+phrases in replies, because only words of the erased messages, memories, captions and names are searched for.
 
 A memory that rests on an erased message stays if the user says the same in other evidence, and from then on rests on that
 alone. Otherwise it is erased, with the entries that it had superseded. If the user chooses to keep memories, each gets a new
@@ -22,10 +21,10 @@ from m2a.memory import change_log, concept_store, conversations, held_memories, 
 from m2a.memory.embedding_cache import content_hash, forget_vectors
 from m2a.memory.erasure_scope import OF_FORGETTING, ErasureScope
 from m2a.memory.health import forget_dismissed_photos
-from m2a.memory.keeping import keep
 from m2a.memory.quotations import Span
 from m2a.memory.receipts import write_receipt
-from m2a.memory.retelling import retelling_spans, scrub_notes, told_by, words_left_alone
+from m2a.memory.retaining import retain
+from m2a.memory.revealing import revealing_spans, revealing_text, scrub_notes, words_only_in_erased
 from m2a.memory.schema import (
     concept,
     concept_photo,
@@ -45,8 +44,8 @@ from m2a.memory.schema import (
 from m2a.memory.schema import entry as entry_table
 from m2a.memory.schema import erasure as erasure_table
 from m2a.memory.sql import grouped
-from m2a.memory.titles import retitle, retitle_telling, titles_following, with_automatic_title
-from m2a.memory.withheld import FORGOTTEN, masked, merged, moved, renew, withhold, without_marks
+from m2a.memory.titles import retitle, retitle_revealing, titles_following, with_automatic_title
+from m2a.memory.withheld import FORGOTTEN, masked, merged, moved, update_readings, withhold, without_marks
 from m2a.memory.words import message_words
 from m2a.types import (
     Conversation,
@@ -86,7 +85,7 @@ class Eraser(ErasureScope):
         names_before = self._names()
         self._note_what_is_named(erasure)
         supported = self._note_entries(keep_memories=erasure.keep_memories)
-        retained = self._keep()
+        retained = self._retain()
         withheld = self._withheld_texts()
         self._note_photos()
         kept = self._without_photos([*supported, *retained])
@@ -94,7 +93,7 @@ class Eraser(ErasureScope):
         losing = self._concepts_losing()
         records, places = self._number_of_records(), self._places()
         texts = [*withheld, *captions, *concept_store.all_names(unit, losing)]
-        texts += [told_by(m.role, m.text) for m in self._messages.values()]
+        texts += [revealing_text(m.role, m.text) for m in self._messages.values()]
         texts += [f"{e.text} {e.caption}" for e in self._entries.values()]
 
         waiting = self._waiting(self._messages)
@@ -104,16 +103,16 @@ class Eraser(ErasureScope):
         self._semantic.erase(unit, self._entries)
         for reduced in kept:
             self._semantic.reduce(unit, reduced, self._by)
-        telling = words_left_alone(unit, texts)
-        concept_store.delete_unsaid(unit, losing, telling)
+        revealing_words = words_only_in_erased(unit, texts)
+        concept_store.delete_names_with(unit, losing, revealing_words)
         keys = self._keys()
         # Forgetting already withheld everything that repeats the forgotten content.
-        self._withhold_more(set() if erasure.kind == "forgotten" else self._retold(telling, *places))
+        self._withhold_more(set() if erasure.kind == "forgotten" else self._retold(revealing_words, *places))
         changed = self._rewrite_messages()
-        retitle_telling(unit, telling)
+        retitle_revealing(unit, revealing_words)
         scrub_notes(
             unit,
-            telling,
+            revealing_words,
             set(keys),
             self._photos,
             self._forgettings,
@@ -159,18 +158,18 @@ class Eraser(ErasureScope):
             waiting=tuple(self._waiting(self._messages)),
         )
         self._forget_vectors()
-        self._let_go(self._messages)
+        self._allow_deletion(self._messages)
         for table in metadata.tables.values():
             if "owner" in table.c and table.name not in _KEPT:
                 unit.execute(delete(table).where(unit.owns(table)))
-        unit.tell_index("message", self._messages)
-        unit.tell_index("entry", self._entries)
-        unit.tell_index("photo", self._photos)
+        unit.queue_for_index("message", self._messages)
+        unit.queue_for_index("entry", self._entries)
+        unit.queue_for_index("photo", self._photos)
         return removed
 
-    def _keep(self) -> list[MemoryEntry]:
+    def _retain(self) -> list[MemoryEntry]:
         """Returns the memories that the user keeps, with a new message as evidence that says so."""
-        evidence = keep(self._unit, self._raw, list(self._retained.values()), self._by.now)
+        evidence = retain(self._unit, self._raw, list(self._retained.values()), self._by.now)
         return [
             replace(memory, evidence_ids=(*memory.evidence_ids, evidence[memory_id]))
             for memory_id, memory in self._retained.items()
@@ -207,21 +206,23 @@ class Eraser(ErasureScope):
         listed = {c.conversation_id: c for c in conversations.listed(self._unit)}
         self._touched |= {m.conversation_id for m in self._messages.values()}
         automatic = with_automatic_title(self._unit, self._touched)
-        self._let_go(self._messages)
+        self._allow_deletion(self._messages)
         for table in _OF_MESSAGE:
-            these = self._unit.among(table.c.message_id, self._messages)
-            self._unit.execute(delete(table).where(self._unit.owns(table), these))
-        self._unit.tell_index("message", self._messages)
+            of_messages = self._unit.among(table.c.message_id, self._messages)
+            self._unit.execute(delete(table).where(self._unit.owns(table), of_messages))
+        self._unit.queue_for_index("message", self._messages)
         emptied = conversations.remove_empty(self._unit, self._touched)
         retitle(self._unit, automatic - emptied)
         return [listed[conversation_id] for conversation_id in sorted(emptied) if conversation_id in listed]
 
-    def _retold(self, telling: Collection[str], conversation_ids: Collection[str], since: int) -> set[MessageSpan]:
+    def _retold(
+        self, revealing_words: Collection[str], conversation_ids: Collection[str], since: int
+    ) -> set[MessageSpan]:
         citing = reply_sources.replies_on(self._unit, set(self._keys()))
-        return retelling_spans(
+        return revealing_spans(
             self._unit,
             self._raw,
-            telling,
+            revealing_words,
             citing=citing,
             conversation_ids=conversation_ids,
             since=since,
@@ -243,8 +244,8 @@ class Eraser(ErasureScope):
         photos = grouped((row.message_id, row.photo_id) for row in self._of_forgettings(withheld_photo))
         logged = self._raw.as_logged(self._unit, words.keys() | photos.keys())
         for table in OF_FORGETTING:
-            these = self._unit.among(table.c.forgetting_id, self._forgettings)
-            self._unit.execute(delete(table).where(self._unit.owns(table), these))
+            of_forgettings = self._unit.among(table.c.forgetting_id, self._forgettings)
+            self._unit.execute(delete(table).where(self._unit.owns(table), of_forgettings))
         changed = []
         forget_vectors(self._unit.connection, self._hashes(logged.values()))
         for number, original in logged.items():
@@ -257,7 +258,7 @@ class Eraser(ErasureScope):
             )
         is_erased = self._unit.owns(withheld_photo) & withheld_photo.c.photo_id.in_(sorted(self._photos))
         self._unit.execute(delete(withheld_photo).where(is_erased))
-        renew(self._unit, logged)
+        update_readings(self._unit, logged)
         self._ranked.forget(self._unit, [RecordKey("message", number) for number in logged])
         return changed
 
@@ -278,7 +279,7 @@ class Eraser(ErasureScope):
                 key = (withheld["forgetting_id"], first)
                 if key not in longest or longest[key]["last_character"] < last:
                     longest[key] = withheld | {"first_character": first, "last_character": last}
-        self._let_go([number])
+        self._allow_deletion([number])
         for table in (message_photo, message, withheld_words):
             unit.execute(delete(table).where(self._unit.owns(table), table.c.message_id == number))
         words = " ".join(message_words(original.speaker, without_marks(text)))
@@ -290,15 +291,15 @@ class Eraser(ErasureScope):
     def _delete_photos(self) -> None:
         forget_dismissed_photos(self._unit, self._photos)
         for table in (photo, concept_photo):
-            these = table.c.photo_id.in_(sorted(self._photos))
-            self._unit.execute(delete(table).where(self._unit.owns(table), these))
-        self._unit.tell_index("photo", self._photos)
+            of_photos = table.c.photo_id.in_(sorted(self._photos))
+            self._unit.execute(delete(table).where(self._unit.owns(table), of_photos))
+        self._unit.queue_for_index("photo", self._photos)
 
-    def _let_go(self, message_ids: Collection[int]) -> None:
+    def _allow_deletion(self, message_ids: Collection[int]) -> None:
         """Allows the database triggers to let these messages be deleted."""
-        these = self._unit.among(erasure_table.c.message_id, message_ids)
+        of_messages = self._unit.among(erasure_table.c.message_id, message_ids)
         allowed = set(
-            self._unit.scalars(select(erasure_table.c.message_id).where(self._unit.owns(erasure_table), these))
+            self._unit.scalars(select(erasure_table.c.message_id).where(self._unit.owns(erasure_table), of_messages))
         )
         new = sorted(set(message_ids) - allowed)
         self._insert(erasure_table, [{"owner": self._unit.owner, "message_id": number} for number in new])

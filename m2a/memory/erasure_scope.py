@@ -11,10 +11,9 @@ from m2a.memory import concept_store, conversations, photo_captions
 from m2a.memory.attribution import Attribution
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.kept_back import forgettings_of
-from m2a.memory.quotations import Span, sentence_spans
+from m2a.memory.quotations import Span, entry_is_stated
 from m2a.memory.raw_message_store import RawMessageStore, merge_ranges
-from m2a.memory.restoration import is_said
-from m2a.memory.retelling import told_by
+from m2a.memory.revealing import revealing_text
 from m2a.memory.schema import (
     concept_photo,
     entry,
@@ -32,7 +31,7 @@ from m2a.memory.sql import grouped, has_row
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_kept_back
 from m2a.memory.words import finished_words
-from m2a.types import Concept, Erasure, EvidenceRange, MemoryEntry, Message, RecordKey
+from m2a.types import Erasure, EvidenceRange, MemoryEntry, Message, RecordKey
 from m2a.types.errors import UserError
 from models.captioner import together
 
@@ -78,8 +77,8 @@ class ErasureScope:
             case Erasure("conversation", str(conversation_id)):
                 if not conversations.exists(self._unit, conversation_id):
                     raise NothingToEraseError(f"There is no conversation {conversation_id!r}.")
-                this = self._unit.owns(message) & (message.c.conversation_id == conversation_id)
-                self._messages = self._logged(select(message.c.message_id).where(this))
+                in_conversation = self._unit.owns(message) & (message.c.conversation_id == conversation_id)
+                self._messages = self._logged(select(message.c.message_id).where(in_conversation))
                 self._touched = {conversation_id}
             case Erasure("memory", int(memory_id)):
                 self._note_forgotten(self._forgotten_now(memory_id))
@@ -105,10 +104,9 @@ class ErasureScope:
 
     def _forgotten_now(self, memory_id: int) -> int:
         """Forgets a memory with everything that belongs to it, unless it is kept back. Returns the id of the forgetting."""
-        this = self._unit.owns(kept_back) & (kept_back.c.memory_id == memory_id)
-        forgetting_id = self._unit.scalar(select(kept_back.c.forgetting_id).where(this))
-        if forgetting_id is not None:
-            return int(forgetting_id)
+        if memory_id in (forgettings := forgettings_of(self._unit, [memory_id])):
+            forgetting_id, _reason = forgettings[memory_id]
+            return forgetting_id
         past = self._semantic.superseded(self._unit, [memory_id]).get(memory_id)
         if past is not None:
             raise NothingToEraseError(
@@ -120,25 +118,27 @@ class ErasureScope:
 
     def _note_forgotten(self, forgetting_id: int | None) -> None:
         for table in OF_FORGETTING:
-            this = self._unit.owns(table)
-            this &= ~is_kept_back(table) if forgetting_id is None else table.c.forgetting_id == forgetting_id
-            self._forgettings |= set(self._unit.scalars(select(table.c.forgetting_id).where(this)))
+            of_forgetting = self._unit.owns(table)
+            of_forgetting &= ~is_kept_back(table) if forgetting_id is None else table.c.forgetting_id == forgetting_id
+            self._forgettings |= set(self._unit.scalars(select(table.c.forgetting_id).where(of_forgetting)))
         if forgetting_id is not None and not self._forgettings:
-            raise NothingToEraseError(f"Nothing is forgotten under number {forgetting_id}.")
-        these = self._unit.among(forgotten_entry.c.forgetting_id, self._forgettings)
-        forgotten = self._recorded(select(forgotten_entry.c.memory_id).where(self._unit.owns(forgotten_entry), these))
+            raise NothingToEraseError(f"There is no forgetting with number {forgetting_id}.")
+        of_forgettings = self._unit.among(forgotten_entry.c.forgetting_id, self._forgettings)
+        forgotten = self._recorded(
+            select(forgotten_entry.c.memory_id).where(self._unit.owns(forgotten_entry), of_forgettings)
+        )
         live = self._semantic.get(self._unit, forgotten)
         self._entries = {memory_id: memory for memory_id, memory in forgotten.items() if memory_id not in live}
 
     def _note_photo(self, photo_id: str) -> None:
         """Notes a photo and the memories that only it supports."""
-        this = self._unit.owns(photo) & (photo.c.photo_id == photo_id)
-        if self._unit.scalar(select(photo.c.photo_id).where(this)) is None:
+        is_photo = self._unit.owns(photo) & (photo.c.photo_id == photo_id)
+        if self._unit.scalar(select(photo.c.photo_id).where(is_photo)) is None:
             raise NothingToEraseError(f"There is no photo {photo_id!r}.")
         self._photos = {photo_id}
         with_photo = has_row(entry_photo, entry, "memory_id", where=entry_photo.c.photo_id == photo_id)
-        these = self._unit.owns(entry) & (entry.c.rests_on == "shown") & with_photo
-        self._entries = self._recorded(select(entry.c.memory_id).where(these))
+        rest_on_photo = self._unit.owns(entry) & (entry.c.rests_on == "shown") & with_photo
+        self._entries = self._recorded(select(entry.c.memory_id).where(rest_on_photo))
 
     def _note_entries(self, *, keep_memories: bool) -> list[MemoryEntry]:
         """Notes the entries that are erased with the messages, or that the user keeps.
@@ -154,7 +154,7 @@ class ErasureScope:
         supported = []
         for memory_id, memory in self._semantic.as_recorded(unit, resting).items():
             remaining = without(memory.evidence_ids, self._messages)
-            if is_said_in(memory, self._raw.in_ranges(unit, remaining), concepts):
+            if entry_is_stated(memory, self._raw.in_ranges(unit, remaining), concepts):
                 supported.append(replace(memory, evidence_ids=tuple(remaining)))
             elif memory_id in to_retain:
                 self._retained[memory_id] = replace(memory, evidence_ids=tuple(remaining))
@@ -195,8 +195,8 @@ class ErasureScope:
         spans = self._withheld()
         logged = self._raw.as_logged(self._unit, spans)
         return [
-            told_by(message.role, message.text[slice(*span)])
-            for number, message in logged.items()
+            revealing_text(source.role, source.text[slice(*span)])
+            for number, source in logged.items()
             for span in spans[number]
         ]
 
@@ -239,8 +239,8 @@ class ErasureScope:
     # Reading
 
     def _rows(self, table: Table, message_id: int) -> list[dict[str, Any]]:
-        these = self._unit.owns(table) & (table.c.message_id == message_id)
-        return [dict(row) for row in self._unit.execute(select(table).where(these)).mappings()]
+        of_message = self._unit.owns(table) & (table.c.message_id == message_id)
+        return [dict(row) for row in self._unit.execute(select(table).where(of_message)).mappings()]
 
     def _withheld(self) -> dict[int, list[Span]]:
         """Returns, by message id, the spans that the erased forgettings withhold."""
@@ -248,8 +248,8 @@ class ErasureScope:
         return grouped((row.message_id, (row.first_character, row.last_character)) for row in rows)
 
     def _of_forgettings(self, table: Table) -> Sequence[Row]:  # type: ignore[type-arg]
-        these = self._unit.among(table.c.forgetting_id, self._forgettings)
-        return self._unit.execute(select(table).where(self._unit.owns(table), these)).all()
+        of_forgettings = self._unit.among(table.c.forgetting_id, self._forgettings)
+        return self._unit.execute(select(table).where(self._unit.owns(table), of_forgettings)).all()
 
     def _logged(self, ids: Select[Any]) -> dict[int, Message]:
         return self._raw.as_logged(self._unit, self._unit.scalars(ids).all())
@@ -262,14 +262,6 @@ class ErasureScope:
             *(RecordKey("message", number) for number in self._messages),
             *(RecordKey("entry", number) for number in self._entries),
         ]
-
-
-def is_said_in(entry: MemoryEntry, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
-    """Returns whether the user says in the messages everything that the entry says."""
-    from_user = [message for message in messages if message.role == "user"]
-    entry_concepts = [concept for concept in concepts if concept.concept_id in entry.concept_ids]
-    sentences = [entry.text[slice(*span)] for span in sentence_spans(entry.text)]
-    return bool(from_user and sentences) and all(is_said(sentence, from_user, entry_concepts) for sentence in sentences)
 
 
 def without(evidence: Iterable[EvidenceRange], message_ids: Collection[int]) -> list[EvidenceRange]:

@@ -4,8 +4,8 @@ It is applied to each path before fusion, because fused scores no longer say how
 
 With a learned ranking, the floor applies to the question instead: if any record is close enough, all records stay. This loses
 less, because evidence that is not close on any path stays if other records are close, so the floor can be higher. A question
-also passes if it contains a name that several records contain (`names.known_names`) and is not about somebody else whom none
-contains: "which species is Mango?" shares only one word with the records about Mango.
+also passes if it contains a name that several records contain (`question_names.known_names`) and is not about somebody else
+whom none contains: "which species is Mango?" shares only one word with the records about Mango.
 
 The values come from `python -m tests.bench floor`, which chooses them on one half of the data and evaluates them on the other.
 They hold only for the embedded encoders, since the similarities of another encoder mean something else. Another text encoder
@@ -16,7 +16,7 @@ would be close to every question.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from m2a.types import Path, RecordKind
+from m2a.types import RecordKind, RetrievalPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RelevanceFloor:
     def words(self, kind: RecordKind) -> float:
         return self.entry_words if kind == "entry" else self.message_words
 
-    def admits(self, path: Path, kind: RecordKind, score: float, matched: float, *, by_photo: bool) -> bool:
+    def admits(self, path: RetrievalPath, kind: RecordKind, score: float, matched: float, *, by_photo: bool) -> bool:
         """Returns whether a record is close enough on a path, given its score or its share of the query's words."""
         if path == "dense":
             return score >= self.cosine(kind)
@@ -46,7 +46,7 @@ class RelevanceFloor:
         return score >= (self.photo_cosine if by_photo else self.photo_to_words_cosine)
 
     @property
-    def beside_what_is_near(self) -> "RelevanceFloor":
+    def for_similar_photos(self) -> "RelevanceFloor":
         """The floor for photos once another photo or the words are close to the query, since photos of one thing vary."""
         return replace(self, photo_cosine=self.photo_cosine - _FURTHER)
 

@@ -6,8 +6,8 @@ from sqlalchemy import delete, func, insert, select
 
 from m2a.memory import reply_sources
 from m2a.memory.attribution import Attribution
-from m2a.memory.full_text import holding
-from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
+from m2a.memory.full_text import messages_containing
+from m2a.memory.quotations import Span, matching_sentences, sentence_spans, stating_sentences
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
 from m2a.memory.schema import forgotten_entry, kept_back, message, trace, withheld_words
@@ -15,7 +15,7 @@ from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryS
 from m2a.memory.sql import to_microseconds
 from m2a.memory.titles import retitle, titles_by_conversation, titles_following
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.memory.withheld import as_logged, give_back, withheld_by, withheld_photos, withheld_spans, withhold
+from m2a.memory.withheld import as_logged, release, withheld_by, withheld_photos, withheld_spans, withhold
 from m2a.memory.words import finished_words
 from m2a.types import EntryChange, KeptBackReason, MemoryEntry, Message, MessageSpan, RecordKey
 
@@ -43,13 +43,13 @@ class Forgetter:
         by: Attribution,
         *,
         keeping: KeptBackReason | None = None,
-        leaving: Collection[int] = (),
+        also_forgotten: Collection[int] = (),
     ) -> int:
         """Forgets an entry, and withholds its words and the spans. Returns the id of the forgetting, for `undo`.
 
         The spans refer to messages as logged. Corrections of the entry, and everything that these entries superseded, are
         forgotten too. Without an entry, only the spans are withheld. With `keeping`, the entry is kept back instead, so its
-        owner can still see it. `leaving` are further entries about to be forgotten, whose words and photos need not stay.
+        owner can still see it. The words and photos of `also_forgotten`, further entries about to be forgotten, need not stay.
         Raises `RejectedWriteError` for an unknown entry or message.
         """
         spans = set(spans)
@@ -81,38 +81,42 @@ class Forgetter:
                 "kept_at": to_microseconds(by.now),
             }
             unit.execute(insert(kept_back), [{**key, "memory_id": entry.memory_id} for entry in live])
-        self.withhold(unit, forgetting_id, entries, spans, leaving)
+        self.withhold(unit, forgetting_id, entries, spans, also_forgotten)
         return forgetting_id
 
-    def taken_along(self, unit: UnitOfWork, forgetting_id: int) -> int:
+    def count_forgotten_corrections(self, unit: UnitOfWork, forgetting_id: int) -> int:
         """Returns the number of live memories that a forgetting took out besides the named one, because they correct it."""
         were_live = unit.count(
             forgotten_entry, forgotten_entry.c.forgetting_id == forgetting_id, forgotten_entry.c.was_alive
         )
         return max(0, were_live - 1)
 
-    def request_of(self, unit: UnitOfWork, forgetting_id: int) -> set[MessageSpan]:
-        """Returns the words that a forgetting withholds in messages after all evidence of its entries, as logged."""
+    def request_spans(self, unit: UnitOfWork, forgetting_id: int) -> set[MessageSpan]:
+        """Returns the spans, as logged, that a forgetting withholds after all evidence of its entries: the request to forget."""
         ids = unit.scalars(
             select(forgotten_entry.c.memory_id).where(
                 unit.owns(forgotten_entry), forgotten_entry.c.forgetting_id == forgetting_id
             )
         ).all()
-        newest = max((n for memory in self._semantic.gone(unit, ids) for n in memory.evidence_message_ids()), default=0)
+        newest = max(
+            (n for memory in self._semantic.not_live(unit, ids) for n in memory.evidence_message_ids()), default=0
+        )
         spans = withheld_spans(unit, withheld_by(unit, forgetting_id))
         later = ((number, own) for number, own in spans.items() if number > newest)
         return {MessageSpan(number, *span) for number, own in later for span in own}
 
     def undo(self, unit: UnitOfWork, forgetting_id: int, by: Attribution) -> None:
         """Undoes a forgetting: revives its entries and gives back the words and photos. Raises `RejectedWriteError`."""
-        this = unit.owns(forgotten_entry) & (forgotten_entry.c.forgetting_id == forgetting_id)
-        were_live = unit.scalars(select(forgotten_entry.c.memory_id).where(this, forgotten_entry.c.was_alive)).all()
-        unit.execute(delete(forgotten_entry).where(this))
+        of_entries = unit.owns(forgotten_entry) & (forgotten_entry.c.forgetting_id == forgetting_id)
+        were_live = unit.scalars(
+            select(forgotten_entry.c.memory_id).where(of_entries, forgotten_entry.c.was_alive)
+        ).all()
+        unit.execute(delete(forgotten_entry).where(of_entries))
         of_forgetting = unit.owns(kept_back) & (kept_back.c.forgetting_id == forgetting_id)
         unit.execute(delete(kept_back).where(of_forgetting))
         self._semantic.revive(unit, were_live, by)
         with titles_following(unit, withheld_by(unit, forgetting_id)):
-            give_back(unit, forgetting_id)
+            release(unit, forgetting_id)
 
     def withhold(
         self,
@@ -120,18 +124,18 @@ class Forgetter:
         forgetting_id: int,
         entries: Sequence[MemoryEntry],
         spans: Collection[MessageSpan],
-        leaving: Collection[int] = (),
+        also_forgotten: Collection[int] = (),
     ) -> None:
         """Withholds the words of the forgotten entries and the spans (of messages as logged), wherever they are repeated."""
-        gone_ids = {*leaving, *(memory.memory_id for memory in entries)}
+        gone_ids = {*also_forgotten, *(memory.memory_id for memory in entries)}
         evidence = self._evidence(unit, entries)
-        others = self._staying_on(unit, evidence, gone_ids)
+        others = self._other_entries_on(unit, evidence, gone_ids)
         withheld = set(spans)
         # If the spans name words in an entry's evidence, only these words go; the rest may be said and shown again.
         named = {span.message_id for span in spans}
         whole = [memory for memory in entries if not named & set(memory.evidence_message_ids())]
         for memory in whole:
-            withheld |= _spans_saying(
+            withheld |= _evidence_sentences(
                 memory, [evidence[i] for i in memory.evidence_message_ids() if i in evidence], others
             )
         messages = evidence | self._raw.as_logged(unit, {span.message_id for span in withheld})
@@ -163,7 +167,7 @@ class Forgetter:
 
     def _forgotten_statements(self, unit: UnitOfWork) -> list[Statement]:
         ids = unit.scalars(select(forgotten_entry.c.memory_id).where(unit.owns(forgotten_entry))).all()
-        entries = self._semantic.gone(unit, ids)
+        entries = self._semantic.not_live(unit, ids)
         staying = _words_that_stay(entries, self._semantic.resting_with(unit, entries))
         texts = [memory.text for memory in entries]
         columns = (withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
@@ -204,7 +208,7 @@ class Forgetter:
     def _evidence(self, unit: UnitOfWork, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
         return self._raw.as_logged(unit, {number for memory in entries for number in memory.evidence_message_ids()})
 
-    def _staying_on(
+    def _other_entries_on(
         self, unit: UnitOfWork, message_ids: Collection[int], gone_ids: Collection[int]
     ) -> list[MemoryEntry]:
         """Returns the live entries that rest on any of the messages, except those that are forgotten."""
@@ -223,7 +227,7 @@ class Forgetter:
         words = {word for text in texts for word in finished_words(text)}
         if not words:
             return set()
-        matches = holding(unit, words)
+        matches = messages_containing(unit, words)
         frequency = {word: sum(word in own for own in map(set, matches.values())) for word in words}
         repeated = statements(texts, frequency, unit.count(message), staying)
         candidates = [
@@ -240,9 +244,9 @@ class Forgetter:
         by_user = {number for number in repeating if logged[number].role == "user"}
         stated_elsewhere = {
             MessageSpan(number, *span)
-            for other in self._staying_on(unit, by_user, gone_ids)
+            for other in self._other_entries_on(unit, by_user, gone_ids)
             for number in by_user.intersection(other.evidence_message_ids())
-            for span in spans_saying(other.text, logged[number].text)
+            for span in matching_sentences(other.text, logged[number].text)
         }
         return {MessageSpan(number, *span) for number, spans in repeating.items() for span in spans} - stated_elsewhere
 
@@ -269,7 +273,7 @@ class Forgetter:
             from_others = {word for other in others for word in finished_words(other.text)}
             sentences |= self._sentences(unit, reply_id, revealing - from_others - set(finished_words(question)))
         for source in from_user:
-            stating = [span for memory in entries for span in spans_telling(memory.text, source.text)]
+            stating = [span for memory in entries for span in stating_sentences(memory.text, source.text)]
             rest = [source.text[slice(*span)] for span in sentence_spans(source.text) if span not in stating]
             reply_id = unit.scalar(
                 select(func.min(message.c.message_id)).where(
@@ -344,7 +348,9 @@ def _words_that_stay(forgotten: Iterable[MemoryEntry], others: Sequence[MemoryEn
     return staying
 
 
-def _spans_saying(memory: MemoryEntry, evidence: Sequence[Message], others: Sequence[MemoryEntry]) -> set[MessageSpan]:
+def _evidence_sentences(
+    memory: MemoryEntry, evidence: Sequence[Message], others: Sequence[MemoryEntry]
+) -> set[MessageSpan]:
     """Returns the spans of an entry's evidence that state it.
 
     If none do, for example because they are in another language, these are all sentences of the user in the evidence that no
@@ -364,7 +370,7 @@ def _spans_saying(memory: MemoryEntry, evidence: Sequence[Message], others: Sequ
                 span
                 for other in others
                 if other.rests_on_message(source.message_id)
-                for span in spans_saying(other.text, source.text)
+                for span in matching_sentences(other.text, source.text)
             ]
             sentences = sentence_spans(source.text)
             spans |= {MessageSpan(source.message_id, *span) for span in sentences if span not in staying}

@@ -10,7 +10,7 @@ from m2a.memory.schema import message_reading
 from m2a.memory.unit_of_work import UnitOfWork
 
 
-def holding(unit: UnitOfWork, words: Collection[str]) -> dict[int, list[str]]:
+def messages_containing(unit: UnitOfWork, words: Collection[str]) -> dict[int, list[str]]:
     """Returns the messages that contain any of the finished words, each with all its words, in order of message id."""
     if unit.dialect == "sqlite":
         statement = (
@@ -37,20 +37,20 @@ def holding(unit: UnitOfWork, words: Collection[str]) -> dict[int, list[str]]:
     return {message_id: words for message_id, words in matches.items() if not query_words.isdisjoint(words)}
 
 
-def by_bm25(wanted: Collection[str], holding: Mapping[int, Sequence[str]], total: int) -> list[int]:
+def by_bm25(wanted: Collection[str], matches: Mapping[int, Sequence[str]], total: int) -> list[int]:
     """Ranks messages that contain any of the wanted words, out of `total` messages, best first; ties keep their order.
 
     FTS5's own BM25 also counts other owners' messages and forgotten words. This one uses the same constants, an idf that is
     never negative, and the mean length of the given messages.
     """
-    counts = {message_id: Counter(words) for message_id, words in holding.items()}
+    counts = {message_id: Counter(words) for message_id, words in matches.items()}
     frequency = {word: sum(word in count for count in counts.values()) for word in wanted}
     rarity = {word: math.log((total - n + 0.5) / (n + 0.5) + 1) for word, n in frequency.items()}
-    mean = sum(map(len, holding.values())) / len(holding) if holding else 1.0
+    mean = sum(map(len, matches.values())) / len(matches) if matches else 1.0
     k1, b = 1.2, 0.75
 
     def score(message_id: int) -> float:
-        count, norm = counts[message_id], k1 * (1 - b + b * len(holding[message_id]) / mean)
+        count, norm = counts[message_id], k1 * (1 - b + b * len(matches[message_id]) / mean)
         return sum(rarity[word] * count[word] * (k1 + 1) / (count[word] + norm) for word in wanted)
 
-    return sorted(holding, key=score, reverse=True)
+    return sorted(matches, key=score, reverse=True)

@@ -154,8 +154,8 @@ def dismiss(unit: UnitOfWork, finding: Finding) -> None:
 
 def forget_dismissed_photos(unit: UnitOfWork, photo_ids: Collection[str]) -> None:
     """Deletes the dismissed findings about erased photos, because a photo's id is a hash of its content."""
-    these = dismissed_finding.c.subject.in_(sorted(photo_ids))
-    unit.execute(delete(dismissed_finding).where(unit.owns(dismissed_finding), these))
+    about_photos = dismissed_finding.c.subject.in_(sorted(photo_ids))
+    unit.execute(delete(dismissed_finding).where(unit.owns(dismissed_finding), about_photos))
 
 
 def _count(unit: UnitOfWork, page: Select[Any], column: Column[Any]) -> int:

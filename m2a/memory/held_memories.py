@@ -40,7 +40,7 @@ def places(unit: UnitOfWork) -> list[HeldPlace]:
 
 def settle(unit: UnitOfWork, reply_id: int, number: int) -> None:
     """Removes a place after the owner's decision."""
-    unit.execute(delete(held_memory).where(_this(unit, reply_id, number)))
+    unit.execute(delete(held_memory).where(_at_place(unit, reply_id, number)))
 
 
 def reopen(unit: UnitOfWork, reply_id: int, number: int, held: Held) -> None:
@@ -49,5 +49,5 @@ def reopen(unit: UnitOfWork, reply_id: int, number: int, held: Held) -> None:
     unit.execute(insert(held_memory).values(owner=unit.owner, message_id=reply_id, number=number, held=held))
 
 
-def _this(unit: UnitOfWork, reply_id: int, number: int) -> ColumnElement[bool]:
+def _at_place(unit: UnitOfWork, reply_id: int, number: int) -> ColumnElement[bool]:
     return unit.owns(held_memory) & (held_memory.c.message_id == reply_id) & (held_memory.c.number == number)

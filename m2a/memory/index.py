@@ -65,8 +65,6 @@ class MemoryIndex:
     instead, so the caller must fill the index again. Every call raises `IndexUnavailableError` if Milvus does not answer. A
     search that finds nothing returns an empty list, also for an owner without rows.
 
-    A file of Milvus Lite that cannot be opened is set aside and replaced by an empty one, since the index can be rebuilt.
-
     Results are sorted best first, then by kind and id.
     """
 

@@ -32,7 +32,7 @@ from m2a.types import ConversationPart, MemoryEntry, Message, RecordKey
 from models.text_encoder import TextEncoder
 
 T = TypeVar("T")
-Record = Literal["entry", "message", "photo"]
+RecordType = Literal["entry", "message", "photo"]
 
 _BATCH = 500
 
@@ -44,7 +44,7 @@ class Difference:
     """A difference between the index and SQL: a record is missing, has another version, or should not be there."""
 
     owner: str
-    record: Record
+    record: RecordType
     record_id: str
     problem: Literal["missing", "stale", "extra"]
 
@@ -77,8 +77,8 @@ class Indexer:
         index: MemoryIndex,
         text_encoder: TextEncoder,
         photo_vectors: PhotoVectors,
-        ranked: RankedRecordStore | None = None,
-        record_encoder: RecordEncoder | None = None,
+        ranked: RankedRecordStore,
+        record_encoder: RecordEncoder | None,
     ) -> None:
         self._database = database
         self._raw = raw
@@ -86,14 +86,14 @@ class Indexer:
         self._index = index
         self._text_encoder = text_encoder
         self._photo_vectors = photo_vectors
-        self._ranked = ranked or RankedRecordStore()
+        self._ranked = ranked
         self._record_encoder = record_encoder
         self._embeddings = EmbeddingCache(database)
         self._lock = threading.Lock()
-        self._looking_for_loss = threading.Lock()
+        self._loss_check = threading.Lock()
         self._owner_locks: dict[str, threading.Lock] = {}
         self._emptied = 0  # counts how often the index was emptied
-        self._looked_for_loss = False
+        self._loss_checked = False
 
     def drain(self, owner: str | None = None, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
         """Writes the changes of one owner, or of all, to the index, and returns their number.
@@ -136,14 +136,14 @@ class Indexer:
         _log.warning("The index failed and is reopened.")
         with self._no_drains():
             self._emptied += 1
-            self._looked_for_loss = False
+            self._loss_checked = False
             self._index.mend()
 
     def faults(self) -> list[str]:
         """Returns a sentence for each fault in the index. `mend` and `drain` repair them."""
         with self._no_drains():
             self._emptied += 1  # rows that it cannot read are missing from now on
-            self._looked_for_loss = False
+            self._loss_checked = False
             return self._index.faults()
 
     def purge(self) -> None:
@@ -264,7 +264,7 @@ class Indexer:
             yield
 
     def _drain(self, owner: str | None, is_cancelled: Callable[[], bool]) -> int:
-        self._refill_what_was_lost()
+        self._refill_lost_records()
         owners = [owner] if owner is not None else self._owners_with_changes()
         return sum(self._drain_owner(key, is_cancelled) for key in owners)
 
@@ -395,19 +395,19 @@ class Indexer:
         for_words = [None] * len(photo_ids) if word_vectors is None else word_vectors
         return [PhotoRow(*row) for row in zip(photo_ids, vectors, for_words, strict=True)]
 
-    def _refill_what_was_lost(self) -> None:
+    def _refill_lost_records(self) -> None:
         """Fills the index again if its file was deleted, damaged or partly dropped, so that it never looks like an empty memory.
 
         Runs before this process first writes to the index, and after the index was reopened.
         """
-        with self._looking_for_loss:
-            if self._looked_for_loss:
+        with self._loss_check:
+            if self._loss_checked:
                 return
             with self._database.snapshot() as connection:
                 owners = connection.scalars(select(owner_table.c.owner)).all()
                 living = {owner: self._living(UnitOfWork(connection, owner)) for owner in owners}
             gaps = self._owners_with_gaps()
-            self._looked_for_loss = True  # set before looking, because a repair meanwhile resets it
+            self._loss_checked = True  # set before looking, because a repair meanwhile resets it
             try:
                 for owner, (texts, photos) in living.items():
                     if owner in gaps:
@@ -418,7 +418,7 @@ class Indexer:
                     ):
                         self._enqueue(self.differences(owner))
             except BaseException:
-                self._looked_for_loss = False
+                self._loss_checked = False
                 raise
 
     def _owners_with_gaps(self) -> set[str]:
@@ -426,7 +426,7 @@ class Indexer:
         if self._record_encoder is None:
             return set()
         with self._database.transaction() as connection:
-            self._ranked.start(connection, self._record_encoder.made_by)
+            self._ranked.discard_if_outdated(connection, self._record_encoder.made_by)
         with self._database.snapshot() as connection:
             return self._ranked.owners_with_gaps(connection)
 
@@ -434,7 +434,7 @@ class Indexer:
     def _enqueue_all(unit: UnitOfWork) -> int:
         """Queues every live record of the owner that is not queued yet. Returns the number of live records."""
         records = 0
-        sources: list[tuple[Table, ColumnElement[str], Record, list[ColumnElement[bool]]]] = [
+        sources: list[tuple[Table, ColumnElement[str], RecordType, list[ColumnElement[bool]]]] = [
             (entry, cast(entry.c.memory_id, String), "entry", [entry.c.alive.is_(True)]),
             (message, cast(message.c.message_id, String), "message", [is_readable()]),
             (photo, photo.c.photo_id, "photo", [photo.c.photo_id.not_in(forgotten_photos(unit))]),
@@ -477,6 +477,6 @@ def _compare(
         yield key, "extra"
 
 
-def _record_of(key: str) -> tuple[Record, str]:
+def _record_of(key: str) -> tuple[RecordType, str]:
     record, _, record_id = key.partition(":")
     return record, record_id  # type: ignore[return-value]

@@ -6,7 +6,7 @@ from typing import Any
 
 from m2a.memory import kept_back
 from m2a.memory.attribution import Attribution
-from m2a.memory.change_log import settle_asked
+from m2a.memory.change_log import close_questions
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import entry
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
@@ -15,7 +15,7 @@ from m2a.types import Dating, EntryChange, Keeping, KeepingBack, MemoryChanged, 
 
 PINS = 10  # at most, since every prompt includes them
 LONGEST_PIN = 1_000  # characters
-KEPT = ("pinned", "unpinned", "dated", "withheld", "asked", "returned")  # the kinds of changes made here
+KEEPING_CHANGES = ("pinned", "unpinned", "dated", "withheld", "asked", "returned")  # the kinds of changes made here
 
 
 class Keeper:
@@ -26,9 +26,9 @@ class Keeper:
         self._forgetter = forgetter
 
     def apply(
-        self, unit: UnitOfWork, change: Keeping, *, who: str, now: datetime, leaving: Collection[int] = ()
+        self, unit: UnitOfWork, change: Keeping, *, who: str, now: datetime, also_forgotten: Collection[int] = ()
     ) -> tuple[MemoryChanged, dict[str, Any]]:
-        """Makes the change. Returns it with the data needed to undo it. `leaving` are entries that are kept back with it."""
+        """Makes the change. Returns it with the data needed to undo it. `also_forgotten` are kept back with it."""
         by = Attribution(who, change.why, now)
         match change:
             case Pinning():
@@ -43,9 +43,12 @@ class Keeper:
                     change.spans,
                     by,
                     keeping="asked" if change.asks else "unmentioned",
-                    leaving=leaving,
+                    also_forgotten=also_forgotten,
                 )
-                undo = {"forgetting_id": forgetting_id, "taken_along": self._forgetter.taken_along(unit, forgetting_id)}
+                undo = {
+                    "forgetting_id": forgetting_id,
+                    "taken_along": self._forgetter.count_forgotten_corrections(unit, forgetting_id),
+                }
                 return MemoryChanged("asked" if change.asks else "withheld", None, memory), undo
             case Return():
                 return self._return(unit, change, by)
@@ -54,7 +57,7 @@ class Keeper:
         """Undoes a change, given its form in the trace."""
         match stored["change"]:
             case "withheld" | "asked":
-                current = kept_back.forgetting_of(unit, stored["previous_id"])
+                current = kept_back.forgettings_of(unit, [stored["previous_id"]]).get(stored["previous_id"])
                 if current is None or current[0] != stored["forgetting_id"]:
                     raise RejectedWriteError("This memory is already used again.")
                 self._forgetter.undo(unit, stored["forgetting_id"], by)
@@ -65,7 +68,7 @@ class Keeper:
                 memory = self._live_entry(unit, stored["memory_id"])
                 before = stored["used_until"]
                 last_day = date.fromisoformat(before) if before else None
-                self._semantic.keep(
+                self._semantic.set_pin_and_last_day(
                     unit, memory.memory_id, "dated", by, pinned_at=memory.pinned_at, used_until=last_day
                 )
             case _:
@@ -79,7 +82,7 @@ class Keeper:
         by = Attribution("M2A", "its last day is past", now)
         for memory_id in expired:
             if memory_id in self._semantic.get(unit, [memory_id]):  # it may have been kept back with an earlier one
-                self._forgetter.forget(unit, memory_id, (), by, keeping="expired", leaving=expired)
+                self._forgetter.forget(unit, memory_id, (), by, keeping="expired", also_forgotten=expired)
         return len(expired)
 
     def _pin(self, unit: UnitOfWork, change: Pinning, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
@@ -94,7 +97,9 @@ class Keeper:
                 )
         what: EntryChange = "pinned" if change.is_pinned else "unpinned"
         since = (memory.pinned_at or by.now) if change.is_pinned else None
-        new = self._semantic.keep(unit, memory.memory_id, what, by, pinned_at=since, used_until=memory.used_until)
+        new = self._semantic.set_pin_and_last_day(
+            unit, memory.memory_id, what, by, pinned_at=since, used_until=memory.used_until
+        )
         return MemoryChanged("pinned" if change.is_pinned else "unpinned", new, memory), {}
 
     def _date(self, unit: UnitOfWork, change: Dating, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
@@ -103,24 +108,24 @@ class Keeper:
             raise RejectedWriteError(
                 f"The last day, {change.used_until}, is in the past; choose today or a later day, or use Don’t mention."
             )
-        new = self._semantic.keep(
+        new = self._semantic.set_pin_and_last_day(
             unit, memory.memory_id, "dated", by, pinned_at=memory.pinned_at, used_until=change.used_until
         )
         before = memory.used_until.isoformat() if memory.used_until else None
         return MemoryChanged("dated", new, memory), {"used_until": before}
 
     def _return(self, unit: UnitOfWork, change: Return, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
-        current = kept_back.forgetting_of(unit, change.memory_id)
+        current = kept_back.forgettings_of(unit, [change.memory_id]).get(change.memory_id)
         if current is None:
             raise RejectedWriteError("This memory is no longer kept back.")
         forgetting_id, reason = current
         self._forgetter.undo(unit, forgetting_id, by)
-        settle_asked(unit, [forgetting_id])
+        close_questions(unit, [forgetting_id])
         memory = self._semantic.get(unit, [change.memory_id]).get(change.memory_id)
         if memory is None:
             raise RejectedWriteError("Another memory now says the same and is used; this one stays unused.")
         if memory.used_until is not None and memory.used_until < by.now.date():
-            memory = self._semantic.keep(
+            memory = self._semantic.set_pin_and_last_day(
                 unit, memory.memory_id, "dated", by, pinned_at=memory.pinned_at, used_until=None
             )
         return MemoryChanged("returned", memory, memory), {"reason": reason}

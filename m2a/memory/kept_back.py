@@ -50,8 +50,8 @@ def listed(
 
 def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]) -> dict[int, KeptBack]:
     """Returns the kept-back entries among the ids, by id."""
-    these = (unit.owns(kept_back), unit.among(kept_back.c.memory_id, memory_ids))
-    rows = unit.execute(select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at).where(*these)).all()
+    of_ids = (unit.owns(kept_back), unit.among(kept_back.c.memory_id, memory_ids))
+    rows = unit.execute(select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at).where(*of_ids)).all()
     entries = reader.as_recorded(unit, [row.memory_id for row in rows])
     return {row.memory_id: KeptBack(entries[row.memory_id], row.reason, from_microseconds(row.kept_at)) for row in rows}
 
@@ -66,27 +66,20 @@ def has_photo(unit: UnitOfWork, photo_id: str) -> bool:
     return unit.scalar(select(entry_photo.c.memory_id).where(*with_photo).limit(1)) is not None
 
 
-def forgetting_of(unit: UnitOfWork, memory_id: int) -> tuple[int, KeptBackReason] | None:
-    """Returns the forgetting that keeps an entry back, and its reason; None if the entry is not kept back."""
-    this = unit.owns(kept_back) & (kept_back.c.memory_id == memory_id)
-    row = unit.execute(select(kept_back.c.forgetting_id, kept_back.c.reason).where(this)).first()
-    return None if row is None else (row.forgetting_id, row.reason)
-
-
-def asked_with(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, int]:
-    """Returns, by memory id, the forgettings that keep back what was asked about together with the entries among the ids."""
-    of_questions = unit.owns(kept_back) & (kept_back.c.reason == "asked")
-    times = select(kept_back.c.kept_at).where(of_questions, kept_back.c.memory_id.in_(sorted(memory_ids)))
+def in_same_question(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, int]:
+    """Returns, by memory id, the forgettings of all entries that the user is asked to choose among together with any of these."""
+    is_asked = unit.owns(kept_back) & (kept_back.c.reason == "asked")
+    times = select(kept_back.c.kept_at).where(is_asked, kept_back.c.memory_id.in_(sorted(memory_ids)))
     rows = unit.execute(
-        select(kept_back.c.memory_id, kept_back.c.forgetting_id).where(of_questions, kept_back.c.kept_at.in_(times))
+        select(kept_back.c.memory_id, kept_back.c.forgetting_id).where(is_asked, kept_back.c.kept_at.in_(times))
     )
     return {row.memory_id: row.forgetting_id for row in rows}
 
 
-def forgettings_of(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, int]:
-    """Returns, by memory id, the forgettings that keep back the entries among the ids."""
-    rows = unit.rows_among((kept_back.c.memory_id, kept_back.c.forgetting_id), memory_ids)
-    return {row.memory_id: row.forgetting_id for row in rows}
+def forgettings_of(unit: UnitOfWork, memory_ids: Collection[int]) -> dict[int, tuple[int, KeptBackReason]]:
+    """Returns, by memory id, the forgettings that keep back the entries among the ids, each with its reason."""
+    rows = unit.rows_among((kept_back.c.memory_id, kept_back.c.forgetting_id, kept_back.c.reason), memory_ids)
+    return {row.memory_id: (row.forgetting_id, row.reason) for row in rows}
 
 
 def past_their_day(unit: UnitOfWork, today: date) -> list[int]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from m2a.memory import memory_listing
 from m2a.memory.bank import MemoryBank
-from m2a.memory.naming import Naming, naming
+from m2a.memory.name_mentions import NameMentions, name_mentions
 from m2a.memory.stores import Stores
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMemory, Query, Subject, SubjectSummary
@@ -29,7 +29,7 @@ class MemoryBrowser:
         self._clock = clock
 
     def page(self, wanted: MemoryFilter, *, start: int, count: int) -> MemoryPage:
-        """Returns `count` of the live entries that pass the filter, from `start`, newest first."""
+        """Returns `count` of the live entries that pass the filter, from `start`: pinned ones first, then the newest."""
         zone = self._clock().tzinfo or UTC
         with self._database.read(self._owner) as unit:
             ids = memory_listing.newest_first(unit, wanted, zone, start=start, count=count)
@@ -50,11 +50,11 @@ class MemoryBrowser:
     def overview(self) -> tuple[list[Subject], list[SubjectSummary]]:
         """Returns the same subjects, and the newest memories about the most frequent of them, and about none."""
         with self._database.read(self._owner) as unit:
-            names = naming(unit)  # reads all memories
+            names = name_mentions(unit)  # reads all memories
             subjects = memory_listing.subjects(unit, SUBJECTS, names)
             return subjects, self._summary(unit, subjects, names)
 
-    def _summary(self, unit: UnitOfWork, subjects: Sequence[Subject], names: Naming) -> list[SubjectSummary]:
+    def _summary(self, unit: UnitOfWork, subjects: Sequence[Subject], names: NameMentions) -> list[SubjectSummary]:
         """Returns the first of the subjects with their newest memories, and last the memories about no subject.
 
         A memory appears under one subject only.

@@ -1,6 +1,6 @@
 """Lists memories, one page at a time. A memory is about a subject if it is linked to it or mentions its name.
 
-Only finding the mentioned names (`naming`) reads all memories, so callers that list several times pass them as `names`.
+Only finding the mentioned names (`name_mentions`) reads all memories, so callers that list several times pass them as `names`.
 """
 
 from datetime import date, datetime, time, tzinfo
@@ -8,7 +8,7 @@ from datetime import date, datetime, time, tzinfo
 from sqlalchemy import ColumnElement, func, select
 
 from m2a.memory import reply_sources
-from m2a.memory.naming import Naming, naming
+from m2a.memory.name_mentions import NameMentions, name_mentions
 from m2a.memory.schema import concept, entry, entry_concept, entry_photo
 from m2a.memory.sql import from_microseconds, has_row, same_ids, to_microseconds
 from m2a.memory.unit_of_work import UnitOfWork
@@ -22,7 +22,7 @@ def newest_first(
     *,
     start: int,
     count: int,
-    names: Naming | None = None,
+    names: NameMentions | None = None,
 ) -> list[int]:
     """Returns the ids of `count` live entries that pass the filter, from `start`: pinned ones first, then the newest."""
     return list(
@@ -36,10 +36,10 @@ def newest_first(
     )
 
 
-def count(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None) -> int:
+def count(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: NameMentions | None = None) -> int:
     """Returns the number of live entries that pass the filter."""
-    these = _conditions(unit, wanted, zone, names)
-    return unit.scalar(select(func.count()).select_from(entry).where(*these)) or 0
+    conditions = _conditions(unit, wanted, zone, names)
+    return unit.scalar(select(func.count()).select_from(entry).where(*conditions)) or 0
 
 
 def last_updated(unit: UnitOfWork) -> datetime | None:
@@ -55,13 +55,13 @@ def all_passing(unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo) -> set[int
 
 def pinned(unit: UnitOfWork) -> list[int]:
     """Returns the ids of the pinned live entries, oldest pin first."""
-    these = (unit.owns(entry), entry.c.pinned_at.is_not(None), entry.c.alive)
-    return list(unit.scalars(select(entry.c.memory_id).where(*these).order_by(entry.c.pinned_at)))
+    are_pinned = (unit.owns(entry), entry.c.pinned_at.is_not(None), entry.c.alive)
+    return list(unit.scalars(select(entry.c.memory_id).where(*are_pinned).order_by(entry.c.pinned_at)))
 
 
-def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[Subject]:
+def subjects(unit: UnitOfWork, limit: int, names: NameMentions | None = None) -> list[Subject]:
     """Returns the subjects of the live entries, those with the most entries first."""
-    names = naming(unit) if names is None else names
+    names = name_mentions(unit) if names is None else names
     number, last = func.count().label("number"), func.max(entry.c.recorded_at).label("last")
     rows = unit.execute(
         select(concept.c.concept_id, concept.c.name, concept.c.kind, number, last)
@@ -81,8 +81,8 @@ def subjects(unit: UnitOfWork, limit: int, names: Naming | None = None) -> list[
     ]
 
 
-def _told_or_happening(since: date, until: date, zone: tzinfo) -> ColumnElement[bool]:
-    """Returns the condition that a memory was recorded from one day to another, or that what it tells happens then."""
+def _recorded_or_happened(since: date, until: date, zone: tzinfo) -> ColumnElement[bool]:
+    """Returns the condition that a memory was recorded, or that its event happened, between the two days."""
     first, last = (
         to_microseconds(datetime.combine(day, moment, zone)) for day, moment in ((since, time.min), (until, time.max))
     )
@@ -91,16 +91,16 @@ def _told_or_happening(since: date, until: date, zone: tzinfo) -> ColumnElement[
 
 
 def _conditions(
-    unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: Naming | None = None
+    unit: UnitOfWork, wanted: MemoryFilter, zone: tzinfo, names: NameMentions | None = None
 ) -> list[ColumnElement[bool]]:
     if names is None and (wanted.subject_kind or wanted.concept_id is not None or wanted.about_nobody):
-        names = naming(unit)
+        names = name_mentions(unit)
     names = names or {}
     conditions: list[ColumnElement[bool]] = [unit.owns(entry), entry.c.alive]
     if wanted.rests_on is not None:
         conditions.append(entry.c.rests_on == wanted.rests_on)
     if wanted.since is not None or wanted.until is not None:
-        conditions.append(_told_or_happening(wanted.since or date.min, wanted.until or date.max, zone))
+        conditions.append(_recorded_or_happened(wanted.since or date.min, wanted.until or date.max, zone))
     if wanted.kind is not None:
         conditions.append(entry.c.kind == wanted.kind)
     if wanted.subject_kind is not None:

@@ -95,10 +95,10 @@ class MemoryReader:
             captioned = self._raw.get(unit, set(ids) - {message.message_id for message in matches})
             return [*matches, *(captioned[message_id] for message_id in ids if message_id in captioned)][:limit]
 
-    def has_messages_of(self, sentences: int) -> bool:
-        """Returns whether the user may have written a message of at least so many sentences."""
+    def may_have_long_message(self, sentences: int) -> bool:
+        """Returns whether a message of the user may have at least this many sentences."""
         with self._database.read(self.owner) as unit:
-            return self._raw.has_messages_of(unit, sentences)
+            return self._raw.may_have_long_message(unit, sentences)
 
     # Memories
 
@@ -255,8 +255,7 @@ class MemoryReader:
         """Searches entries, messages, or both in one ranking; see `Retriever.search`. All of M2A searches through this.
 
         Everything written before the call can be found. Entries that a language model wrote before its changes were checked
-        come last. Without `relevance_floor` the nearest records are returned however far they are, for callers that judge
-        each hit themselves.
+        come last.
         """
         [hits] = self.search_all([query], kinds, k, relevance_floor=relevance_floor, before=before)
         return hits

@@ -2,7 +2,7 @@
 
 A migration never changes: it states in SQL what its version changed, and uses neither the tables in `schema`, which are the
 newest, nor other code that may change. Work that needs the program's current rules (finding the words of a forgotten memory)
-is left to `old_forgettings.withhold_forgotten_entries`, which runs once the schema is up to date.
+is left to `version_1_forgettings.withhold_forgotten_entries`, which runs once the schema is up to date.
 """
 
 import json
@@ -16,7 +16,7 @@ from m2a.memory.schema import SCHEMA_VERSION
 # The authors of entries under schema version 1 that are not language models; every other name is that of a model.
 _CHECKED_WRITERS = ("offline rules", "the user", "M2A")
 
-# Settings that tell `old_forgettings` and `restoration` what schema version 1 left behind.
+# Settings that tell `version_1_forgettings` and `restoration` what schema version 1 left behind.
 LAST_HISTORY_OF_VERSION_1 = "last_history_of_schema_1"
 FORGOTTEN_BEFORE_WITHHOLDING = "forgotten_before_words_were_withheld"
 

@@ -34,8 +34,8 @@ def listed(unit: UnitOfWork, raw: RawMessageStore, *, start: int, count: int) ->
 def _ids(unit: UnitOfWork) -> set[int]:
     ids = set[int]()
     for table in OF_FORGETTING[:-1]:
-        this = unit.owns(table) & ~is_kept_back(table)
-        ids |= set(unit.scalars(select(table.c.forgetting_id).where(this).distinct()))
+        is_forgotten = unit.owns(table) & ~is_kept_back(table)
+        ids |= set(unit.scalars(select(table.c.forgetting_id).where(is_forgotten).distinct()))
     return ids
 
 

@@ -12,7 +12,7 @@ from m2a.memory.index_rows import IndexHit, PhotoHit
 from m2a.memory.raw_message_store import RawMessageStore, message_versions
 from m2a.memory.schema import entry, message
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
-from m2a.memory.sql import is_listed, listed
+from m2a.memory.sql import is_in_parameter, list_parameter
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import RecordKey, RecordKind
 
@@ -86,9 +86,11 @@ class Confirmation:
 
     def confirm(self, unit: UnitOfWork, searches: Sequence[PathSearch], fetched: Sequence[Fetched]) -> None:
         """Stores the fetched hits in each of the searches, and the confirmed ones in its ranking."""
-        holders = self._holders(unit, {hit.photo_id for hits in fetched for hit in hits if isinstance(hit, PhotoHit)})
+        records_by_photo = self._records_by_photo(
+            unit, {hit.photo_id for hits in fetched for hit in hits if isinstance(hit, PhotoHit)}
+        )
         keys = {hit.key for hits in fetched for hit in hits if isinstance(hit, IndexHit)}
-        self._look_up(unit, keys.union(*holders.values()))
+        self._look_up(unit, keys.union(*records_by_photo.values()))
         versions = self._versions
         for search, hits in zip(searches, fetched, strict=True):
             search.hits = hits
@@ -98,20 +100,20 @@ class Confirmation:
                     if versions.get(hit.key) == hit.version:
                         search.ranking[hit.key] = hit
                     continue
-                for key in holders.get(hit.photo_id, ()):
+                for key in records_by_photo.get(hit.photo_id, ()):
                     if key in versions:
                         search.ranking.setdefault(key, IndexHit(key, versions[key], hit.score))
 
-    def _holders(self, unit: UnitOfWork, photo_ids: Collection[str]) -> Mapping[str, list[RecordKey]]:
+    def _records_by_photo(self, unit: UnitOfWork, photo_ids: Collection[str]) -> Mapping[str, list[RecordKey]]:
         """Returns, by photo, all records that contain it, oldest first."""
-        holders: dict[str, list[RecordKey]] = {}
+        records_by_photo: dict[str, list[RecordKey]] = {}
         if photo_ids and "entry" in self._kinds:
             for photo_id, memory_ids in self._semantic.with_photos(unit, photo_ids).items():
-                holders.setdefault(photo_id, []).extend(RecordKey("entry", number) for number in memory_ids)
+                records_by_photo.setdefault(photo_id, []).extend(RecordKey("entry", number) for number in memory_ids)
         if photo_ids and "message" in self._kinds:
             for photo_id, message_ids in self._raw.with_photos(unit, photo_ids).items():
-                holders.setdefault(photo_id, []).extend(RecordKey("message", number) for number in message_ids)
-        return holders
+                records_by_photo.setdefault(photo_id, []).extend(RecordKey("message", number) for number in message_ids)
+        return records_by_photo
 
     def within_reach(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
         """Returns the keys that this search may return, whether or not the records exist."""
@@ -143,8 +145,8 @@ def _record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[Reco
         _versions_statement(dialect),
         {
             "owner": unit.owner,
-            "memory_ids": listed(dialect, [key.record_id for key in keys if key.kind == "entry"]),
-            "message_ids": listed(dialect, [key.record_id for key in keys if key.kind == "message"]),
+            "memory_ids": list_parameter(dialect, [key.record_id for key in keys if key.kind == "entry"]),
+            "message_ids": list_parameter(dialect, [key.record_id for key in keys if key.kind == "message"]),
         },
     ).all()
     return {
@@ -158,9 +160,9 @@ def _record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[Reco
 def _versions_statement(dialect: str) -> CompoundSelect[Any]:
     # `alive` is selected instead of being a condition, which would make SQLite scan all live entries.
     entries = select(true(), entry.c.memory_id, entry.c.version, entry.c.alive).where(
-        entry.c.owner == bindparam("owner"), is_listed(dialect, entry.c.memory_id, "memory_ids")
+        entry.c.owner == bindparam("owner"), is_in_parameter(dialect, entry.c.memory_id, "memory_ids")
     )
     messages = message_versions(false()).where(
-        message.c.owner == bindparam("owner"), is_listed(dialect, message.c.message_id, "message_ids")
+        message.c.owner == bindparam("owner"), is_in_parameter(dialect, message.c.message_id, "message_ids")
     )
     return union_all(entries, messages)

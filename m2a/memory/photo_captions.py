@@ -36,11 +36,11 @@ def uncaptioned(unit: UnitOfWork) -> list[str]:
 
 def set_caption(unit: UnitOfWork, photo_id: str, caption: str, captioner_id: str) -> None:
     """Stores the caption, which may be empty, and has the messages that show the photo indexed with it."""
-    this = unit.owns(photo) & (photo.c.photo_id == photo_id)
-    unit.execute(update(photo).where(this).values(caption=caption, captioned_by=captioner_id))
+    is_photo = unit.owns(photo) & (photo.c.photo_id == photo_id)
+    unit.execute(update(photo).where(is_photo).values(caption=caption, captioned_by=captioner_id))
     shown_in = select(message_photo.c.message_id).where(unit.owns(message_photo), message_photo.c.photo_id == photo_id)
     if caption:
-        unit.tell_index("message", unit.scalars(shown_in.distinct()))
+        unit.queue_for_index("message", unit.scalars(shown_in.distinct()))
 
 
 def with_captions(unit: UnitOfWork, messages: Sequence[Message]) -> list[Message]:

@@ -25,9 +25,9 @@ _AS_JPEG = "open it in a photo program, save it as a JPEG, and send that"
 
 
 SENTENCES = {
-    "damaged": f"This photo is damaged: it cannot be read to its end. Send the original again, or {_AS_JPEG}.",
+    "damaged": f"This photo is damaged: it cannot be read completely. Send the original again, or {_AS_JPEG}.",
     "side": (
-        f"This photo measures {{width:,}} × {{height:,}} pixels, and M2A accepts up to {MAX_SIDE:,} a side; {_SMALLER}."
+        f"This photo measures {{width:,}} × {{height:,}} pixels, and M2A accepts up to {MAX_SIDE:,} per side; {_SMALLER}."
     ),
     "pixels": (
         f"This photo measures {{width:,}} × {{height:,}} pixels, and M2A accepts up to {MAX_PIXELS // 1_000_000} million "
@@ -229,9 +229,7 @@ def _check_kind(data: bytes) -> None:
         raise PhotoRefusedError("This file is empty; send the photo again.")
     if len(data) > MAX_BYTES:
         size = f"{len(data) / 1_000_000:.1f} MB" if len(data) >= MAX_BYTES + 50_000 else f"{len(data):,} bytes"
-        raise PhotoRefusedError(
-            f"This photo has {size}, and M2A accepts up to {MAX_BYTES // 1_000_000} MB; {_SMALLER}."
-        )
+        raise PhotoRefusedError(f"This photo is {size}, and M2A accepts up to {MAX_BYTES // 1_000_000} MB; {_SMALLER}.")
     if format_of(data) is None:
         raise PhotoRefusedError(
             f"This is not a photo that M2A can read (it looks like {_kind_of(data)}); "

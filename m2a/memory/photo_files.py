@@ -77,6 +77,6 @@ def sealed(data: bytes, photo_id: str) -> bytes:
 
 
 def unsealed(stored: bytes, photo_id: str) -> bytes | None:
-    """Returns the thumbnail, or None if it was changed, or written by an M2A that added no hash."""
+    """Returns the thumbnail, or None if it was changed, or written by an older version of M2A, which added no hash."""
     data = stored[:-_SEAL]
     return data if data and sealed(data, photo_id) == stored else None

@@ -108,7 +108,7 @@ class PhotoStore:
                 added_at=to_microseconds(photo.added_at),
             )
         )
-        unit.tell_index("photo", [photo.photo_id])
+        unit.queue_for_index("photo", [photo.photo_id])
         return photo
 
     def get(self, owner: str, photo_id: str) -> Photo:
@@ -172,7 +172,7 @@ class PhotoStore:
         if folder.exists():
             photo_files.sync_folder(folder)
 
-    def orphans(self) -> PhotoAudit:
+    def audit(self) -> PhotoAudit:
         """Compares all files with all rows, reading every photo. May report a photo that is being added right now."""
         files = list(self._files())
         with self._database.snapshot() as connection:
@@ -191,7 +191,7 @@ class PhotoStore:
 
     def remove_unreferenced(self) -> int:
         """Deletes files without a row, left by crashes. Returns their number. Safe while an app is running."""
-        unreferenced = self.orphans().files_without_row
+        unreferenced = self.audit().files_without_row
         for path in unreferenced:
             if path.name.endswith(photo_files.UNFINISHED):
                 path.unlink(missing_ok=True)
@@ -201,7 +201,7 @@ class PhotoStore:
 
     def remove_damaged_thumbnails(self) -> int:
         """Deletes thumbnails that were changed; they are made again on demand. Returns their number."""
-        damaged = self.orphans().rows_with_damaged_thumbnail
+        damaged = self.audit().rows_with_damaged_thumbnail
         for owner, photo_id in damaged:
             self._thumbnail_file(owner, photo_id).unlink(missing_ok=True)
         return len(damaged)
@@ -252,7 +252,7 @@ def _changed(photo_id: str) -> PhotoDamagedError:
 
 
 def _is_good_thumbnail(path: Path, photo_id: str) -> bool:
-    """Returns whether the thumbnail is unchanged, was written by an M2A that added no hash, or does not exist yet."""
+    """Returns whether the thumbnail is unchanged, is from an older version of M2A, which added no hash, or does not exist yet."""
     try:
         stored = photo_files.read(path)
         return photo_files.unsealed(stored, photo_id) is not None or bare_jpeg_size(stored) is not None

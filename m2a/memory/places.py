@@ -20,7 +20,7 @@ from m2a.types import EvidenceRange, MemoryEntry, Message, RecordKey
 Record = MemoryEntry | Message
 
 # The share of an assistant's message, sentence by sentence, that other records must say for it to be an echo.
-_ECHOED = 0.85
+_ECHOED_SHARE = 0.85
 # Words that introduce or date a repetition.
 _FRAME = frozenset(
     finished_words(
@@ -107,16 +107,16 @@ def is_echo(
     """
     if message.role != "assistant" or message.photos:
         return False
-    sentences = [_telling_words(message.text[first:last]) for first, last in sentence_spans(message.text)]
-    telling = sum(map(len, sentences))
+    sentences = [_content_words(message.text[first:last]) for first, last in sentence_spans(message.text)]
+    total = sum(map(len, sentences))
     sources = [words_of(record.text) for record in records if _is_source(record, message)]
-    if not telling or not sources:
+    if not total or not sources:
         return False
     echoed = sum(max(len(sentence & source) for source in sources) for sentence in sentences)
-    return echoed >= _ECHOED * telling
+    return echoed >= _ECHOED_SHARE * total
 
 
-def _telling_words(sentence: str) -> set[str]:
+def _content_words(sentence: str) -> set[str]:
     return {word for word in finished_words(sentence) if word not in _FRAME and not (word.isdigit() and len(word) < 3)}
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from m2a.memory import receipts
-from m2a.memory.audit import owners_of_strays
+from m2a.memory.audit import owners_of_unreferenced_files
 from m2a.memory.database import Database
 from m2a.memory.owners import all_owners
 from m2a.memory.stores import Stores
@@ -23,7 +23,7 @@ def purge(stores: Stores, now: datetime) -> int:
     """
     with stores.database.snapshot() as connection:
         erased = receipts.unpurged(connection)
-    if not owners_of_strays(stores) - set(all_owners(stores.database)):
+    if not owners_of_unreferenced_files(stores) - set(all_owners(stores.database)):
         stores.photos.remove_unreferenced()
     stores.retrieval().indexer.purge()
     stores.database.purge()

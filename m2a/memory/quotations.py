@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from m2a.memory.words import finished_words
-from m2a.types import MemoryEntry, Message
+from m2a.types import Concept, MemoryEntry, Message
 
 Span = tuple[int, int]
 
@@ -20,6 +20,8 @@ ABBREVIATION = re.compile(
     r"|(?:(?<![Ii] )am|vom|zum|bis|der|die|das|dem|den|des|ab|seit) \d{1,2})\.$"
 )
 _NAME = re.compile(r"\b[^\W\d_a-z][^\W\d_A-Z][\w'’-]*")
+_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their)\b", re.IGNORECASE)
+_ADDED_DATE = re.compile(r"\s*\([^()]*\d[^()]*\)")
 # A sentence belongs to the quotation if it adds at least this share of the memory's words, or if it has no others.
 _SHARE = 1 / 3
 
@@ -46,7 +48,7 @@ def sentence_spans(text: str) -> list[Span]:
     return [span for span in trimmed if re.search(r"\w", text[span[0] : span[1]])]
 
 
-def spans_saying(statement: str, message: str) -> list[Span]:
+def matching_sentences(statement: str, message: str) -> list[Span]:
     """Returns the sentences of a message that say what the statement says, in order; none if they share no significant word.
 
     Chooses the sentence that shares most words first, then others that contain missing words: many of them, or nothing else.
@@ -75,16 +77,16 @@ def spans_saying(statement: str, message: str) -> list[Span]:
     return [spans[index] for index in sorted(chosen)]
 
 
-def spans_telling(statement: str, message: str) -> list[Span]:
-    """Returns `spans_saying` without the sentences that say something else and share only names with the statement."""
-    spans = spans_saying(statement, message)
+def stating_sentences(statement: str, message: str) -> list[Span]:
+    """Returns `matching_sentences` without the sentences that say something else and share only names with the statement."""
+    spans = matching_sentences(statement, message)
     wanted, names = set(finished_words(statement)), set(finished_words(" ".join(_NAME.findall(statement))))
-    telling = []
+    stating = []
     for span in spans:
         words = set(finished_words(message[slice(*span)]))
         if not words & wanted <= names or 2 * len(words & wanted) >= len(words):
-            telling.append(span)
-    return telling or spans
+            stating.append(span)
+    return stating or spans
 
 
 def quotations(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
@@ -96,10 +98,35 @@ def quotations(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotatio
     for message in messages:
         if message.role != "user" or not entry.rests_on_message(message.message_id):
             continue
-        spans = spans_saying(entry.text, message.text)
+        spans = matching_sentences(entry.text, message.text)
         if spans:  # from the first to the last, since the sentences between them explain both
             quoted.append(Quotation(message, message.text[spans[0][0] : spans[-1][1]]))
     return quoted
+
+
+def sentence_is_stated(sentence: str, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+    """Returns whether a sentence of the messages says this sentence.
+
+    Ignores a date in brackets, and a name in place of "he" or "she", both of which the rules add.
+    """
+    words = set(finished_words(_ADDED_DATE.sub("", sentence)))
+    names = {word for concept in concepts for word in finished_words(concept.name)}
+    for message in messages:
+        for span in sentence_spans(message.text):
+            missing = words - set(finished_words(message.text[slice(*span)]))
+            if not missing or (missing <= names and _PRONOUN.search(message.text[slice(*span)])):
+                return True
+    return False
+
+
+def entry_is_stated(entry: MemoryEntry, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
+    """Returns whether the user says in the messages everything that the entry says."""
+    from_user = [message for message in messages if message.role == "user"]
+    entry_concepts = [concept for concept in concepts if concept.concept_id in entry.concept_ids]
+    sentences = [entry.text[slice(*span)] for span in sentence_spans(entry.text)]
+    return bool(from_user and sentences) and all(
+        sentence_is_stated(sentence, from_user, entry_concepts) for sentence in sentences
+    )
 
 
 def _trimmed(text: str, span: Span) -> Span:

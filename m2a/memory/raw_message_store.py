@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from sqlalchemy import (
@@ -26,7 +27,7 @@ from sqlalchemy import (
 )
 
 from m2a.memory.conversations import UnknownConversationError
-from m2a.memory.full_text import by_bm25, holding
+from m2a.memory.full_text import by_bm25, messages_containing
 from m2a.memory.quotations import Span
 from m2a.memory.schema import (
     conversation,
@@ -37,7 +38,15 @@ from m2a.memory.schema import (
     withheld_photo,
     withheld_words,
 )
-from m2a.memory.sql import from_microseconds, grouped, has_row, is_listed, listed, same_ids, to_microseconds
+from m2a.memory.sql import (
+    from_microseconds,
+    grouped,
+    has_row,
+    is_in_parameter,
+    list_parameter,
+    same_ids,
+    to_microseconds,
+)
 from m2a.memory.titles import title_of
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import ERASED, FORGOTTEN, is_kept_back, masked, nothing_stays, read_by_owner
@@ -85,22 +94,20 @@ class RawMessageStore:
         microseconds = to_microseconds(said_at)
         offset = said_at.utcoffset() or timedelta(0)
         message_id = unit.next_id("message")
-        unit.execute(
-            insert(message).values(
-                owner=unit.owner,
-                message_id=message_id,
-                conversation_id=conversation_id,
-                role=role,
-                speaker=speaker,
-                text=text,
-                words=" ".join(message_words(speaker, text)),
-                said_at=microseconds,
-                utc_offset=int(offset.total_seconds()),
-                replaces=replaces,
-                reference=reference,
-                partial=partial,
-            )
-        )
+        values = {
+            "owner": unit.owner,
+            "message_id": message_id,
+            "conversation_id": conversation_id,
+            "role": role,
+            "speaker": speaker,
+            "text": text,
+            "said_at": microseconds,
+            "utc_offset": int(offset.total_seconds()),
+            "replaces": replaces,
+            "reference": reference,
+            "partial": partial,
+        }
+        unit.execute(insert(message).values(**values, words=" ".join(message_words(speaker, text))))
         if photos:
             unit.execute(
                 insert(message_photo),
@@ -109,27 +116,15 @@ class RawMessageStore:
                     for position, photo_id in enumerate(photos)
                 ],
             )
-            self._show_again(unit, photos)
-        unit.tell_index("message", [message_id])
+            self._requeue_forgotten_photos(unit, photos)
+        unit.queue_for_index("message", [message_id])
         if not title and role == "user":
             unit.execute(
                 update(conversation)
                 .where(conversation.c.conversation_id == conversation_id)
                 .values(title=title_of(text, len(photos)))
             )
-        return Message(
-            message_id,
-            unit.owner,
-            conversation_id,
-            role,
-            speaker,
-            text,
-            tuple(photos),
-            from_microseconds(microseconds, int(offset.total_seconds())),
-            replaces,
-            reference,
-            partial,
-        )
+        return _message(SimpleNamespace(**values), text, photos)
 
     def get(self, unit: UnitOfWork, message_ids: Collection[int], *, to_owner: bool = False) -> dict[int, Message]:
         """Returns the existing messages among the ids, by id."""
@@ -152,7 +147,7 @@ class RawMessageStore:
                 between = message.c.message_id.between(first, last)
                 messages += self._load(unit, between, to_owner=to_owner)
         messages += self.get(unit, ids, to_owner=to_owner).values()  # all narrow ranges in one query
-        return sorted(messages, key=lambda message: message.message_id)
+        return sorted(messages, key=lambda reading: reading.message_id)
 
     def between(self, unit: UnitOfWork, start: date | datetime, end: date | datetime, zone: tzinfo) -> list[Message]:
         """Returns the messages from `start` to `end` inclusive; a date means its whole day in the time zone."""
@@ -213,8 +208,8 @@ class RawMessageStore:
         """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
         return unit.count(message, *_within(conversation_id, ConversationPart(since=since, up_to=up_to)))
 
-    def has_messages_of(self, unit: UnitOfWork, sentences: int) -> bool:
-        """Returns whether a message of the user has so many ends of sentences and lines that it may have as many sentences."""
+    def may_have_long_message(self, unit: UnitOfWork, sentences: int) -> bool:
+        """Returns whether a message of the user may have at least this many sentences, judged by end marks and line breaks."""
         length = func.length(message.c.text)
         ends = sum((length - func.length(func.replace(message.c.text, end, "")) for end in _ENDS), literal(0))
         may_be_long = select(message.c.message_id).where(
@@ -230,7 +225,7 @@ class RawMessageStore:
         words = list(dict.fromkeys(finished_words(query)))[:_MOST_WORDS]
         if not words:
             return []
-        matches = holding(unit, words)
+        matches = messages_containing(unit, words)
         ids = by_bm25(words, matches, unit.count(message))[:limit]
         messages = self.get(unit, ids)
         return [messages[message_id] for message_id in ids]
@@ -256,14 +251,14 @@ class RawMessageStore:
         return [(message_id, photo_id, role) for message_id, photo_id, role in rows]
 
     @staticmethod
-    def _show_again(unit: UnitOfWork, photos: Sequence[str]) -> None:
+    def _requeue_forgotten_photos(unit: UnitOfWork, photos: Sequence[str]) -> None:
         """Queues forgotten photos that are shown again for the index, which had dropped them."""
         forgotten = unit.scalars(
             select(withheld_photo.c.photo_id)
             .where(unit.owns(withheld_photo), withheld_photo.c.photo_id.in_(photos))
             .distinct()
         ).all()
-        unit.tell_index("photo", forgotten)
+        unit.queue_for_index("photo", forgotten)
 
     def _load(self, unit: UnitOfWork, condition: ColumnElement[bool], *, to_owner: bool = False) -> list[Message]:
         query = select(*_COLUMNS).where(unit.owns(message), condition)
@@ -282,7 +277,7 @@ class RawMessageStore:
             return []
         dialect = unit.dialect
         with_parts = [row.message_id for row in rows if row.has_parts]
-        values = {"owner": unit.owner, "numbers": listed(dialect, with_parts)}
+        values = {"owner": unit.owner, "numbers": list_parameter(dialect, with_parts)}
         parts = unit.execute(_parts(dialect, to_owner), values).all() if with_parts else ()
         photos: dict[int, list[str]] = {}
         readable_photos: dict[int, list[str]] = {}
@@ -333,7 +328,9 @@ def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
     no_number, no_photo = cast(null(), Integer), cast(null(), String)
     photos = select(
         message_photo.c.message_id, message_photo.c.position, message_photo.c.photo_id, withheld, no_number, no_number
-    ).where(message_photo.c.owner == bindparam("owner"), is_listed(dialect, message_photo.c.message_id, "numbers"))
+    ).where(
+        message_photo.c.owner == bindparam("owner"), is_in_parameter(dialect, message_photo.c.message_id, "numbers")
+    )
     spans = select(
         withheld_words.c.message_id,
         no_number,
@@ -343,7 +340,7 @@ def _parts(dialect: str, to_owner: bool) -> CompoundSelect[Any]:
         withheld_words.c.last_character,
     ).where(
         withheld_words.c.owner == bindparam("owner"),
-        is_listed(dialect, withheld_words.c.message_id, "numbers"),
+        is_in_parameter(dialect, withheld_words.c.message_id, "numbers"),
         words_count,
     )
     return union_all(photos, spans).order_by("position")
@@ -368,7 +365,7 @@ def merge_ranges(ranges: Iterable[EvidenceRange], *, adjoining: bool = True) -> 
     return merged
 
 
-def _message(row: Row, text: str, photos: Sequence[str]) -> Message:  # type: ignore[type-arg]
+def _message(row: Any, text: str, photos: Sequence[str]) -> Message:
     return Message(
         row.message_id,
         row.owner,

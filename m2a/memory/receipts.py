@@ -47,5 +47,5 @@ def unpurged(connection: Connection) -> list[int]:
 
 
 def note_purged(connection: Connection, receipt_ids: list[int], now: datetime) -> None:
-    these = receipt.c.receipt_id.in_(receipt_ids)
-    connection.execute(update(receipt).where(these).values(purged_at=to_microseconds(now)))
+    of_receipts = receipt.c.receipt_id.in_(receipt_ids)
+    connection.execute(update(receipt).where(of_receipts).values(purged_at=to_microseconds(now)))

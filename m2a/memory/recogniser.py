@@ -15,7 +15,7 @@ from m2a.memory.index import MemoryIndex
 from m2a.memory.indexer import Indexer
 from m2a.memory.photo_store import PhotoDamagedError, PhotoNotFoundError
 from m2a.memory.photo_vectors import PhotoVectors
-from m2a.memory.recognition import bars_of, recognise
+from m2a.memory.recognition import recognise, thresholds_for
 from m2a.memory.schema import message, message_photo, withheld_photo
 from m2a.memory.sql import from_microseconds, has_row, same_ids
 from m2a.memory.unit_of_work import UnitOfWork
@@ -53,12 +53,12 @@ class Recogniser:
         self._photo_vectors = photo_vectors
         self._indexer = indexer
         self._encoder = likeness_of(image_encoder)
-        self._bars = bars_of(self._encoder.encoder_id)
+        self._thresholds = thresholds_for(self._encoder.encoder_id)
         self._image_encoder = image_encoder
         self._embeddings = EmbeddingCache(database)
         self._unstored: Mapping[str, Image] = {}
 
-    def beside(self, photos: "Mapping[str, Image]") -> "Recogniser":
+    def with_unstored(self, photos: "Mapping[str, Image]") -> "Recogniser":
         """Returns a recogniser that also knows additional photos, by id, which are not stored, and caches nothing about them."""
         other = copy(self)
         other._unstored = photos
@@ -72,7 +72,7 @@ class Recogniser:
         for concept in concepts:
             photo_ids.update(concept.photo_ids, concept.denied_photo_ids)
         vectors = {other: vector for other in sorted(photo_ids) if (vector := self._likeness(owner, other)) is not None}
-        return recognise(photo_id, vectors, concepts, self._bars)
+        return recognise(photo_id, vectors, concepts, self._thresholds)
 
     def shown_at(self, owner: str, photo_id: str, shown: Message) -> datetime | None:
         """Returns when the owner first showed this picture, in any encoding, before the message `shown`; None if never.

@@ -14,7 +14,7 @@ from m2a.types import Concept, Recognised
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class Thresholds:
     """The lowest cosines to name a thing for sure and to suggest it, and the required lead over the next thing."""
 
     sure: float
@@ -22,16 +22,18 @@ class Bars:
     lead: float
 
 
-UNKNOWN_ENCODER = Bars(sure=2.0, likely=0.75, lead=0.05)
-_BARS = {"likeness of efficientnet-lite0@": Bars(sure=0.70, likely=0.61, lead=0.05)}
+UNKNOWN_ENCODER = Thresholds(sure=2.0, likely=0.75, lead=0.05)
+_THRESHOLDS = {"likeness of efficientnet-lite0@": Thresholds(sure=0.70, likely=0.61, lead=0.05)}
 
 
-def bars_of(encoder_id: str) -> Bars:
-    return next((bars for name, bars in _BARS.items() if encoder_id.startswith(name)), UNKNOWN_ENCODER)
+def thresholds_for(encoder_id: str) -> Thresholds:
+    return next(
+        (thresholds for name, thresholds in _THRESHOLDS.items() if encoder_id.startswith(name)), UNKNOWN_ENCODER
+    )
 
 
 def recognise(
-    photo_id: str, vectors: Mapping[str, np.ndarray], concepts: Sequence[Concept], bars: Bars
+    photo_id: str, vectors: Mapping[str, np.ndarray], concepts: Sequence[Concept], thresholds: Thresholds
 ) -> Recognised | None:
     """Returns the concept whose photos are most similar, or None if none is similar enough.
 
@@ -50,9 +52,9 @@ def recognise(
         return None
     similarity, nearest_id, concept = matches[0]
     lead = similarity - (matches[1][0] if len(matches) > 1 else -1.0)
-    if nearest_id == photo_id or (similarity >= bars.sure and lead >= bars.lead):
+    if nearest_id == photo_id or (similarity >= thresholds.sure and lead >= thresholds.lead):
         return Recognised(concept, "sure", nearest_id, similarity)
-    return Recognised(concept, "likely", nearest_id, similarity) if similarity >= bars.likely else None
+    return Recognised(concept, "likely", nearest_id, similarity) if similarity >= thresholds.likely else None
 
 
 def _nearest(photo_id: str, among: Sequence[str], vectors: Mapping[str, np.ndarray]) -> tuple[float, str] | None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from m2a.memory.quotations import Span, sentence_spans, spans_saying, spans_telling
+from m2a.memory.quotations import Span, matching_sentences, sentence_spans, stating_sentences
 from m2a.memory.words import finished_words
 from m2a.types import Role
 
@@ -117,9 +117,9 @@ def spans_of_statement(statement: str, message: str, others: Sequence[str]) -> l
     `others` are statements that stay and that the message also makes. Of a sentence that makes one of these too, only the
     clauses with words of the statement alone are withheld; otherwise whole sentences.
     """
-    other_spans = [(other, span) for other in others for span in spans_saying(other, message)]
+    other_spans = [(other, span) for other in others for span in matching_sentences(other, message)]
     withheld: list[Span] = []
-    for span in spans_telling(statement, message):
+    for span in stating_sentences(statement, message):
         sharing = [other for other, other_span in other_spans if other_span == span]
         if not sharing:
             withheld.append(span)

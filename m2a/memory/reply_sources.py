@@ -45,17 +45,17 @@ def used_memories(unit: UnitOfWork) -> set[int]:
 
 def is_used() -> ColumnElement[bool]:
     """Returns the condition that a reply rests on the entry in the row."""
-    this = (
+    conditions = (
         reply_source.c.owner == entry.c.owner,
         reply_source.c.kind == "entry",
         reply_source.c.record_id == entry.c.memory_id,
     )
-    return select(reply_source.c.message_id).where(*this).exists()
+    return select(reply_source.c.message_id).where(*conditions).exists()
 
 
 def erase(unit: UnitOfWork, records: Collection[RecordKey]) -> None:
     """Deletes the records from the sources of all replies."""
     for kind in ("entry", "message"):
         numbers = {key.record_id for key in records if key.kind == kind}
-        these = (reply_source.c.kind == kind) & unit.among(reply_source.c.record_id, numbers)
-        unit.execute(delete(reply_source).where(unit.owns(reply_source), these))
+        of_kind = (reply_source.c.kind == kind) & unit.among(reply_source.c.record_id, numbers)
+        unit.execute(delete(reply_source).where(unit.owns(reply_source), of_kind))

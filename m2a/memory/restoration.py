@@ -18,7 +18,7 @@ from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.migrations import LAST_HISTORY_OF_VERSION_1
-from m2a.memory.quotations import sentence_spans, spans_saying
+from m2a.memory.quotations import matching_sentences, sentence_is_stated, sentence_spans
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import entry_history, setting
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -35,8 +35,6 @@ _CORRECTION = re.compile(
     r"sold|became|any ?more|no longer|used to|nein|doch|jetzt|nicht mehr)\b|n't\b",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their)\b", re.IGNORECASE)
-_ADDED_DATE = re.compile(r"\s*\([^()]*\d[^()]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class _Repair:
 
     def faults(self) -> list[str]:
         if self.never_said:
-            return [f"Memory {self.memory_id} says what nobody said; `m2a repair` restores what was said."]
+            return [f"Memory {self.memory_id} states something that nobody said; `m2a repair` restores what was said."]
         return [
             f"Memory {older} was wrongly replaced by memory {self.memory_id}, which says something else; `m2a repair` "
             "restores it."
@@ -63,7 +61,7 @@ class _Repair:
         ]
         if self.never_said:
             instead = f"; what was said is now memory {' and '.join(map(str, self.added))}" if self.added else ""
-            sentences.append(f"Removed memory {self.memory_id}, which said what nobody had said{instead}.")
+            sentences.append(f"Removed memory {self.memory_id}, which stated something that nobody had said{instead}.")
         return sentences
 
 
@@ -122,15 +120,17 @@ class _Restorer:
         evidence = [*own, *self._evidence_from_user(older)]
         concepts = [c for c in concept_store.concepts(self._unit) if c.concept_id in newer.concept_ids]
         sentences = [newer.text[slice(*span)] for span in sentence_spans(newer.text)]
-        if all(is_said(sentence, evidence, concepts) for sentence in sentences):
-            stating = [message.text[slice(*span)] for message in own for span in spans_saying(newer.text, message.text)]
+        if all(sentence_is_stated(sentence, evidence, concepts) for sentence in sentences):
+            stating = [
+                message.text[slice(*span)] for message in own for span in matching_sentences(newer.text, message.text)
+            ]
             if any(map(_CORRECTION.search, stating)):
                 return None
             restored = self._revive(older, concepts)
             return _Repair(newer.memory_id, restored, never_said=False) if restored else None
         self._semantic.withdraw(self._unit, newer.memory_id, self._by)
         restored = self._revive(older, concepts)
-        said = [sentence for sentence in sentences if is_said(sentence, own, concepts)]
+        said = [sentence for sentence in sentences if sentence_is_stated(sentence, own, concepts)]
         added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
         return _Repair(newer.memory_id, restored, never_said=True, added=tuple(i for i in added if i is not None))
 
@@ -162,9 +162,9 @@ class _Restorer:
         """
         drafts = []
         for message in own:
-            texts = [sentence for sentence in said if is_said(sentence, [message], concepts)]
+            texts = [sentence for sentence in said if sentence_is_stated(sentence, [message], concepts)]
             if not texts:
-                whole = " ".join(message.text[slice(*span)] for span in spans_saying(newer.text, message.text))
+                whole = " ".join(message.text[slice(*span)] for span in matching_sentences(newer.text, message.text))
                 texts = [whole] if whole else []
             corrects = older_ids[0] if len(older_ids) == 1 and _CORRECTION.search(message.text) else None
             drafts += [
@@ -193,21 +193,6 @@ class _Restorer:
     def _evidence_from_user(self, entries: Sequence[MemoryEntry]) -> list[Message]:
         ranges = [span for entry in entries for span in entry.evidence_ids]
         return [m for m in self._raw.in_ranges(self._unit, ranges) if m.role == "user"]
-
-
-def is_said(sentence: str, messages: Sequence[Message], concepts: Sequence[Concept]) -> bool:
-    """Returns whether a sentence of the messages says this sentence.
-
-    Ignores a date in brackets, and a name in place of "he" or "she", both of which the rules add.
-    """
-    words = set(finished_words(_ADDED_DATE.sub("", sentence)))
-    names = {word for concept in concepts for word in finished_words(concept.name)}
-    for message in messages:
-        for span in sentence_spans(message.text):
-            missing = words - set(finished_words(message.text[slice(*span)]))
-            if not missing or (missing <= names and _PRONOUN.search(message.text[slice(*span)])):
-                return True
-    return False
 
 
 def _mentions(text: str, concepts: Sequence[Concept]) -> list[ConceptMention]:

@@ -37,8 +37,8 @@ class Retriever:
 
     Without a ranking, the relevance floor applies to each record. With one, it applies to the question: if no record is near
     on any path, and no name of the question is known, nothing is found; otherwise the ranking chooses from all hits. A query
-    photo still finds only photos that are nearly near, because even a stranger's photo has nearest ones; with an
-    encoder whose floor was not measured (`floor_of`), every photo has to be near.
+    photo still finds only photos at most 0.1 below the floor, because every photo has nearest neighbours, even one of a
+    stranger; with an encoder whose floor was not measured (`floor_of`), every photo has to be above it.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Retriever:
         with on_one_thread(), self._parts.database.read(owner) as unit:
             return Searches(self._parts, unit, queries, scope, floor=floor, measured=self._measured).hits(k)
 
-    def beside(self, photos: "Mapping[str, Image]") -> "Retriever":
+    def with_unstored(self, photos: "Mapping[str, Image]") -> "Retriever":
         """Returns a retriever that also accepts these photos, by id, which are not stored. Their vectors are not kept either.
         It closes with this one."""
         parts = self._parts

@@ -334,8 +334,7 @@ forgotten_entry = _table(
     Index("forgotten_entry_by_memory", "owner", "memory_id"),
 )
 
-# The entries that are kept but not used. Only their owner sees what the forgetting withholds. `reason` is `unmentioned` (the user
-# asked for it) or `expired`.
+# The entries that are kept but not used. Only their owner sees what the forgetting withholds. `reason` is a `KeptBackReason`.
 kept_back = _table(
     "kept_back",
     _key("memory_id"),

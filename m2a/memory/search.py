@@ -21,13 +21,13 @@ from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
-from m2a.types import Hit, Message, Path, Query, RecordKey, RecordKind
+from m2a.types import Hit, Message, Query, RecordKey, RecordKind, RetrievalPath
 from models.image_encoder import ImageEncoder
 from models.text_encoder import TextEncoder, TokenStates
 
-_PATHS: tuple[Path, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
-_ECHOED = 4  # an assistant's message may repeat this many times more records than there are places
-_FEW = 1_000  # up to this many entries, the index filters by id; beyond that, its hits are filtered
+_PATHS: tuple[RetrievalPath, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
+_ECHO_SOURCES_PER_PLACE = 4  # hits that are compared with an assistant's message to find out whether it is an echo
+_MOST_FILTER_IDS = 1_000  # up to this many entries, the index filters by id; beyond that, its hits are filtered
 _LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
@@ -56,10 +56,10 @@ class Scope:
     within: Collection[int] | None = None
 
     @property
-    def named(self) -> Collection[int] | None:
+    def filter_ids(self) -> Collection[int] | None:
         """The entries by which the index filters, or None."""
-        is_named = self.within is not None and len(self.within) <= _FEW and set(self.kinds) == {"entry"}
-        return self.within if is_named else None
+        are_few = self.within is not None and len(self.within) <= _MOST_FILTER_IDS and set(self.kinds) == {"entry"}
+        return self.within if are_few else None
 
 
 @dataclass(slots=True)
@@ -71,37 +71,37 @@ class Search:
     question: RankedQuestion | None = None
     vector: np.ndarray | None = None
     is_near: bool = False
-    paths: dict[Path, PathSearch] = field(default_factory=dict)
-    near: dict[Path, dict[RecordKey, float]] = field(default_factory=dict)
+    paths: dict[RetrievalPath, PathSearch] = field(default_factory=dict)
+    near: dict[RetrievalPath, dict[RecordKey, float]] = field(default_factory=dict)
 
     @property
     def by_photo(self) -> bool:
         return bool(self.query.photo_ids or self.query.pictures)
 
-    def hold_to(self, floor: RelevanceFloor, path: Path, *, is_measured: bool) -> Collection[RecordKey]:
+    def apply_floor(self, floor: RelevanceFloor, path: RetrievalPath, *, is_measured: bool) -> Collection[RecordKey]:
         """Keeps the near hits of a settled path, from which the ranking will choose, and returns them."""
         ranking_chooses = self.question is not None and is_measured  # among all hits
-        self.is_near = self.is_near or any(self.over(floor, path))
+        self.is_near = self.is_near or any(self.hits_above(floor, path))
         if not ranking_chooses:
-            near = dict(self.over(floor, path))
+            near = dict(self.hits_above(floor, path))
         elif path == "photo" and self.by_photo:
-            near = dict(self.over(floor.beside_what_is_near, path))
+            near = dict(self.hits_above(floor.for_similar_photos, path))
         else:
-            near = dict(self.over(NO_FLOOR, path))
+            near = dict(self.hits_above(NO_FLOOR, path))
         self.near[path] = near
         return near
 
-    def over(self, floor: RelevanceFloor, path: Path) -> Iterator[tuple[RecordKey, float]]:
+    def hits_above(self, floor: RelevanceFloor, path: RetrievalPath) -> Iterator[tuple[RecordKey, float]]:
         """Yields the first hits of a path, up to its depth, with their scores, without those under the floor."""
         for key in self.paths[path].first:
-            if floor is NO_FLOOR or self.is_over(floor, path, key):
+            if floor is NO_FLOOR or self.is_above(floor, path, key):
                 yield key, self.paths[path].ranking[key].score
 
-    def rank(self, path: Path, key: RecordKey) -> int:
+    def rank(self, path: RetrievalPath, key: RecordKey) -> int:
         """Returns the rank of the record among the near hits of the path, from 1."""
         return list(self.near[path]).index(key) + 1
 
-    def is_over(self, floor: RelevanceFloor, path: Path, key: RecordKey) -> bool:
+    def is_above(self, floor: RelevanceFloor, path: RetrievalPath, key: RecordKey) -> bool:
         candidate = self.paths[path].ranking[key]
         return floor.admits(path, key.kind, candidate.score, candidate.matched, by_photo=self.by_photo)
 
@@ -112,7 +112,7 @@ class Searches:
     Threads encode the questions and fetch each path for all of them at once. When the index has answered one path, its hits are
     confirmed by SQL and compared with the floor, while other paths are still being fetched. A path is fetched again if too many
     of its hits were stale. Finally the near hits are ranked. Everything but the waiting runs in the caller's thread, with one
-    snapshot of the database, because it holds Python's lock anyway.
+    snapshot of the database, because Python's lock lets one thread compute at a time anyway.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Searches:
 
     def _begin(self) -> None:
         """Starts to encode the questions, and to fetch every path of the queries; the dense path waits for the vectors."""
-        index, owner, kinds, named = self._parts.index, self._unit.owner, self._scope.kinds, self._scope.named
+        index, owner, scope = self._parts.index, self._unit.owner, self._scope
         in_words = [search for search in self._searches if search.text]
         for search in in_words:
             self._submit(partial(self._encode, search.text), partial(self._encoded, search))
@@ -165,7 +165,7 @@ class Searches:
             "bm25",
             in_words,
             lambda searches, limit: index.search_bm25(
-                owner, [finished_words(search.text) for search in searches], kinds, limit, named
+                owner, [finished_words(search.text) for search in searches], scope.kinds, limit, scope.filter_ids
             ),
         )
         self._fetch("photo", [search for search in in_words if not search.by_photo], self._photos_by_words)
@@ -174,7 +174,7 @@ class Searches:
                 vectors = self._photo_vectors(search.query)
                 self._fetch("photo", [search], partial(self._photos_by_photo, vectors))
         if in_words and self._parts.ranking is not None:
-            questions = self._parts.ranking.ask(self._unit, kinds, [search.text for search in in_words])
+            questions = self._parts.ranking.ask(self._unit, scope.kinds, [search.text for search in in_words])
             for search, question in zip(in_words, questions, strict=True):
                 search.question = question
                 search.is_near = question.names_known_subject
@@ -196,12 +196,12 @@ class Searches:
             search.vector = encoding
         in_words = [search for search in self._searches if search.text]
         if all(search.vector is not None for search in in_words):
-            index, owner, kinds, named = self._parts.index, self._unit.owner, self._scope.kinds, self._scope.named
+            index, owner, scope = self._parts.index, self._unit.owner, self._scope
             self._fetch(
                 "dense",
                 in_words,
                 lambda searches, limit: index.search_dense(
-                    owner, np.array([search.vector for search in searches]), kinds, limit, named
+                    owner, np.array([search.vector for search in searches]), scope.kinds, limit, scope.filter_ids
                 ),
             )
 
@@ -226,7 +226,10 @@ class Searches:
         return np.vstack([vectors, self._parts.image_encoder.encode(images)])
 
     def _fetch(
-        self, path: Path, searches: Sequence[Search], fetch: Callable[[Sequence[Search], int], Sequence[Fetched]]
+        self,
+        path: RetrievalPath,
+        searches: Sequence[Search],
+        fetch: Callable[[Sequence[Search], int], Sequence[Fetched]],
     ) -> None:
         """Starts to fetch the first hits of a path for all of the searches."""
         if not searches:
@@ -240,7 +243,10 @@ class Searches:
         self._fetch_more(path, searches, fetch)
 
     def _fetch_more(
-        self, path: Path, searches: Sequence[Search], fetch: Callable[[Sequence[Search], int], Sequence[Fetched]]
+        self,
+        path: RetrievalPath,
+        searches: Sequence[Search],
+        fetch: Callable[[Sequence[Search], int], Sequence[Fetched]],
     ) -> None:
         [limit] = {search.paths[path].raise_limit() for search in searches}
 
@@ -255,10 +261,10 @@ class Searches:
 
         self._submit(partial(fetch, searches, limit), confirm)
 
-    def _settle(self, search: Search, path: Path) -> None:
+    def _settle(self, search: Search, path: RetrievalPath) -> None:
         """Keeps the near hits of a path, and reads what the ranking needs of them."""
         is_measured = path != "photo" or self._measured.photos_are_measured
-        near = search.hold_to(self._floor, path, is_measured=is_measured)
+        near = search.apply_floor(self._floor, path, is_measured=is_measured)
         if search.question is not None and near:
             search.question.read(self._unit, near, list(near) if path == "bm25" else ())
 
@@ -287,7 +293,7 @@ class Searches:
         words_of = cache(different_words)
         filled = []
         for ranking, batch, rest in zip(ranked, first, remaining, strict=True):
-            may_be_echoed = [key for key, _ in ranking[: _ECHOED * k]]
+            may_be_echoed = [key for key, _ in ranking[: _ECHO_SOURCES_PER_PLACE * k]]
             taken: list[tuple[Place, Record]] = []
             while batch and len(taken) < k:
                 taken += self._taking_places(batch, may_be_echoed, words_of)
@@ -326,7 +332,7 @@ class Searches:
         key = place.key
         on = [path for path in _PATHS if key in search.near.get(path, ())]
         # That a photo matches words is too weak a sign to call its record near.
-        telling = [path for path in on if path != "photo" or search.by_photo]
+        reliable_paths = [path for path in on if path != "photo" or search.by_photo]
         evidence = [self._records.get(RecordKey("message", number)) for number in place.evidence]
         return Hit(
             record,
@@ -334,5 +340,5 @@ class Searches:
             ranks={path: search.rank(path, key) for path in on},
             similarity={path: search.near[path][key] for path in on if path != "bm25"},
             evidence=tuple(message for message in evidence if isinstance(message, Message)),
-            is_near=any(search.is_over(self._measured, path, key) for path in telling),
+            is_near=any(search.is_above(self._measured, path, key) for path in reliable_paths),
         )

@@ -103,7 +103,9 @@ class SemanticMemoryStore(EntryReader):
         memory_id, evidence = existing.memory_id, _evidence_of(draft)
         corrects = draft.corrects if draft.corrects not in (None, memory_id) else existing.corrects
         if corrects is not None and (correction := self.correction_of(unit, memory_id, corrects)):
-            self.tie(unit, correction, None)  # what is stated anew holds again and no longer counts as corrected
+            self.set_corrected_entry(
+                unit, correction, None
+            )  # what is stated anew holds again and no longer counts as corrected
         ranges = merge_ranges((*existing.evidence_ids, *evidence), adjoining=False)
         self._replace_parts(unit, memory_id, ranges, (*existing.photo_ids, *draft.photo_ids))
         for mention in draft.concepts:
@@ -155,12 +157,12 @@ class SemanticMemoryStore(EntryReader):
             superseded += [correction_id for correction_id in ids if correction_id not in (successor_id, *superseded)]
         for number in superseded:
             self._change(unit, number, "superseded", by, alive=False, successor_id=successor_id)
-        self._inherit_keeping(unit, older, newer)
+        self._inherit_pin_and_last_day(unit, older, newer)
         if newer.corrects in (None, *superseded) and older.corrects != newer.corrects:
-            self.tie(unit, successor_id, older.corrects if older.corrects != successor_id else None)
+            self.set_corrected_entry(unit, successor_id, older.corrects if older.corrects != successor_id else None)
         return superseded
 
-    def keep(
+    def set_pin_and_last_day(
         self,
         unit: UnitOfWork,
         memory_id: int,
@@ -172,17 +174,17 @@ class SemanticMemoryStore(EntryReader):
     ) -> MemoryEntry:
         """Sets when a live entry was pinned, and its last day. Raises `RejectedWriteError`."""
         self._live_entry(unit, memory_id)
-        self._put_keeping(unit, memory_id, pinned_at, used_until)
+        self._put_pin_and_last_day(unit, memory_id, pinned_at, used_until)
         self._record(unit, memory_id, change, by)
         return self._live_entry(unit, memory_id)
 
-    def _inherit_keeping(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
+    def _inherit_pin_and_last_day(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
         """Gives the newer entry the pin and the last day of the older one, unless it has its own."""
         if older.pinned_at or older.used_until:
             pinned_at, used_until = newer.pinned_at or older.pinned_at, newer.used_until or older.used_until
-            self._put_keeping(unit, newer.memory_id, pinned_at, used_until)
+            self._put_pin_and_last_day(unit, newer.memory_id, pinned_at, used_until)
 
-    def _put_keeping(
+    def _put_pin_and_last_day(
         self, unit: UnitOfWork, memory_id: int, pinned_at: datetime | None, used_until: date | None
     ) -> None:
         """Sets the pin and the last day. The text stays the same, so this makes no new version."""
@@ -215,7 +217,7 @@ class SemanticMemoryStore(EntryReader):
     def revive(self, unit: UnitOfWork, memory_ids: Iterable[int], by: Attribution) -> list[int]:
         """Makes entries live again, except those that a live entry repeats. Returns the ids of the revived."""
         revived = []
-        for dead in self.gone(unit, list(memory_ids)):
+        for dead in self.not_live(unit, list(memory_ids)):
             if self.saying(unit, dead.text) is None:
                 self._change(unit, dead.memory_id, "restored", by, alive=True, successor_id=None)
                 revived.append(dead.memory_id)
@@ -227,10 +229,10 @@ class SemanticMemoryStore(EntryReader):
             self._live_entry(unit, memory_id)
             self._change(unit, memory_id, "superseded", by, alive=False, successor_id=successor_id)
 
-    def correction_of(self, unit: UnitOfWork, memory_id: int, among: int) -> int | None:
-        """Returns the live entry that corrects `memory_id` directly, in the chain of corrections that starts at `among`."""
+    def correction_of(self, unit: UnitOfWork, memory_id: int, first_id: int) -> int | None:
+        """Returns the live entry that corrects `memory_id` directly, in the chain of corrections that starts at `first_id`."""
         visited: set[int] = set()
-        current = self.get(unit, [among]).get(among)
+        current = self.get(unit, [first_id]).get(first_id)
         while current is not None and current.corrects is not None and current.memory_id not in visited:
             if current.corrects == memory_id:
                 return current.memory_id
@@ -238,7 +240,7 @@ class SemanticMemoryStore(EntryReader):
             current = self.get(unit, [current.corrects]).get(current.corrects)
         return None
 
-    def tie(self, unit: UnitOfWork, memory_id: int, corrects: int | None) -> None:
+    def set_corrected_entry(self, unit: UnitOfWork, memory_id: int, corrects: int | None) -> None:
         """Sets which entry a live one corrects a part of. The text stays the same, so this makes no new version."""
         self._set(unit, memory_id, corrects=corrects)
 
@@ -274,8 +276,8 @@ class SemanticMemoryStore(EntryReader):
     def erase(self, unit: UnitOfWork, memory_ids: Collection[int]) -> None:
         """Removes entries, live or not, with their history. Entries that they had superseded get their successors."""
         for memory_id in sorted(memory_ids):  # one by one, since a successor may itself be among them
-            this = unit.owns(entry) & (entry.c.memory_id == memory_id)
-            successor_id = unit.scalar(select(entry.c.successor_id).where(this))
+            is_entry = unit.owns(entry) & (entry.c.memory_id == memory_id)
+            successor_id = unit.scalar(select(entry.c.successor_id).where(is_entry))
             following = unit.owns(entry) & (entry.c.successor_id == memory_id)
             unit.execute(update(entry).where(following).values(successor_id=successor_id))
         unit.execute(
@@ -288,7 +290,7 @@ class SemanticMemoryStore(EntryReader):
         )
         for table in (*_OF_ENTRY, entry):
             unit.execute(delete(table).where(unit.owns(table), unit.among(table.c.memory_id, memory_ids)))
-        unit.tell_index("entry", sorted(memory_ids))
+        unit.queue_for_index("entry", sorted(memory_ids))
 
     def _live_entry(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
         live = self.get(unit, [memory_id]).get(memory_id)
@@ -319,16 +321,16 @@ class SemanticMemoryStore(EntryReader):
         unit: UnitOfWork, memory_id: int, evidence: Iterable[EvidenceRange], photo_ids: Iterable[str]
     ) -> None:
         """Adds the evidence and the photos of an entry that has none."""
-        this = {"owner": unit.owner, "memory_id": memory_id}
+        key = {"owner": unit.owner, "memory_id": memory_id}
         unit.execute(
             insert(entry_evidence),
             [
-                {**this, "position": position, "first_id": first, "last_id": last}
+                {**key, "position": position, "first_id": first, "last_id": last}
                 for position, (first, last) in enumerate(evidence)
             ],
         )
         photos = [
-            {**this, "position": position, "photo_id": photo_id}
+            {**key, "position": position, "photo_id": photo_id}
             for position, photo_id in enumerate(dict.fromkeys(photo_ids))
         ]
         if photos:
@@ -391,7 +393,7 @@ class SemanticMemoryStore(EntryReader):
                 successor_id=successor_id,
             )
         )
-        unit.tell_index("entry", [memory_id])
+        unit.queue_for_index("entry", [memory_id])
 
 
 def _evidence_of(draft: EntryDraft) -> tuple[EvidenceRange, ...]:

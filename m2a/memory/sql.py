@@ -25,7 +25,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 
-LISTS: Mapping[str, TypeEngine[Any]] = {"sqlite": String(), "postgresql": ARRAY(BigInteger)}  # as one parameter
+LIST_TYPES: Mapping[str, TypeEngine[Any]] = {"sqlite": String(), "postgresql": ARRAY(BigInteger)}  # as one parameter
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -59,20 +59,20 @@ def has_row(table: FromClause, other: FromClause, *ids: str, where: ColumnElemen
     return (rows if where is None else rows.where(where)).exists()
 
 
-def is_listed(dialect: str, column: ColumnElement[int], parameter: str) -> ColumnElement[bool]:
-    """Returns the condition that the column is one of the numbers in a parameter, whose value comes from `listed`."""
-    return is_among(dialect, column, bindparam(parameter, type_=LISTS[dialect]))
+def is_in_parameter(dialect: str, column: ColumnElement[int], parameter: str) -> ColumnElement[bool]:
+    """Returns the condition that the column is one of the numbers in a parameter, whose value comes from `list_parameter`."""
+    return is_in(dialect, column, bindparam(parameter, type_=LIST_TYPES[dialect]))
 
 
-def listed(dialect: str, numbers: Collection[int]) -> str | list[int]:
+def list_parameter(dialect: str, numbers: Collection[int]) -> str | list[int]:
     """Returns any number of integers as the value of one parameter."""
     return json.dumps(sorted(numbers)) if dialect == "sqlite" else sorted(numbers)
 
 
-def is_among(dialect: str, column: ColumnElement[int], numbers: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Returns the condition that the column is one of the numbers in an expression of the form that `listed` returns."""
+def is_in(dialect: str, column: ColumnElement[int], numbers: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Returns the condition that the column is one of the numbers in an expression of the form that `list_parameter` returns."""
     if dialect != "sqlite":
-        return column == any_(cast(numbers, LISTS[dialect]))
+        return column == any_(cast(numbers, LIST_TYPES[dialect]))
     return column.in_(select(func.json_each(numbers).table_valued("value").c.value))
 
 

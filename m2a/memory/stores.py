@@ -85,9 +85,11 @@ class Retrieval:
         recogniser = Recogniser(database, photo_image, photo_vectors, index, indexer, image_encoder)
         return cls(index, indexer, retriever, recogniser, photo_vectors)
 
-    def beside(self, photos: "Mapping[str, Image]") -> "Retrieval":
+    def with_unstored(self, photos: "Mapping[str, Image]") -> "Retrieval":
         """Returns the same retrieval for a memory with additional photos, by id, that are not stored."""
-        return replace(self, retriever=self.retriever.beside(photos), recogniser=self.recogniser.beside(photos))
+        return replace(
+            self, retriever=self.retriever.with_unstored(photos), recogniser=self.recogniser.with_unstored(photos)
+        )
 
     def close(self) -> None:
         """Closes the retrieval and its index."""

@@ -2,10 +2,9 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 class TemporaryAlbum(PhotoAlbum):
     """The photos that the chat's `messages` show or that are attached to the next one, and captions made in the chat.
 
-    The chat belongs to `chat_owner`; the album below it is that of `owner`.
+    The chat belongs to `chat_owner`; stored photos are those of `owner`, whose memory the chat reads.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class TemporaryAlbum(PhotoAlbum):
         self._photos: dict[str, DecodedPhoto] = {}
         self._captions: dict[str, str] = {}
         self._attached: list[str] = []
-        self.images: Mapping[str, Image] = _Images(self._photos)
+        self.images: dict[str, Image] = {}  # the pixels, by photo id
 
     @property
     def attached(self) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ class TemporaryAlbum(PhotoAlbum):
         if photo_id in self._attached:
             self._attached.remove(photo_id)
             if not any(photo_id in message.photos for message in self._messages.values()):
-                del self._photos[photo_id]
+                del self._photos[photo_id], self.images[photo_id]
 
     def take_attached(self) -> list[str]:
         """Returns the attached photos, which now belong to a message."""
@@ -68,9 +67,13 @@ class TemporaryAlbum(PhotoAlbum):
 
     def hold(self, data: bytes) -> str:
         """Holds a photo while the chat is open. Returns its id. Raises `PhotoRefusedError`."""
+        from PIL import Image
+
         decoded = self._store.decode(data)
+        image = Image.open(io.BytesIO(decoded.data), formats=["JPEG"])
+        image.load()
         photo_id = hashlib.sha256(decoded.data).hexdigest()
-        self._photos[photo_id] = decoded
+        self._photos[photo_id], self.images[photo_id] = decoded, image
         return photo_id
 
     def holds(self, photo_id: str) -> bool:
@@ -117,30 +120,3 @@ class TemporaryAlbum(PhotoAlbum):
             return recognition
         earlier = [m for m in self._messages.values() if m.role == "user" and m.message_id < shown.message_id]
         return replace(recognition, shown_at=next((m.said_at for m in earlier if photo_id in m.photos), None))
-
-
-class _Images(Mapping[str, "Image"]):
-    """The pixels of the photos, decoded on demand."""
-
-    def __init__(self, photos: Mapping[str, DecodedPhoto]) -> None:
-        self._photos = photos
-        self._decoded = cache(self._decode)
-
-    def __getitem__(self, photo_id: str) -> "Image":
-        return self._decoded(photo_id)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._photos))
-
-    def __len__(self) -> int:
-        return len(self._photos)
-
-    def __contains__(self, photo_id: object) -> bool:
-        return photo_id in self._photos
-
-    def _decode(self, photo_id: str) -> "Image":
-        from PIL import Image
-
-        image = Image.open(io.BytesIO(self._photos[photo_id].data), formats=["JPEG"])
-        image.load()
-        return image

@@ -34,7 +34,7 @@ class TemporaryBank(MemoryBank):
         stores = replace(
             stores,
             database=stores.database.read_only(),
-            retrieval=lambda: retrieval().beside(self.photos.images),
+            retrieval=lambda: retrieval().with_unstored(self.photos.images),
         )
         self._held: dict[int, Message] = {}
         self._numbers = count(FIRST_MESSAGE)  # thread-safe, since two messages may come at once

@@ -37,10 +37,10 @@ def titles_by_conversation(unit: UnitOfWork) -> dict[str, str]:
 
 def automatic_title(unit: UnitOfWork, conversation_id: str) -> str:
     """Returns the title from the user's first readable message that has one, or "" if there is none yet."""
-    its = unit.owns(message) & (message.c.conversation_id == conversation_id) & (message.c.role == "user")
+    from_user = unit.owns(message) & (message.c.conversation_id == conversation_id) & (message.c.role == "user")
     first = (
         select(message.c.message_id, message.c.text)
-        .where(its, is_readable() | is_partly_kept_back())
+        .where(from_user, is_readable() | is_partly_kept_back())
         .order_by(message.c.message_id)
         .limit(_FIRST)
     )
@@ -48,10 +48,10 @@ def automatic_title(unit: UnitOfWork, conversation_id: str) -> str:
 
 
 def _title(unit: UnitOfWork, row: Row[int, str]) -> str:
-    spans, hidden = withheld_from_owner(unit, [row.message_id])
-    text = without_marks(masked(row.text, spans.get(row.message_id, ())))
+    spans, hidden = withheld_from_owner(unit, row.message_id)
+    text = without_marks(masked(row.text, spans))
     columns = (message_photo.c.message_id, message_photo.c.photo_id)
-    photos = [photo for photo in unit.rows_among(columns, [row.message_id]) if tuple(photo) not in hidden]
+    photos = [photo_id for _, photo_id in unit.rows_among(columns, [row.message_id]) if photo_id not in hidden]
     return title_of(text, len(photos))
 
 
@@ -79,14 +79,14 @@ def titles_following(unit: UnitOfWork, message_ids: Collection[int]) -> Iterator
 def retitle(unit: UnitOfWork, conversation_ids: Collection[str]) -> None:
     """Gives the conversations their automatic titles."""
     for conversation_id in conversation_ids:
-        this = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
+        is_conversation = unit.owns(conversation) & (conversation.c.conversation_id == conversation_id)
         title = automatic_title(unit, conversation_id)
-        unit.execute(update(conversation).where(this, conversation.c.title != title).values(title=title))
+        unit.execute(update(conversation).where(is_conversation, conversation.c.title != title).values(title=title))
 
 
-def retitle_telling(unit: UnitOfWork, telling: Collection[str]) -> None:
+def retitle_revealing(unit: UnitOfWork, revealing_words: Collection[str]) -> None:
     """Replaces titles, even those chosen by the user, that contain several of the revealing words or a code among them."""
-    revealing = set(telling)
+    revealing = set(revealing_words)
     for conversation_id, title in titles_by_conversation(unit).items() if revealing else ():
         if reveals(revealing.intersection(finished_words(title))):
             retitle(unit, [conversation_id])

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from m2a.memory.schema import outbox
 from m2a.memory.schema import owner as owner_table
-from m2a.memory.sql import LISTS, is_among, is_listed, listed
+from m2a.memory.sql import LIST_TYPES, is_in, is_in_parameter, list_parameter
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 _Columns = tuple[ColumnElement[Any], ...]  # the first is a column of a table
@@ -69,14 +69,16 @@ class UnitOfWork:
 
     def among(self, column: Column[int], numbers: Collection[int]) -> ColumnElement[bool]:
         """Returns the condition that the column is one of the numbers, with one parameter for all of them, unlike `IN`."""
-        return is_among(self.dialect, column, literal(listed(self.dialect, numbers), type_=LISTS[self.dialect]))
+        return is_in(
+            self.dialect, column, literal(list_parameter(self.dialect, numbers), type_=LIST_TYPES[self.dialect])
+        )
 
     def rows_among(self, columns: _Columns, numbers: Collection[int]) -> Sequence[Row[*tuple[Any, ...]]]:
         """Returns the columns of the owner's rows whose first column is one of the numbers.
 
         The statement is built once and cached, because building it takes as long as running it.
         """
-        values = {"owner": self.owner, "numbers": listed(self.dialect, numbers)}
+        values = {"owner": self.owner, "numbers": list_parameter(self.dialect, numbers)}
         return self.execute(_rows_among(columns, self.dialect), values).all()
 
     def next_id(self, record: Literal["message", "memory", "concept", "forgetting"]) -> int:
@@ -89,7 +91,7 @@ class UnitOfWork:
             raise LookupError(f"There is no owner {self.owner!r}.")
         return int(allocated)
 
-    def tell_index(self, record: Literal["entry", "message", "photo"], record_ids: Iterable[int | str]) -> None:
+    def queue_for_index(self, record: Literal["entry", "message", "photo"], record_ids: Iterable[int | str]) -> None:
         """Queues records for the index, because they are new, changed or gone."""
         rows = [{"owner": self.owner, "record": record, "record_id": str(record_id)} for record_id in record_ids]
         if rows:
@@ -106,5 +108,5 @@ def _owns(table: FromClause, owner: str) -> ColumnElement[bool]:
 @cache
 def _rows_among(columns: _Columns, dialect: str) -> Select[Any]:
     return select(*columns).where(
-        columns[0].table.c.owner == bindparam("owner"), is_listed(dialect, columns[0], "numbers")
+        columns[0].table.c.owner == bindparam("owner"), is_in_parameter(dialect, columns[0], "numbers")
     )

@@ -6,7 +6,7 @@ from m2a.memory.schema import pending_update
 from m2a.memory.unit_of_work import UnitOfWork
 
 
-def await_update(unit: UnitOfWork, reply_id: int) -> None:
+def mark_pending(unit: UnitOfWork, reply_id: int) -> None:
     """Marks the update of a reply as pending."""
     unit.execute(insert(pending_update).values(owner=unit.owner, message_id=reply_id))
 
@@ -21,14 +21,14 @@ def pending(unit: UnitOfWork, *, set_aside: bool = False) -> list[int]:
 
 def finish(unit: UnitOfWork, reply_id: int) -> bool:
     """Marks an update as done. Returns False if it already was."""
-    return unit.execute(delete(pending_update).where(_this(unit, reply_id))).rowcount > 0
+    return unit.execute(delete(pending_update).where(_of_reply(unit, reply_id))).rowcount > 0
 
 
 def note_failure(unit: UnitOfWork, reply_id: int, error: str) -> int:
     """Records a failure. Returns the number of failures so far."""
     counted = (
         update(pending_update)
-        .where(_this(unit, reply_id))
+        .where(_of_reply(unit, reply_id))
         .values(failures=pending_update.c.failures + 1, last_error=error)
         .returning(pending_update.c.failures)
     )
@@ -36,14 +36,14 @@ def note_failure(unit: UnitOfWork, reply_id: int, error: str) -> int:
 
 
 def set_aside(unit: UnitOfWork, reply_id: int) -> None:
-    unit.execute(update(pending_update).where(_this(unit, reply_id)).values(set_aside=True))
+    unit.execute(update(pending_update).where(_of_reply(unit, reply_id)).values(set_aside=True))
 
 
 def retry(unit: UnitOfWork) -> int:
     """Makes all updates that were set aside pending again, without their failures. Returns their number."""
-    these = unit.owns(pending_update) & pending_update.c.set_aside
-    return unit.execute(update(pending_update).where(these).values(set_aside=False, failures=0)).rowcount
+    are_set_aside = unit.owns(pending_update) & pending_update.c.set_aside
+    return unit.execute(update(pending_update).where(are_set_aside).values(set_aside=False, failures=0)).rowcount
 
 
-def _this(unit: UnitOfWork, reply_id: int) -> ColumnElement[bool]:
+def _of_reply(unit: UnitOfWork, reply_id: int) -> ColumnElement[bool]:
     return unit.owns(pending_update) & (pending_update.c.message_id == reply_id)

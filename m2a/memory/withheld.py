@@ -112,21 +112,13 @@ def withheld_photos(unit: UnitOfWork, message_ids: Collection[int]) -> set[tuple
     return {(message_id, photo_id) for message_id, photo_id in unit.rows_among(columns, message_ids)}
 
 
-def withheld_from_owner(
-    unit: UnitOfWork, message_ids: Collection[int]
-) -> tuple[dict[int, list[Span]], set[tuple[int, str]]]:
-    """Returns the spans and photos of the messages that are forgotten, and not only kept back."""
-    words = select(withheld_words.c.message_id, withheld_words.c.first_character, withheld_words.c.last_character)
-    photos = select(withheld_photo.c.message_id, withheld_photo.c.photo_id)
-    spans: dict[int, list[Span]] = {}
-    hidden = set[tuple[int, str]]()
-    for chunk in chunks(sorted(message_ids)):
-        of_words = (unit.owns(withheld_words), withheld_words.c.message_id.in_(chunk))
-        for message_id, first, last in unit.execute(words.where(*of_words, ~is_kept_back(withheld_words))):
-            spans.setdefault(message_id, []).append((first, last))
-        of_photos = (unit.owns(withheld_photo), withheld_photo.c.message_id.in_(chunk))
-        hidden |= {(row[0], row[1]) for row in unit.execute(photos.where(*of_photos, ~is_kept_back(withheld_photo)))}
-    return spans, hidden
+def withheld_from_owner(unit: UnitOfWork, message_id: int) -> tuple[list[Span], set[str]]:
+    """Returns the spans and photos of a message that are forgotten, and not only kept back."""
+    words, photos = (
+        unit.execute(select(table).where(unit.owns(table), table.c.message_id == message_id, ~is_kept_back(table)))
+        for table in (withheld_words, withheld_photo)
+    )
+    return [(row.first_character, row.last_character) for row in words], {row.photo_id for row in photos}
 
 
 def is_readable() -> ColumnElement[bool]:
@@ -171,8 +163,8 @@ def photos_left(unit: UnitOfWork, photo_ids: Collection[str]) -> set[str]:
     """Returns the photos among the ids that were neither erased nor forgotten."""
     if not photo_ids:
         return set()
-    these = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
-    stored = set(unit.scalars(select(photo.c.photo_id).where(these)))
+    among_ids = unit.owns(photo) & photo.c.photo_id.in_(sorted(photo_ids))
+    stored = set(unit.scalars(select(photo.c.photo_id).where(among_ids)))
     return stored - forgotten_photos(unit, stored)
 
 
@@ -193,20 +185,20 @@ def withhold(
         unit.execute(insert(withheld_words), rows)
     if photos:
         unit.execute(insert(withheld_photo), [{**key, "message_id": m, "photo_id": p} for m, p in set(photos)])
-    renew(unit, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
-    unit.tell_index("photo", sorted({photo_id for _, photo_id in photos}))
+    update_readings(unit, {span.message_id for span in spans} | {message_id for message_id, _ in photos})
+    unit.queue_for_index("photo", sorted({photo_id for _, photo_id in photos}))
 
 
 def withheld_by(unit: UnitOfWork, forgetting_id: int) -> set[int]:
     """Returns the messages of which a forgetting withholds something."""
     messages = set[int]()
     for table in (withheld_words, withheld_photo):
-        this = unit.owns(table) & (table.c.forgetting_id == forgetting_id)
-        messages |= set(unit.scalars(select(table.c.message_id).where(this)))
+        of_forgetting = unit.owns(table) & (table.c.forgetting_id == forgetting_id)
+        messages |= set(unit.scalars(select(table.c.message_id).where(of_forgetting)))
     return messages
 
 
-def give_back(unit: UnitOfWork, forgetting_id: int) -> None:
+def release(unit: UnitOfWork, forgetting_id: int) -> None:
     """Gives back what a forgetting withheld, unless another forgetting withholds it too."""
     messages = withheld_by(unit, forgetting_id)
     photos = unit.scalars(
@@ -216,11 +208,11 @@ def give_back(unit: UnitOfWork, forgetting_id: int) -> None:
     ).all()
     for table in (withheld_words, withheld_photo):
         unit.execute(delete(table).where(unit.owns(table), table.c.forgetting_id == forgetting_id))
-    renew(unit, messages)
-    unit.tell_index("photo", sorted(set(photos)))
+    update_readings(unit, messages)
+    unit.queue_for_index("photo", sorted(set(photos)))
 
 
-def renew(unit: UnitOfWork, message_ids: Collection[int]) -> None:
+def update_readings(unit: UnitOfWork, message_ids: Collection[int]) -> None:
     """Gives a new version to the messages, and to the messages after them that are indexed together with them."""
     from m2a.memory.ranking.encoding import CONTEXT  # imports libraries that only an index needs
 
@@ -254,13 +246,13 @@ def renew(unit: UnitOfWork, message_ids: Collection[int]) -> None:
                     )
                 )
     for message_id, words in readings.items():
-        this = unit.owns(message_reading) & (message_reading.c.message_id == message_id)
-        renewed = update(message_reading).where(this).values(version=message_reading.c.version + 1, words=words)
+        of_message = unit.owns(message_reading) & (message_reading.c.message_id == message_id)
+        renewed = update(message_reading).where(of_message).values(version=message_reading.c.version + 1, words=words)
         if unit.execute(renewed).rowcount == 0:
             unit.execute(
                 insert(message_reading).values(owner=unit.owner, message_id=message_id, version=2, words=words)
             )
-    unit.tell_index("message", readings)
+    unit.queue_for_index("message", readings)
 
 
 def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:

@@ -69,7 +69,7 @@ from m2a.types.event import (
 )
 from m2a.types.finding import Finding, FindingKind, Health, OpenFinding
 from m2a.types.held import HeldMemory, HeldPlace, Review
-from m2a.types.hit import Hit, Path, Query, RecordKey, RecordKind
+from m2a.types.hit import Hit, Query, RecordKey, RecordKind, RetrievalPath
 from m2a.types.listing import (
     FoundConversation,
     MemoryFilter,
@@ -151,7 +151,6 @@ __all__ = [
     "OpenFinding",
     "OpenedMemory",
     "PastForgetting",
-    "Path",
     "Photo",
     "Pinning",
     "Query",
@@ -170,6 +169,7 @@ __all__ = [
     "Restoration",
     "RestoreMemory",
     "RestsOn",
+    "RetrievalPath",
     "Return",
     "Review",
     "RewrittenMessage",

@@ -8,7 +8,7 @@ from m2a.types.entry import MemoryEntry
 from m2a.types.message import Message
 
 RecordKind = Literal["entry", "message"]
-Path = Literal["dense", "bm25", "photo"]
+RetrievalPath = Literal["dense", "bm25", "photo"]
 
 
 class RecordKey(NamedTuple):
@@ -42,8 +42,8 @@ class Hit:
 
     record: MemoryEntry | Message
     score: float
-    ranks: Mapping[Path, int]
-    similarity: Mapping[Path, float] = field(default_factory=dict)
+    ranks: Mapping[RetrievalPath, int]
+    similarity: Mapping[RetrievalPath, float] = field(default_factory=dict)
     evidence: tuple[Message, ...] = ()
     is_near: bool = True
 

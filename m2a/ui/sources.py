@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from m2a.plurals import joined
-from m2a.types import Hit, MemoryEntry, MemorySearched, Message, Path, Source
+from m2a.types import Hit, MemoryEntry, MemorySearched, Message, RetrievalPath, Source
 from m2a.ui import markup
 from m2a.ui.evidence import RESTS_ON, correct_button, memory_link, quote_html
 
 THUMBNAILS = 4
 HITS = 8  # shown of a search; the rules look at up to 25, most of them far from the query
 
-_PATHS: tuple[tuple[Path, str], ...] = (("dense", "meaning"), ("bm25", "words"), ("photo", "photo"))
+_PATHS: tuple[tuple[RetrievalPath, str], ...] = (("dense", "meaning"), ("bm25", "words"), ("photo", "photo"))
 
 
 def searched_html(searches: Sequence[MemorySearched], *, key: str) -> str:

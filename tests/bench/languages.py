@@ -8,13 +8,13 @@ which the reply is told.
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path as FilePath
+from pathlib import Path
 
 from m2a.agents.memory_search import BOTH_LAYERS
 from m2a.agents.state import SEARCH_HITS
 from m2a.assistant import Assistant
 from m2a.settings import Settings
-from m2a.types import Hit, Path, Query, RecordKey
+from m2a.types import Hit, Query, RecordKey, RetrievalPath
 from m2a.wiring import offline_rules
 from tests.bench.recall import statements_and_questions
 
@@ -41,7 +41,7 @@ I swim forty lengths before work on Thursdays. | On which day do I swim? | An we
 """  # noqa: E501
 
 
-_PATHS: tuple[Path, ...] = ("dense", "bm25")
+_PATHS: tuple[RetrievalPath, ...] = ("dense", "bm25")
 
 
 def main(_options: Sequence[str] = ()) -> None:
@@ -53,7 +53,7 @@ async def measure() -> None:
     statements, _ = statements_and_questions(OTHERS)
     every = OTHERS // len(facts)
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=FilePath(folder), chat_model="offline")
+        settings = Settings(data_dir=Path(folder), chat_model="offline")
         async with Assistant.open(settings, policy=offline_rules()) as assistant:
             bank = assistant.memory(assistant.local_owner)
             conversation, of_fact = None, []

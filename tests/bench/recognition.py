@@ -2,7 +2,7 @@
 
 Over seeded draws of ten of the twenty DreamBooth subjects, one photo of each is named; the other photos of the ten and all of
 the other ten, which are strangers, are shown. The rule that ships is measured beside the one before it (centre features, 0.60,
-lead 0.06). Then its bars are chosen anew on a random half of the subjects and reported on the other half, which shows what
+lead 0.06). Then its thresholds are chosen anew on a random half of the subjects and reported on the other half, which shows what
 they are worth on subjects that they were not chosen on.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from m2a.memory.recognition import Bars, bars_of, recognise
+from m2a.memory.recognition import Thresholds, recognise, thresholds_for
 from m2a.types import Concept
 from m2a.wiring import cache_dir
 from models.efficientnet import EfficientNet
@@ -68,12 +68,12 @@ def old_rule(photos: Photos) -> Rule:
     return say
 
 
-def new_rule(photos: Photos, bars: Bars) -> Rule:
+def new_rule(photos: Photos, thresholds: Thresholds) -> Rule:
     vectors = {str(number): vector for number, vector in enumerate(photos.likeness)}
 
     def say(query: int, named: dict[int, list[int]]) -> Answer:
         concepts = [Concept(s, "", photos.names[s], (), "thing", tuple(map(str, ids))) for s, ids in named.items()]
-        match = recognise(str(query), vectors, concepts, bars)
+        match = recognise(str(query), vectors, concepts, thresholds)
         return ((), False) if match is None else ((match.concept.concept_id,), match.certainty == "sure")
 
     return say
@@ -162,22 +162,22 @@ def standard_errors(photos: Photos, rule: Rule, seeds: Sequence[int], per_name: 
     return np.asarray(np.sqrt((len(shares) - 1) * ((shares - shares.mean(axis=0)) ** 2).mean(axis=0)))
 
 
-def choose(photos: Photos, seeds: Sequence[int], among: Sequence[int]) -> Bars:
-    """The bars that name most outright with at most 0.5 % wrong, and then ask most rightly with at most 12 % strangers asked:
-    stricter than what is wanted, since the other half will look otherwise."""
-    allowed: list[tuple[float, Bars]] = []
+def choose(photos: Photos, seeds: Sequence[int], among: Sequence[int]) -> Thresholds:
+    """The thresholds that name most outright with at most 0.5 % wrong, and then ask most rightly with at most 12 % strangers
+    asked: stricter than what is wanted, since the other half will look otherwise."""
+    allowed: list[tuple[float, Thresholds]] = []
     for sure, lead in product(np.arange(0.64, 0.80, 0.02), (0.03, 0.05, 0.08)):
-        bars = Bars(float(sure), float(sure), lead)
-        _, named, _, wrong, _, s_named, *_ = draws(photos, new_rule(photos, bars), seeds, 1, among).shares
+        thresholds = Thresholds(float(sure), float(sure), lead)
+        _, named, _, wrong, _, s_named, *_ = draws(photos, new_rule(photos, thresholds), seeds, 1, among).shares
         if wrong <= 0.005 and s_named <= 0.005:
-            allowed.append((named, bars))
+            allowed.append((named, thresholds))
     best = max(allowed, key=lambda rated: rated[0])[1]
-    candidates: list[tuple[float, Bars]] = []
+    candidates: list[tuple[float, Thresholds]] = []
     for likely in np.arange(0.50, best.sure, 0.02):
-        bars = Bars(best.sure, float(likely), best.lead)
-        right, *_, s_asked, _ = draws(photos, new_rule(photos, bars), seeds, 1, among).shares
+        thresholds = Thresholds(best.sure, float(likely), best.lead)
+        right, *_, s_asked, _ = draws(photos, new_rule(photos, thresholds), seeds, 1, among).shares
         if s_asked <= 0.12:
-            candidates.append((right, bars))
+            candidates.append((right, thresholds))
     return max(candidates, key=lambda rated: rated[0])[1]
 
 
@@ -186,12 +186,12 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--photos", type=int, default=1, help="named photos of each subject")
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument(
-        "--halves", type=int, default=4, help="seeds of halves on which bars are chosen anew; 0 for none"
+        "--halves", type=int, default=4, help="seeds of halves on which thresholds are chosen anew; 0 for none"
     )
     options = parser.parse_args(arguments)
     photos = read_photos()
     everything, seeds = range(len(photos.names)), range(options.draws)
-    shipped = bars_of(photos.encoder_id)
+    shipped = thresholds_for(photos.encoder_id)
     for title, rule in (("before", old_rule(photos)), (f"now, {shipped}", new_rule(photos, shipped))):
         print(f"\n{title}; {options.photos} named photo(s) of each of ten subjects\n{'seed':>6}{HEADER}")
         for seed in range(min(SHOWN_DRAWS, options.draws)):
@@ -201,10 +201,12 @@ def main(arguments: Sequence[str] = ()) -> None:
     print("Standard errors over the subjects (jackknife), of the last line: " + ", ".join(f"{e:.1%}" for e in errors))
     for seed in range(options.halves):
         halves = np.array_split(np.random.default_rng(1000 + seed).permutation(len(photos.names)), 2)
-        bars = choose(photos, range(20), halves[0].tolist())
-        print(f"\nchosen on half {seed}: {bars}\n{'':>6}{HEADER}")
+        thresholds = choose(photos, range(20), halves[0].tolist())
+        print(f"\nchosen on half {seed}: {thresholds}\n{'':>6}{HEADER}")
         for name, half in zip(("there", "other"), halves, strict=True):
-            print(f"{name:>6}{line(draws(photos, new_rule(photos, bars), range(60), options.photos, half.tolist()))}")
+            print(
+                f"{name:>6}{line(draws(photos, new_rule(photos, thresholds), range(60), options.photos, half.tolist()))}"
+            )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.wishes import is_forget
 from m2a.agents.state import MemoryContext, Revisions, TurnState, superseded_among
-from m2a.memory.quotations import spans_saying
+from m2a.memory.quotations import matching_sentences
 from m2a.memory.repetitions import spans_of_statement
 from m2a.memory.withheld import FORGOTTEN, masked
 from m2a.memory.words import finished_words
@@ -91,7 +91,7 @@ def told_then(messages: Sequence[Message], state: TurnState, sense: Sense) -> li
 
 def quoted(question: str, message: Message) -> str:
     """Returns the sentences of the message that the question is about; all of it if it is short or none stands out."""
-    spans = spans_saying(question, message.text) if len(message.text) > _WHOLE_MESSAGE else []
+    spans = matching_sentences(question, message.text) if len(message.text) > _WHOLE_MESSAGE else []
     return message.text[spans[0][0] : spans[-1][1]] if spans else message.text.strip()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from m2a.memory import words as word_rules
 from m2a.memory.passages import passages
-from m2a.memory.ranking.features import EncodedQuestion, Record, Words, traits_of
+from m2a.memory.ranking.features import EncodedQuestion, RankedPassage, Words, traits_of
 from m2a.memory.ranking.token_head import TokenHead, unit
 from m2a.memory.words import finished_words, message_words
 from m2a.types import MemoryEntry, Message
@@ -40,7 +40,7 @@ class RecordEncoder:
         self._head = head
         self.made_by = f"{encoder.encoder_id} {head.fingerprint} {_VERSION}.{word_rules.VERSION}"
 
-    def entries(self, entries: Sequence[MemoryEntry], texts: Sequence[str]) -> list[list[Record]]:
+    def entries(self, entries: Sequence[MemoryEntry], texts: Sequence[str]) -> list[list[RankedPassage]]:
         """Encodes the passages of entries, without context. `texts` are the texts that represent them."""
         divided = [passages(text) for text in texts]
         states = self._states([passage for of_entry in divided for passage in of_entry])
@@ -57,7 +57,7 @@ class RecordEncoder:
             for entry, of_entry in zip(entries, divided, strict=True)
         ]
 
-    def messages(self, messages: Sequence[InContext]) -> list[list[Record]]:
+    def messages(self, messages: Sequence[InContext]) -> list[list[RankedPassage]]:
         """Encodes the passages of messages. Each is encoded together with its context, which says what "it" and "there" mean: the
         passage before it, or else the messages. Only its own tokens are kept."""
         divided = [passages(item.message.text) for item in messages]
@@ -120,11 +120,11 @@ class RecordEncoder:
         words: Sequence[str],
         states: np.ndarray,
         traits: np.ndarray,
-    ) -> Record:
+    ) -> RankedPassage:
         mean = states.mean(axis=0) if len(states) else np.zeros(self._encoder.dimensions)
         vector = unit(mean).astype(np.float16)
         tokens = self._head.of_record(states)
-        return Record(conversation, number, speaker, said_at, Words.of(words), vector, tokens, traits, passage)
+        return RankedPassage(conversation, number, speaker, said_at, Words.of(words), vector, tokens, traits, passage)
 
     def _states(self, texts: Sequence[str], starts: Sequence[int] | None = None) -> Iterator[np.ndarray]:
         """Yields the token states of each text, without those before the character `start`."""

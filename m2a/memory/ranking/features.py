@@ -88,7 +88,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RankedPassage:
     """The data of a record that ranking needs, or of one passage of a long record.
 
     `conversation`, `number` (a message id) and `passage` are its position; neighbours are one passage apart, or one number. An
@@ -134,11 +134,11 @@ class WordStatistics:
 
     records: int
     words: int
-    holding: Mapping[str, int]
+    record_counts: Mapping[str, int]
 
     def idf(self, word: str) -> float:
-        holding = self.holding.get(word, 0)
-        return math.log(1 + (self.records - holding + 0.5) / (holding + 0.5))
+        count = self.record_counts.get(word, 0)
+        return math.log(1 + (self.records - count + 0.5) / (count + 0.5))
 
     @property
     def average_length(self) -> float:
@@ -169,16 +169,15 @@ def asks_for_picture(question: str) -> bool:
 
 def features(
     question: EncodedQuestion,
-    records: Sequence[Record],
+    records: Sequence[RankedPassage],
     beside: Sequence[Words],
-    near: np.ndarray,
+    neighbours: np.ndarray,
     statistics: WordStatistics,
 ) -> np.ndarray:
     """Returns a row for each candidate, at least one, and a column for each of FEATURES.
 
-    `beside` are the words of the candidates' neighbours. Each row of `near` has the positions in `beside` of a candidate's
-    neighbours, two on each side, or -1 if there is none. Candidates are in order: by message id, the
-    passages of a message one after the other.
+    `beside` are the words of the passages next to candidates. Each row of `neighbours` has the positions in `beside` of the two
+    passages on each side of a candidate, or -1 if there is none. Candidates are in order of message id and passage.
     """
     before, after = _neighbours(records)
     codes: dict[str, int] = {}
@@ -187,7 +186,7 @@ def features(
     idf = {word: statistics.idf(word) for word in set(question.words) - question.names}
     counts = _word_counts(list(idf), [record.words for record in records])
     of_none = Words.of([])  # for position -1
-    near_counts = counts + _word_counts(list(idf), [*beside, of_none])[near].sum(axis=1)
+    near_counts = counts + _word_counts(list(idf), [*beside, of_none])[neighbours].sum(axis=1)
     bm25, coverage, matched = _lexical(idf, counts, statistics.average_length)
     bm25_near, coverage_near, _ = _lexical(idf, near_counts, statistics.average_length * _NEAR_LENGTHS)
     best = _best_matches(question.tokens, records)
@@ -225,7 +224,7 @@ def features(
     return table
 
 
-def _neighbours(records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
+def _neighbours(records: Sequence[RankedPassage]) -> tuple[np.ndarray, np.ndarray]:
     """Returns the positions of each candidate's previous and next passage or message, or -1 if that is not a candidate."""
     follows = [
         bool(record.conversation)
@@ -269,7 +268,7 @@ def _lexical(
     )
 
 
-def _best_matches(tokens: np.ndarray, records: Sequence[Record]) -> np.ndarray:
+def _best_matches(tokens: np.ndarray, records: Sequence[RankedPassage]) -> np.ndarray:
     """Returns, for each of the question's tokens (rows), the cosine to the nearest token of each record (columns)."""
     starts = np.cumsum([0] + [len(record.tokens) for record in records[:-1]])
     theirs = np.concatenate([record.tokens for record in records]).astype(np.float32)
@@ -293,7 +292,7 @@ def _session_level(scores: np.ndarray, sessions: np.ndarray) -> np.ndarray:
     return np.asarray(level[sessions])
 
 
-def _people(question: EncodedQuestion, records: Sequence[Record]) -> tuple[np.ndarray, np.ndarray]:
+def _people(question: EncodedQuestion, records: Sequence[RankedPassage]) -> tuple[np.ndarray, np.ndarray]:
     """Returns whether each record is about the one person in the question, or about somebody else; neither if the question
     names none or several.
 

@@ -8,11 +8,18 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from m2a.memory.names import known_names, unknown_names
+from m2a.memory.question_names import known_names, unknown_names
 from m2a.memory.ranking.encoding import RecordEncoder
-from m2a.memory.ranking.features import EncodedQuestion, Record, Words, WordStatistics, asks_for_picture, features
+from m2a.memory.ranking.features import (
+    EncodedQuestion,
+    RankedPassage,
+    Words,
+    WordStatistics,
+    asks_for_picture,
+    features,
+)
 from m2a.memory.ranking.ranker import Ranker
-from m2a.memory.ranking.record_store import Place, RankedRecord, RankedRecordStore
+from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, Surroundings
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.words import finished_words
@@ -83,7 +90,7 @@ class RankedMemory:
         self.statistics = statistics
         self.records: dict[RecordKey, RankedRecord] = {}
         self._store = store
-        self._places: dict[int, Place] = {}
+        self._surroundings: dict[int, Surroundings] = {}
         self._looked_for: set[RecordKey | int] = set()
         self._in_order: _InOrder | None = None
 
@@ -93,11 +100,11 @@ class RankedMemory:
             self._looked_for |= unread
             self.records |= self._store.get(unit, unread)
 
-    def read_places(self, unit: UnitOfWork, message_ids: set[int]) -> None:
+    def read_surroundings(self, unit: UnitOfWork, message_ids: set[int]) -> None:
         """Reads the conversations and words of the messages that are kept."""
         if missing := message_ids - self._looked_for:
             self._looked_for |= missing
-            self._places |= self._store.places(unit, missing)
+            self._surroundings |= self._store.surroundings(unit, missing)
             self._in_order = None
 
     def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
@@ -106,21 +113,21 @@ class RankedMemory:
 
     def beside(self, number: int) -> list[int]:
         """Returns the message and its neighbours in its conversation, as far as they were read."""
-        places = self._places
+        places = self._surroundings
         if number not in places:
             return []
         home = places[number].conversation
         steps = (number + step for step in _steps(_REACH))
         return [there for there in steps if there in places and places[there].conversation == home]
 
-    def near(self, candidates: Sequence[tuple[RecordKey, Record]]) -> tuple[list[Words], np.ndarray]:
+    def neighbours(self, candidates: Sequence[tuple[RecordKey, RankedPassage]]) -> tuple[list[Words], np.ndarray]:
         """Returns the words of the candidates' neighbours, and which of them are beside each candidate."""
         steps = np.array([step for step in _steps(_REACH) if step])
-        near = np.full((len(candidates), len(steps)), -1)
-        if not self._places:
-            return [], near
+        positions_beside = np.full((len(candidates), len(steps)), -1)
+        if not self._surroundings:
+            return [], positions_beside
         if self._in_order is None:
-            self._in_order = _InOrder.of(self._places)
+            self._in_order = _InOrder.of(self._surroundings)
         firsts, read, homes, words = self._in_order
         wanted = np.array(
             [
@@ -133,8 +140,8 @@ class RankedMemory:
         positions, is_there = _positions_in(read, wanted)
         neighbours, are_there = _positions_in(read, wanted[:, None] + steps)
         are_there &= is_there[:, None] & (homes[neighbours] == homes[positions][:, None])
-        used, near[are_there] = np.unique(neighbours[are_there], return_inverse=True)
-        return [words[at] for at in used.tolist()], near
+        used, positions_beside[are_there] = np.unique(neighbours[are_there], return_inverse=True)
+        return [words[at] for at in used.tolist()], positions_beside
 
 
 class _InOrder(NamedTuple):
@@ -150,7 +157,7 @@ class _InOrder(NamedTuple):
     words: Sequence[Words]
 
     @classmethod
-    def of(cls, places: Mapping[int, Place]) -> "_InOrder":
+    def of(cls, places: Mapping[int, Surroundings]) -> "_InOrder":
         firsts, codes = dict[int, int](), dict[str, int]()
         positions, homes, words = list[int](), list[int](), list[Words]()
         for number in sorted(places):
@@ -175,14 +182,16 @@ class RankedQuestion:
         self._memory = memory
         self._text = text
         speakers = frozenset(word for speaker in memory.speakers for word in finished_words(speaker))
-        self._names = known_names(text, memory.statistics.holding, speakers)
-        self._names_unknown_subject = bool(unknown_names(text, memory.statistics.holding, speakers))
+        self._names = known_names(text, memory.statistics.record_counts, speakers)
+        self._names_unknown_subject = bool(unknown_names(text, memory.statistics.record_counts, speakers))
         self._beside_words: set[RecordKey] = set()
 
     @property
     def names_known_subject(self) -> bool:
-        """Whether it contains a name that several records contain and that is not a speaker's, without being about somebody whom
-        no record names: a dog Max in the memory says nothing about the dog Max of an unknown John."""
+        """Whether the question names something that several records mention, and its subject is no stranger.
+
+        A dog Max in the memory says nothing about the dog Max of a John whom no record names.
+        """
         return bool(self._names) and not self._names_unknown_subject
 
     def encoded(self, states: TokenStates) -> None:
@@ -195,7 +204,7 @@ class RankedQuestion:
         seeds = _seeds(by_words)
         around = {number + step for step in _steps(_REACH) for number in messages}
         around |= {number + step for step in _steps(2 * _REACH) for number in seeds}
-        self._memory.read_places(unit, around)
+        self._memory.read_surroundings(unit, around)
         beside = {RecordKey("message", there) for number in seeds for there in self._memory.beside(number)}
         self._beside_words |= beside
         self._memory.read(unit, beside.union(keys))
@@ -209,7 +218,7 @@ class RankedQuestion:
         in_order = (candidates[at][0] for at in np.argsort(-scores.round(9), kind="stable").tolist())
         return list(dict.fromkeys(in_order))
 
-    def _bonus(self, unit: UnitOfWork, candidates: Sequence[tuple[RecordKey, Record]]) -> np.ndarray:
+    def _bonus(self, unit: UnitOfWork, candidates: Sequence[tuple[RecordKey, RankedPassage]]) -> np.ndarray:
         """Returns the addition to each score if the record shows the picture, or names the thing, that is asked about."""
         bonus = np.zeros(len(candidates))
         if asks_for_picture(self._text):
@@ -230,7 +239,7 @@ class RankedQuestion:
             return [], np.empty((0, 0))
         return [key for key, _ in candidates], self._features(candidates)
 
-    def _candidates(self, versions: Mapping[RecordKey, int]) -> list[tuple[RecordKey, Record]]:
+    def _candidates(self, versions: Mapping[RecordKey, int]) -> list[tuple[RecordKey, RankedPassage]]:
         """Returns the passages of all candidates, with the keys of their records."""
         ranked = self._memory.records
         keys = (versions.keys() | self._beside_words) & ranked.keys() if versions else ()
@@ -241,10 +250,10 @@ class RankedQuestion:
             for passage in ranked[key].passages
         ]
 
-    def _features(self, candidates: Sequence[tuple[RecordKey, Record]]) -> np.ndarray:
-        beside, near = self._memory.near(candidates)
+    def _features(self, candidates: Sequence[tuple[RecordKey, RankedPassage]]) -> np.ndarray:
+        beside, neighbours = self._memory.neighbours(candidates)
         records = [record for _, record in candidates]
-        return features(self._encoded_question, records, beside, near, self._memory.statistics)
+        return features(self._encoded_question, records, beside, neighbours, self._memory.statistics)
 
 
 _TRAINED_ON = "all-MiniLM-L6-v2@"

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from sqlalchemy.dialects import postgresql, sqlite
 
 from m2a.memory.ranking.encoding import CONTEXT
-from m2a.memory.ranking.features import Record, Words, WordStatistics
+from m2a.memory.ranking.features import RankedPassage, Words, WordStatistics
 from m2a.memory.schema import entry, entry_photo, message, message_photo, outbox, ranked_count, ranked_record, setting
 from m2a.memory.sql import from_microseconds, to_microseconds
 from m2a.memory.unit_of_work import UnitOfWork
@@ -24,23 +24,23 @@ _CACHED = 20_000  # passages, of about 5 kB
 _LONGEST_ITEM = 100  # characters; PostgreSQL takes no long keys
 
 
-class Place(NamedTuple):
-    """A record's conversation and the words of its passages, which are all that its neighbours need."""
+class Surroundings(NamedTuple):
+    """What the neighbours of a record need of it: its conversation and the words of its passages."""
 
     conversation: str
     passages: Sequence[Words]
 
 
 class RankedRecord(NamedTuple):
-    """A record as it was in that version: its passages in order, at least one, and its place."""
+    """A record as it was in that version: its passages in order, at least one, and what its neighbours need."""
 
     version: int
-    passages: Sequence[Record]
-    place: Place
+    passages: Sequence[RankedPassage]
+    surroundings: Surroundings
 
     @classmethod
-    def of(cls, version: int, passages: Sequence[Record]) -> "RankedRecord":
-        return cls(version, passages, Place(passages[0].conversation, [passage.words for passage in passages]))
+    def of(cls, version: int, passages: Sequence[RankedPassage]) -> "RankedRecord":
+        return cls(version, passages, Surroundings(passages[0].conversation, [passage.words for passage in passages]))
 
 
 # What `ranked_count` counts: records that hold a word; records and their words together; messages by speaker.
@@ -63,8 +63,8 @@ class RankedRecordStore:
 
     # Writing
 
-    def start(self, connection: Connection, made_by: str) -> None:
-        """Deletes the records if they were made by something else, so that `missing` names them all."""
+    def discard_if_outdated(self, connection: Connection, made_by: str) -> None:
+        """Deletes all records if another encoder made them; `owners_with_gaps` then names every owner."""
         found = connection.scalar(select(setting.c.value).where(setting.c.key == _MADE_BY))
         if found == made_by:
             return
@@ -82,7 +82,7 @@ class RankedRecordStore:
         unit.execute(insert(ranked_record), [_values(unit.owner, key, ranked) for key, ranked in records.items()])
         after = Counter[tuple[_Counted, str]]()
         for key, ranked in records.items():
-            words = [passage.words for passage in ranked.place.passages]
+            words = [passage.words for passage in ranked.surroundings.passages]
             after.update(_counts(key.kind, ranked.passages[0].speaker, words))
         after.subtract(before)
         self._count(unit, after)
@@ -97,7 +97,7 @@ class RankedRecordStore:
             return
         after = self._encoded_with(unit, keys) - set(keys)
         self._count(unit, _negative(self._delete(unit, {*keys, *after})))
-        unit.tell_index("message", (key.record_id for key in sorted(after)))
+        unit.queue_for_index("message", (key.record_id for key in sorted(after)))
 
     def drop(self, unit: UnitOfWork) -> None:
         """Removes all records of an owner."""
@@ -192,9 +192,9 @@ class RankedRecordStore:
         records = select(func.sum(ranked_count.c.number)).where(unit.owns(ranked_count), *totals)
         return (unit.scalar(records) or 0) <= _CACHED
 
-    def places(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Place]:
+    def surroundings(self, unit: UnitOfWork, message_ids: Collection[int]) -> dict[int, Surroundings]:
         """Returns the conversation and the words of the stored messages among the ids."""
-        places: dict[int, Place] = {}
+        surroundings: dict[int, Surroundings] = {}
         missing = []
         with self._lock:
             for message_id in message_ids:
@@ -202,12 +202,12 @@ class RankedRecordStore:
                 if ranked is None:
                     missing.append(message_id)
                 else:
-                    places[message_id] = ranked.place
+                    surroundings[message_id] = ranked.surroundings
         columns = (ranked_record.c.record_id, ranked_record.c.conversation_id, ranked_record.c.words)
         for condition in _among(unit, [RecordKey("message", message_id) for message_id in missing]):
             for message_id, conversation, words in unit.execute(select(*columns).where(condition)).all():
-                places[message_id] = Place(conversation, _passages_in(words))
-        return places
+                surroundings[message_id] = Surroundings(conversation, _passages_in(words))
+        return surroundings
 
     def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
         """Returns the records that show a photo which is not forgotten."""
@@ -222,15 +222,15 @@ class RankedRecordStore:
 
     def statistics(self, unit: UnitOfWork, kinds: Collection[RecordKind], words: Collection[str]) -> WordStatistics:
         """Returns how many of the owner's records of these kinds contain each of the words."""
-        totals, holding = Counter[str](), Counter[str]()
+        totals, record_counts = Counter[str](), Counter[str]()
         wanted = {
             "owner": unit.owner,
             "counted": [*kinds, *(_WORDS_OF[kind] for kind in kinds)],
             "items": ["records", "words", *words],
         }
         for counted, item, number in unit.execute(_STATISTICS, wanted).all():
-            (totals if counted in kinds else holding)[item] += number
-        return WordStatistics(totals["records"], totals["words"], holding)
+            (totals if counted in kinds else record_counts)[item] += number
+        return WordStatistics(totals["records"], totals["words"], record_counts)
 
     def speakers(self, unit: UnitOfWork) -> list[str]:
         """Returns the speakers of all messages."""
@@ -305,8 +305,8 @@ def _among(unit: UnitOfWork, keys: Collection[RecordKey]) -> Iterable[ColumnElem
     for kind in ("entry", "message"):
         numbers = [key.record_id for key in keys if key.kind == kind]
         if numbers:
-            this = (unit.owns(ranked_record), ranked_record.c.kind == kind)
-            yield and_(*this, unit.among(ranked_record.c.record_id, numbers))
+            of_kind = (unit.owns(ranked_record), ranked_record.c.kind == kind)
+            yield and_(*of_kind, unit.among(ranked_record.c.record_id, numbers))
 
 
 def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, object]:
@@ -321,7 +321,8 @@ def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, objec
         "version": ranked.version,
         "conversation_id": record.conversation,
         "speaker": record.speaker,
-        "said_at": to_microseconds(record.said_at.replace(tzinfo=UTC)),  # what its clock showed: questions ask for that
+        # Questions refer to the local time of the speaker.
+        "said_at": to_microseconds(record.said_at.replace(tzinfo=UTC)),
         "words": "\n".join(" ".join(passage.words.words) for passage in passages),
         "traits": np.stack([passage.traits for passage in passages]).astype("<f4").tobytes(),
         "vector": np.stack([passage.vector for passage in passages]).astype("<f2").tobytes(),
@@ -329,7 +330,7 @@ def _values(owner: str, key: RecordKey, ranked: RankedRecord) -> dict[str, objec
     }
 
 
-# One range of the primary key; a finished word is a stem, so that none is called as the totals are.
+# One range of the primary key, since no stem equals "records" or "words", the items of the totals.
 _STATISTICS = select(ranked_count.c.counted, ranked_count.c.item, ranked_count.c.number).where(
     ranked_count.c.owner == bindparam("owner"),
     ranked_count.c.counted.in_(bindparam("counted", expanding=True)),
@@ -367,7 +368,7 @@ def _decoded(
     counts = np.frombuffer(tokens, dtype="<u2", count=number).astype(int)
     tokens_of = np.frombuffer(tokens, dtype=np.int8, offset=2 * number).reshape(counts.sum(), -1)
     passages = [
-        Record(conversation, record_id, speaker, from_microseconds(said_at), *of_passage, at)
+        RankedPassage(conversation, record_id, speaker, from_microseconds(said_at), *of_passage, at)
         for at, of_passage in enumerate(
             zip(
                 words_of,

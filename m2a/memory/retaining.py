@@ -16,10 +16,10 @@ from m2a.speakers import ASSISTANT, USER
 from m2a.types import EvidenceRange, MemoryEntry, MessageSpan
 
 CHANGES_IN_MEMORY = "Changes in Memory"  # the title of the conversation that records manual changes
-KEPT = "I keep this, although I erased the words that it came from: "
+RETAINED_BECAUSE = "I keep this, although I erased the words that it came from: "
 
 
-def keep(
+def retain(
     unit: UnitOfWork, raw: RawMessageStore, entries: Sequence[MemoryEntry], now: datetime
 ) -> dict[int, EvidenceRange]:
     """Records that the user keeps the entries. Returns, by memory id, the message that says so.
@@ -34,13 +34,19 @@ def keep(
     forgettings = forgettings_of(unit, [entry.memory_id for entry in entries])
     for entry in entries:
         message = raw.append(
-            *place, role="user", speaker=USER, text=f"{KEPT}{entry.text}", photos=entry.photo_ids, said_at=now
+            *place,
+            role="user",
+            speaker=USER,
+            text=f"{RETAINED_BECAUSE}{entry.text}",
+            photos=entry.photo_ids,
+            said_at=now,
         )
         evidence[entry.memory_id] = EvidenceRange(message.message_id, message.message_id)
         if entry.memory_id in forgettings:
-            words = MessageSpan(message.message_id, len(KEPT), len(message.text))
+            words = MessageSpan(message.message_id, len(RETAINED_BECAUSE), len(message.text))
             photos = [(message.message_id, photo_id) for photo_id in message.photos]
-            withhold(unit, forgettings[entry.memory_id], [words] if entry.text else [], photos)
+            forgetting_id, _reason = forgettings[entry.memory_id]
+            withhold(unit, forgetting_id, [words] if entry.text else [], photos)
     kept = f"{len(evidence)} memories" if len(evidence) > 1 else "this memory"
     reply = raw.append(*place, role="assistant", speaker=ASSISTANT, text=f"I keep {kept}.", said_at=now)
     answers = evidence[entries[-1].memory_id].last

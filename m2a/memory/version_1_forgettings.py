@@ -6,7 +6,7 @@ from m2a.memory import change_log
 from m2a.memory.database import Database
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.migrations import FORGOTTEN_BEFORE_WITHHOLDING
-from m2a.memory.quotations import spans_saying
+from m2a.memory.quotations import matching_sentences
 from m2a.memory.raw_message_store import RawMessageStore
 from m2a.memory.schema import forgotten_entry, setting
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
@@ -39,7 +39,7 @@ def _withhold_forgotten_entries(connection: Connection) -> None:
     ).all()
     for (owner, forgetting_id), memory_ids in grouped(((row[0], row[1]), row[2]) for row in rows).items():
         unit = UnitOfWork(connection, owner)
-        entries = semantic.gone(unit, memory_ids)
+        entries = semantic.not_live(unit, memory_ids)
         requests = set[MessageSpan]()
         asking = [
             answers
@@ -47,6 +47,6 @@ def _withhold_forgotten_entries(connection: Connection) -> None:
             if any(change.get("forgetting_id") == forgetting_id for change in steps.get("changes", ()))
         ]
         for request in raw.as_logged(unit, asking).values():
-            spans = {span for gone in entries for span in spans_saying(gone.text, request.text)}
+            spans = {span for gone in entries for span in matching_sentences(gone.text, request.text)}
             requests |= {MessageSpan(request.message_id, *span) for span in spans}
         forgetter.withhold(unit, forgetting_id, entries, requests)

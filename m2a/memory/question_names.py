@@ -32,13 +32,13 @@ def names_in(text: str) -> list[frozenset[str]]:
     return [name for name, _first, _last in _named(text)]
 
 
-def unknown_names(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
+def unknown_names(text: str, record_counts: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
     """Returns the names of the question's subjects that the memory does not contain: John in "when did John get Max?"
 
     A subject follows an auxiliary verb or has something ("John's"). A word of its name is in no record and not in a speaker's
     name. The arguments are those of `known_names`.
     """
-    known = {word for word, records in holding.items() if records}.union(speakers)
+    known = {word for word, records in record_counts.items() if records}.union(speakers)
     return [
         name
         for name, first, last in _named(text)
@@ -46,15 +46,15 @@ def unknown_names(text: str, holding: Mapping[str, int], speakers: Collection[st
     ]
 
 
-def known_names(text: str, holding: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
+def known_names(text: str, record_counts: Mapping[str, int], speakers: Collection[str]) -> list[frozenset[str]]:
     """Returns the names in the question that the memory knows: several records contain each word, and it is not a speaker's.
 
-    `holding` gives the number of records that contain a finished word; `speakers` are the finished words of speakers' names.
+    `record_counts` gives the number of records with a finished word; `speakers` are the finished words of speakers' names.
     """
     return [
         name
         for name in names_in(text)
-        if not name.issubset(speakers) and all(holding.get(word, 0) >= _HELD for word in name)
+        if not name.issubset(speakers) and all(record_counts.get(word, 0) >= _HELD for word in name)
     ]
 
 

@@ -18,7 +18,7 @@ from m2a.memory.words import finished_words
 from m2a.types import MessageSpan, RecordKey, Role
 
 # Words with which the assistant speaks about its memory and about photos. They reveal nothing of what the user said.
-_OF_ITS_OWN = frozenset(
+_ASSISTANT_WORDS = frozenset(
     finished_words(
         """
         photo picture image show shown showing recognise see seen look name named call called tell told telling say said
@@ -29,12 +29,12 @@ _OF_ITS_OWN = frozenset(
 )
 
 
-def told_by(role: Role, text: str) -> str:
+def revealing_text(role: Role, text: str) -> str:
     """Returns the revealing part of an erased text: all of a user's text, but only the codes in a reply, whose phrases recur."""
     return text if role == "user" else " ".join(word for word in finished_words(text) if is_code(word))
 
 
-def words_left_alone(unit: UnitOfWork, texts: Iterable[str]) -> set[str]:
+def words_only_in_erased(unit: UnitOfWork, texts: Iterable[str]) -> set[str]:
     """Returns the revealing words: those in the texts that occur in nothing of the user's that remains."""
     words = {word for text in texts for word in finished_words(without_marks(text))}
     from_user = (
@@ -53,10 +53,10 @@ def words_left_alone(unit: UnitOfWork, texts: Iterable[str]) -> set[str]:
     return words
 
 
-def retelling_spans(
+def revealing_spans(
     unit: UnitOfWork,
     raw: RawMessageStore,
-    telling: Collection[str],
+    revealing_words: Collection[str],
     *,
     citing: Collection[int],
     conversation_ids: Collection[str],
@@ -64,14 +64,14 @@ def retelling_spans(
 ) -> set[MessageSpan]:
     """Returns the spans of the assistant's messages, from the message `since` on, that reveal erased content.
 
-    In replies that rest on it (`citing`), and in later messages of its conversations, these are all sentences with a word in
-    `telling`; a citing reply without such a sentence is revealing as a whole. Elsewhere, these are sentences with several such
-    words or with a code.
+    In replies that rest on it (`citing`), and in later messages of its conversations, these are all sentences with one of the
+    revealing words; a citing reply without such a sentence is revealing as a whole. Elsewhere, these are sentences with several
+    such words or with a code.
     """
     messages = select(message.c.message_id, message.c.conversation_id, message.c.words).where(
         unit.owns(message), message.c.role == "assistant", message.c.message_id >= since
     )
-    revealing = set(telling) - _OF_ITS_OWN
+    revealing = set(revealing_words) - _ASSISTANT_WORDS
     near, far = set(citing), set[int]()
     for message_id, conversation_id, words in unit.execute(messages):
         shared = revealing.intersection(words.split())
@@ -94,7 +94,7 @@ def retelling_spans(
 
 def scrub_notes(
     unit: UnitOfWork,
-    telling: Collection[str],
+    revealing_words: Collection[str],
     erased: Collection[RecordKey],
     photo_ids: Collection[str],
     forgettings: Collection[int],
@@ -106,7 +106,7 @@ def scrub_notes(
     can no longer be carried out.
     """
     for reply_id, _answers, steps in change_log.traces(unit):
-        scrubbed = _scrubbed(steps, set(telling), erased, photo_ids, forgettings, rewritten)
+        scrubbed = _scrubbed(steps, set(revealing_words), erased, photo_ids, forgettings, rewritten)
         if scrubbed != steps:
             change_log.write_steps(unit, reply_id, scrubbed)
             for number, refusal in enumerate(scrubbed.get("refusals", ())):
@@ -118,14 +118,14 @@ def scrub_notes(
         (pending_update, pending_update.c.message_id, pending_update.c.last_error, None),
     ):
         for number, text in unit.execute(select(key, column).where(unit.owns(table), column != "")).all():
-            if _tells(text, telling):
-                this = unit.owns(table) & (key == number)
-                unit.execute(update(table).where(this).values({column: nothing}))
+            if _contains_any(text, revealing_words):
+                same_row = unit.owns(table) & (key == number)
+                unit.execute(update(table).where(same_row).values({column: nothing}))
 
 
 def _scrubbed(
     steps: Mapping[str, Any],
-    telling: Collection[str],
+    revealing_words: Collection[str],
     erased: Collection[RecordKey],
     photo_ids: Collection[str],
     forgettings: Collection[int],
@@ -140,7 +140,7 @@ def _scrubbed(
             "hits": [hit for hit in search["hits"] if _key(hit) not in erased],
         }
         for search in steps.get("searches", ())
-        if not _tells(search["text"], telling)
+        if not _contains_any(search["text"], revealing_words)
     ]
     sources = [
         source | {"message_ids": [number for number in source["message_ids"] if number not in message_ids]}
@@ -158,7 +158,7 @@ def _scrubbed(
     if "refusals" in steps:
         scrubbed["refusals"] = [
             refusal | {"text": FORGOTTEN, "reason": "", "change": None}
-            if _tells(json.dumps(refusal, ensure_ascii=False), telling)
+            if _contains_any(json.dumps(refusal, ensure_ascii=False), revealing_words)
             else refusal | {"change": None}
             if any(message_id in rewritten for message_id, *_span in (refusal["change"] or {}).get("spans", ()))
             else refusal
@@ -171,5 +171,5 @@ def _key(hit: Mapping[str, Any]) -> RecordKey:
     return RecordKey(hit["kind"], hit["id"])
 
 
-def _tells(text: str, telling: Collection[str]) -> bool:
-    return not set(finished_words(text)).isdisjoint(telling)
+def _contains_any(text: str, revealing_words: Collection[str]) -> bool:
+    return not set(finished_words(text)).isdisjoint(revealing_words)

@@ -11,12 +11,12 @@ from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Concept
 
 # By concept id, the ids of the memories that mention it, each with when it was recorded, in microseconds.
-Naming = Mapping[int, Mapping[int, int]]
+NameMentions = Mapping[int, Mapping[int, int]]
 
 _WORD = re.compile(r"\w+")
 
 
-def naming(unit: UnitOfWork) -> Naming:
+def name_mentions(unit: UnitOfWork) -> NameMentions:
     """Returns the live entries whose text contains a name of a subject, with the same capitals, without a link to it."""
     named: dict[str, list[tuple[tuple[str, ...], Concept]]] = {}
     for concept in concepts(unit):
