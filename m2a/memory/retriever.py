@@ -1,24 +1,17 @@
 """The one retrieval of the product: three paths, each checked against SQL, fused."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, floor_of
-from m2a.memory.index import MemoryIndex
 from m2a.memory.milvus import IndexUnavailableError
-from m2a.memory.ranking.learned_ranking import LearnedRanking, on_one_thread
-from m2a.memory.raw_message_store import RawMessageStore
+from m2a.memory.ranking.learned_ranking import on_one_thread
 from m2a.memory.search import Scope, Searches, SearchParts
-from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.types import Hit, Query, RecordKind
-from models.image_encoder import ImageEncoder
-from models.text_encoder import TextEncoder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,7 +22,7 @@ class Retriever:
 
     Dense: the cosine of the query's words to text and caption. BM25: their finished words. Photo: with query photos, the
     nearest photos; without, the photos that the words describe. A photo stands for the records that contain it, the best
-    photo first. `photo_vectors(owner, photo_ids)` returns the vectors of query photos.
+    photo first.
 
     As published (`fusion = "paper"`), the best ten of each path that SQL confirms (this owner's, this version, alive) are
     fused by reciprocal rank, k = 60. With a `ranking` (`fusion = "best"`), more hits of the two text paths are ordered by it
@@ -43,27 +36,17 @@ class Retriever:
 
     def __init__(
         self,
-        database: Database,
-        raw: RawMessageStore,
-        semantic: SemanticMemoryStore,
-        index: MemoryIndex,
-        text_encoder: TextEncoder,
-        image_encoder: ImageEncoder,
-        photo_vectors: Callable[[str, Sequence[str]], np.ndarray],
+        parts: SearchParts,
         *,
         relevance_floor: bool,
         photo_floor: float | None = None,
         photo_words_floor: float | None = None,
-        ranking: LearnedRanking | None = None,
     ) -> None:
-        self._threads = ThreadPoolExecutor(max_workers=6, thread_name_prefix="retrieval")
-        self._parts = SearchParts(
-            database, raw, semantic, index, text_encoder, image_encoder, photo_vectors, ranking, self._threads
-        )
+        self._parts = parts
         self._measured = floor_of(
-            text_encoder.encoder_id,
-            image_encoder.encoder_id,
-            by_question=ranking is not None,
+            parts.text_encoder.encoder_id,
+            parts.image_encoder.encoder_id,
+            by_question=parts.ranking is not None,
             photo_floor=photo_floor,
             photo_words_floor=photo_words_floor,
         )
@@ -133,4 +116,4 @@ class Retriever:
 
     def close(self) -> None:
         self._is_closed = True
-        self._threads.shutdown()
+        self._parts.threads.shutdown()

@@ -1,7 +1,7 @@
 """Searches: fetch → confirm → floor → rank."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cache, partial
 from io import BytesIO
@@ -44,7 +44,7 @@ class SearchParts:
     image_encoder: ImageEncoder
     photo_vectors: Callable[[str, Sequence[str]], np.ndarray]
     ranking: LearnedRanking | None
-    threads: Executor
+    threads: Executor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=6, thread_name_prefix="retrieval"))
 
 
 @dataclass(frozen=True, slots=True)

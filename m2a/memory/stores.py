@@ -56,6 +56,7 @@ class Retrieval:
         from m2a.memory.ranking.record_store import RankedRecordStore
         from m2a.memory.recogniser import Recogniser
         from m2a.memory.retriever import Retriever
+        from m2a.memory.search import SearchParts
 
         raw, semantic = RawMessageStore(), SemanticMemoryStore()
         photo_vectors = PhotoVectors(database, image_encoder, photo_image)
@@ -69,18 +70,12 @@ class Retrieval:
             ranked=ranking.store if ranking else RankedRecordStore(),
             record_encoder=ranking.encoder if ranking else None,
         )
+        parts = SearchParts(database, raw, semantic, index, text_encoder, image_encoder, photo_vectors.of, ranking)
         retriever = Retriever(
-            database,
-            raw,
-            semantic,
-            index,
-            text_encoder,
-            image_encoder,
-            photo_vectors.of,
+            parts,
             relevance_floor=relevance_floor,
             photo_floor=photo_floor,
             photo_words_floor=photo_words_floor,
-            ranking=ranking,
         )
         recogniser = Recogniser(database, photo_image, photo_vectors, index, indexer, image_encoder)
         return cls(index, indexer, retriever, recogniser, photo_vectors)
