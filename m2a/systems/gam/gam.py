@@ -7,10 +7,11 @@ from functools import partial
 
 from m2a.systems.gam.forms import Plan
 from m2a.systems.gam.memorizer import Memorizer, MemoWriter, ModelMemoWriter, RuleMemoWriter, newest_memos
-from m2a.systems.gam.pages import MEMOS, PAGES, PageStore
+from m2a.systems.gam.pages import MEMOS, PAGES, PageStore, lines_of
 from m2a.systems.gam.researcher import Research, Researcher, search
 from m2a.systems.gam.variants import GamVariant
 from m2a.systems.metered import MeteredChatModel
+from m2a.systems.notes import messages_of
 from m2a.systems.prompting import ask, day
 from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
@@ -40,10 +41,7 @@ class Gam(PublishedSystem):
         words = await self._words_of(question, Meter())
         plan = Plan(info_needs=(), keywords=(words,), vector_queries=(words,))
         pages = await search(self._store, self._variant, plan, partial(self._by_photo, question))
-        message_ids = dict.fromkeys(
-            message_id for page_id in pages for message_id in self._store.page(page_id).message_ids
-        )
-        return list(message_ids)[:k]
+        return list(messages_of(map(self._store.page, pages))[:k])
 
     async def answer(self, question: Question, meter: Meter) -> Answer:
         assert self._parts.chat_model is not None
@@ -56,9 +54,9 @@ class Gam(PublishedSystem):
             result = await self._researcher(question, meter).research(words)
             lines = [line for line in result.content.splitlines() if line.strip()]
         if self._variant.output == "pages":
-            lines += [line for page in result.pages for line in page.lines]
+            lines += lines_of(result.pages)
         lines += result.passages
-        sources = list(dict.fromkeys(message_id for page in result.pages for message_id in page.message_ids))
+        sources = messages_of(result.pages)
         return await ask(
             self._parts.chat_model,
             question,
