@@ -1,7 +1,6 @@
 """GAM as a system of an evaluation."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -43,9 +42,7 @@ class Gam(PublishedSystem):
         pages = await search(self._store, self._variant, plan, partial(self._by_photo, question))
         return list(messages_of(map(self._store.page, pages))[:k])
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        assert self._parts.chat_model is not None
-        began = time.perf_counter()
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
         await asyncio.to_thread(self._notes.check)
         words = await self._words_of(question, meter)
         result = Research()
@@ -58,13 +55,12 @@ class Gam(PublishedSystem):
         lines += result.passages
         sources = messages_of(result.pages)
         return await ask(
-            self._parts.chat_model,
+            self._chat_model,
             question,
             lines,
             self._memory,
             meter,
             sources=sources,
-            began=began,
             search_seconds=result.search_seconds,
             photos=await asyncio.to_thread(self._photos, sources),
             trace=result.trace,
@@ -76,8 +72,7 @@ class Gam(PublishedSystem):
             await asyncio.to_thread(self._notes.add, message_ids, notes)
 
     def _researcher(self, question: Question, meter: Meter) -> Researcher:
-        assert self._parts.chat_model is not None
-        metered = MeteredChatModel(self._parts.chat_model, meter)
+        metered = MeteredChatModel(self._chat_model, meter)
         today = day(question.asked_at)
         return Researcher(metered, self._variant, self._store, self._window, today, partial(self._by_photo, question))
 
@@ -89,4 +84,4 @@ class Gam(PublishedSystem):
             return None
         if self._variant.by_rules:
             return RuleMemoWriter()
-        return ModelMemoWriter(self._model, self._attempts, self._window)
+        return ModelMemoWriter(self._ingestion_model, self._attempts, self._window)
