@@ -22,7 +22,8 @@ from m2a.types import (
     Refusal,
 )
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class EvaluatedBank(MemoryBank):
@@ -81,7 +82,7 @@ class EvaluatedBank(MemoryBank):
 def _timed(search: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Returns the method with its time added to the bank's `search_seconds`."""
 
-    def timed(self: "QuestionBank", *arguments: P.args, **options: P.kwargs) -> T:
+    def timed(self: "QuestionBank", /, *arguments: P.args, **options: P.kwargs) -> T:
         began = time.perf_counter()
         try:
             return search(self, *arguments, **options)
