@@ -3,8 +3,8 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from itertools import product
@@ -16,8 +16,8 @@ from data_synthesis.dates import WEEKDAYS, accepted_days, accepted_forms, resolv
 from data_synthesis.grammar.facts import Event
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import (
+    Candidate,
     Picture,
-    QuestionSketch,
     multi_hop,
     photo_places,
     pictures,
@@ -42,15 +42,6 @@ from data_synthesis.retrieval_questions import Sessions, retrieval_questions
 from data_synthesis.wording import answer_given_away, holds, is_suggested, words_of
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A question that could be asked. `form` and `about` serve to choose questions of different kinds."""
-
-    form: str
-    about: str
-    question: GeneratedQuestion
-
-
 def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = False) -> tuple[GeneratedQuestion, ...]:
     """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval questions, or only the last.
 
@@ -64,10 +55,10 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
         return tuple(retrieval_questions(request, sessions, remembered, per_concept=PER_CONCEPT_ALONE))
     keeps = keeps_the_rules(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
     for category, candidates in (
-        (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
+        (MULTI_HOP, multi_hop(script, drawn)),
         (TEMPORAL, _temporal(script)),
         (OPEN_DOMAIN, _open_domain(script)),
-        (SINGLE_HOP, _candidates(SINGLE_HOP, single_hop(script, drawn))),
+        (SINGLE_HOP, single_hop(script, drawn)),
     ):
         usable = [one for one in map(_clean, candidates) if one is not None and keeps(one.question)]
         chosen += _choose(usable, QUESTION_COUNTS[category], chosen, drawn)
@@ -85,12 +76,6 @@ def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
     count = sum(question.category in QUESTION_COUNTS for question in questions)
     enough = count >= LEAST_DELIVERED * sum(QUESTION_COUNTS.values())
     return QUESTION_COUNTS if enough else {category: count // 2 for category, count in QUESTION_COUNTS.items()}
-
-
-def _candidates(category: int, sketches: Iterable[QuestionSketch]) -> Iterator[Candidate]:
-    for form, about, text, answer, evidence, accepted in sketches:
-        places = tuple(sorted(set(evidence)))
-        yield Candidate(form, about, GeneratedQuestion(category, text, answer, places, tuple(accepted)))
 
 
 def _choose(
@@ -167,7 +152,9 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         owner, name, place = speakers[shown.member.owner], shown.member.name, shown.line.at
         if picture.which:
             text = f"When did {owner} {picture.which}share a picture of {picture.words}?"
-            yield _dated(f"shared, by looks{picture.doubt}", name, text, shown.day, DatedEvent(place), picture.places)
+            yield _dated(
+                f"shared, by looks{picture.fallback}", name, text, shown.day, DatedEvent(place), picture.places
+            )
             continue
         yield _dated("shared", name, f"When did {owner} share {picture.phrase}?", shown.day, DatedEvent(place))
         if shown.expression:
@@ -192,7 +179,7 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
         answers = (written_days(days), tuple(sorted({*first.places, *second.places})), accepted_days(days))
         question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=derivation)
-        yield Candidate(f"days{first.doubt or second.doubt}", two.member.name, question)
+        yield Candidate(f"days{first.fallback or second.fallback}", two.member.name, question)
 
 
 def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Candidate]:
@@ -212,7 +199,7 @@ def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Cand
         )
         answers = (written_days(abs(days)), evidence, accepted_days(abs(days)))
         question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=Derivation(then, since=since))
-        yield Candidate(f"{'corrected' if event.earlier else 'event'}{picture.doubt}", event.member.name, question)
+        yield Candidate(f"{'corrected' if event.earlier else 'event'}{picture.fallback}", event.member.name, question)
 
 
 def _dated(
@@ -243,4 +230,4 @@ def _open_domain(script: Script) -> Iterator[Candidate]:
         photo = f"a picture of {picture.words}" if picture.which else picture.phrase
         text = f"On which day of the week did {owner} {picture.which}share {photo}?"
         question = GeneratedQuestion(OPEN_DOMAIN, text, WEEKDAYS[shown.day.weekday()], picture.places)
-        yield Candidate(f"weekday?{picture.doubt}", shown.member.name, question)
+        yield Candidate(f"weekday?{picture.fallback}", shown.member.name, question)

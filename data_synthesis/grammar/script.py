@@ -102,20 +102,8 @@ class Script(LineWriter):
         return passage.kind != "origin" or passage.owner != self._first
 
     def _write(self, passage: Passage) -> list[Line]:
-        writers = {
-            "photo": self._photo,
-            "arc": self._arc,
-            "origin": self._origin,
-            "job": self._job,
-            "nickname": self._nickname,
-            "date correction": self._date_correction,
-            "giver correction": self._giver_correction,
-            "class distractor": self._class_distractor,
-            "place distractor": self._place_distractor,
-            "life": self._life,
-            "chat": self._chat,
-        }
-        lines = writers[passage.kind](passage)
+        """The lines of a passage, by the method named after its kind: `_date_correction` writes a "date correction"."""
+        lines: list[Line] = getattr(self, f"_{passage.kind.replace(' ', '_')}")(passage)
         if passage.kind in ("life", "chat", "arc"):
             for before, line in pairwise(lines):
                 refuses = line.text.startswith(("No", "Yeah", "Of course"))
