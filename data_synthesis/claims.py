@@ -13,7 +13,7 @@ from typing import Any
 from data_synthesis.classes import PETS, class_words, known_class
 from data_synthesis.dates import MONTHS, WEEKDAYS, resolve, words_at_odds, written
 from data_synthesis.group_view import CORRECTS, GroupView, TurnView
-from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
+from data_synthesis.wording import content_of, holds
 
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
 _NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
@@ -70,16 +70,16 @@ _GREETS = re.compile(r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([
 _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|your) (?:[a-z-]+ )+)?([A-Z][a-z]+)\b")
 
 
-def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, str]]:
+def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, tuple[str, str]]]:
     """Every false claim of a turn, and every one that contradicts an earlier turn."""
     first: dict[tuple[object, str], tuple[TurnView, str]] = {}
     for turn in view.turns.values():
         for check in (_people, _owned, _calendar, _taken_back, _looks, _pictures):
-            yield from ((turn, sentence) for sentence in check(turn, view))
+            yield from ((turn, ("truth", sentence)) for sentence in check(turn, view))
         for key, value in _attributions(turn, view):
             earlier, first_value = first.setdefault(key, (turn, value))
             if not content_of(first_value) & content_of(value):
-                yield turn, f"{key[1]} is {value!r} here, and {first_value!r} in {earlier.name}."
+                yield turn, ("truth", f"{key[1]} is {value!r} here, and {first_value!r} in {earlier.name}.")
 
 
 def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[object, str], str]]:
@@ -87,7 +87,7 @@ def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[objec
     for whose, kin, name in _RELATED.findall(turn.text):
         if name not in view.name_words:
             yield ((turn.speaker == view.request.speakers[0]) == (whose.lower() == "my"), name), kin
-    for nickname in QUOTED.findall(turn.text) if turn.named else ():
+    for nickname in turn.quoted if turn.named else ():
         if nickname[0].isupper():
             yield ("nickname", nickname), " and ".join(concept.name for concept in turn.named)
 
@@ -170,7 +170,7 @@ def _taken_back(turn: TurnView, view: GroupView) -> Iterator[str]:
     """A name that is taken back was said before, by the same speaker and of the same concept."""
     about = (other for concept in turn.named for other in view.turns_about[concept.name])
     earlier_texts = [other.text for other in about if other.place < turn.place and other.speaker == turn.speaker]
-    denied = {*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words
+    denied = turn.new_names.intersection(_DENIED.findall(turn.text))
     for name in sorted(denied) if turn.named and CORRECTS.search(turn.text) else ():
         if not any(holds(text, name) for text in earlier_texts):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
@@ -186,7 +186,7 @@ def _looks(turn: TurnView, view: GroupView) -> Iterator[str]:
     shown_words = frozenset[str]().union(*(words | content_of(name) for name, words in shown.items()))
     alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken|\b(?:took|shot) (?:it|this|that)" * (len(shown) == 1)
     photo = "the photo" if at_hand is turn else "the photo before"
-    for sentence in sentences_of(turn.text):
+    for sentence in turn.sentences:
         if _OF_OTHERS.search(sentence):
             continue
         claims = [(photo, *seen, shown_words) for seen in _seen_in(sentence, shown_words, view) if shown]
@@ -218,7 +218,7 @@ def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Ite
 
 def _pictures(turn: TurnView, view: GroupView) -> Iterator[str]:
     """What a turn recalls of pictures fits those shown so far: whether there are any, and by whom."""
-    for sentence in sentences_of(turn.text):
+    for sentence in turn.sentences:
         sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
         reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
         mine = bool(sent and sent[1] == "I")

@@ -60,32 +60,23 @@ class _Turn(_Part):
 
 class _Session(_Part):
     turns: list[_Turn]
+    number: int | None = None  # of the session to change
 
 
 class _Question(_Part):
     category: Literal[6, 7, 8, 9]
+    number: int | None = None  # of the question to change
 
 
 class _Answer(_Part):
+    """A whole answer, or changes to one, which may have single turns, too."""
+
     sessions: list[_Session]
     questions: list[_Question]
-
-
-class _NewSession(_Session):
-    number: int
-
-
-class _NewQuestion(_Question):
-    number: int
-
-
-class _Change(_Part):
     turns: list[_Turn] = []
-    sessions: list[_NewSession]
-    questions: list[_NewQuestion]
 
 
-_ANSWER, _CHANGE, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, _Change, tuple[GeneratedQuestion, ...]))
+_ANSWER, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, tuple[GeneratedQuestion, ...]))
 
 
 def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
@@ -126,14 +117,16 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
 def mended(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The answer with the turns, sessions and questions of `changes`. Raises AnswerFaults if these are not valid changes."""
     cleaned, answer = _cleaned(changes), dict[str, Any]()
-    change: _Change = _parsed(_CHANGE, cleaned)
+    change: _Answer = _parsed(_ANSWER, cleaned)
     _questions(cleaned["questions"], {})
     for name, parsed, raw in (
         ("sessions", change.sessions, changes["sessions"]),
         ("questions", change.questions, changes["questions"]),
     ):
         answer[name] = list(arguments[name])
-        numbers = (part.number for part in parsed)
+        numbers = [part.number for part in parsed if part.number is not None]
+        if len(numbers) < len(parsed):
+            raise AnswerFaults([f"Each of the {name} to change needs its number."])
         for number, part in sorted(zip(numbers, raw, strict=True), key=lambda numbered: numbered[0]):
             if not 1 <= number <= len(answer[name]) + 1:
                 raise AnswerFaults([f"There is no number {number} among the {name}, and it is not the next."])

@@ -53,8 +53,7 @@ def turn_record(speaker: str, text: str, photos: list[str], dia_id: str) -> dict
 def question_records(
     woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]
 ) -> list[dict[str, Any]]:
-    def turn_id(place: TurnPlace) -> str:
-        return f"D{numbers[0] + place.session - 1}:{place.turn}"  # the sessions of a group follow one another
+    turn_id = id_by_place(numbers[0])
 
     def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
         named = replace(question, photos=tuple(Path(photo_name(photo)) for photo in question.photos))
@@ -153,8 +152,13 @@ TURNS, QUESTION = TypeAdapter(tuple[GeneratedTurn, ...]), TypeAdapter(GeneratedQ
 _SEEN, _CONCEPT = TypeAdapter(list[SeenDetail]), TypeAdapter(PersonalConcept)
 
 
+def id_by_place(first: int) -> Callable[[TurnPlace], str]:
+    """A function that gives the id of the turn at a place in a group; the group's sessions are numbered on from `first`."""
+    return lambda place: f"D{first + place.session - 1}:{place.turn}"
+
+
 def place_by_id(first: int) -> Callable[[str], TurnPlace]:
-    """A function that gives the place in a group of the turn with an id; `first` is the number of the group's first session."""
+    """The inverse of `id_by_place`."""
 
     def place(turn_id: str) -> TurnPlace:
         match = _TURN_ID.fullmatch(turn_id)

@@ -10,7 +10,7 @@ from pathlib import Path
 from data_synthesis.dates import expressions_in, resolve
 from data_synthesis.group import GeneratedGroup, GeneratedTurn, GroupRequest, PersonalConcept, TurnPlace
 from data_synthesis.photo_facts import POSES, facts_of
-from data_synthesis.wording import content_of, holds, long_sentences, sentences
+from data_synthesis.wording import QUOTED, content_of, holds, long_sentences, names_of, sentences, sentences_of
 
 _NEAR = 2  # turns: this far from a photo, words may still be about it
 CORRECTS = re.compile(
@@ -29,12 +29,27 @@ class TurnView:
 
     def __init__(self, turn: GeneratedTurn, place: TurnPlace, before: "TurnView | None", group: "GroupView") -> None:
         self.place, self.before, self.name = place, before, group.turn_name(place)
+        self._name_words = group.name_words
         self.speaker, self.text, self.photos = turn.speaker, turn.text, turn.photos
         self.words, self.named = content_of(turn.text), group.concepts_in(turn.text)
         self.shown = [one for one in group.concepts if any(photo.path in turn.photos for photo in one.photos)]
         times = group.request.placement.times
         self.time = times[place.session - 1] if place.session <= len(times) else None
         self.day = self.time.date() if self.time else None
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        return sentences_of(self.text)
+
+    @cached_property
+    def quoted(self) -> list[str]:
+        """The names and sayings in quotation marks."""
+        return QUOTED.findall(self.text)
+
+    @cached_property
+    def new_names(self) -> set[str]:
+        """The names in the turn that are neither a speaker's nor a concept's."""
+        return names_of(self.text) - self._name_words
 
     @cached_property
     def dates(self) -> list[tuple[str, date]]:

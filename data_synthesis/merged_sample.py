@@ -18,10 +18,9 @@ from data_synthesis.group import (
     GroupRequest,
     PersonalConcept,
     SynthesisError,
-    TurnPlace,
     with_photos_named,
 )
-from data_synthesis.group_records import WovenGroup, concept_entry
+from data_synthesis.group_records import WovenGroup, concept_entry, id_by_place
 from data_synthesis.groups import choice_faults
 from data_synthesis.interpolation import host_sessions, kept_concept, unweave, weave
 from data_synthesis.merged_folder import MISSING, Fault, describe_difference, differences, short
@@ -46,30 +45,26 @@ class UnwovenSample:
     def questions(self) -> Iterator[tuple[str, WovenGroup, GeneratedQuestion]]:
         """The questions of its groups, each with its place and its group."""
         for made in self.made:
-            for number, question in enumerate(made.group.questions):
+            for number, question in enumerate(made.group.questions, start=1):
                 yield self._question_place(made, number), made, question
 
     def _question_place(self, made: WovenGroup, number: int) -> str:
-        own = [entry for entry in self.merged["qa"] if entry.get("group") == made.request.group.number]
-        return f"{self.place}, question {own[number]['question_id']}"
+        return f"{self.place}, question {made.request.dialogue_id}/g{made.request.group.number}/{number}"
 
     def faults(self) -> Iterator[Fault]:
         """The faults of its groups."""
         for made, group in zip(self.made, self.merged["groups"], strict=True):
             first, group_place = group["sessions"][0], f"{self.place}, group {group['number']}"
-
-            def turn_name(place: TurnPlace, first: int = first) -> str:
-                return f"D{first + place.session - 1}:{place.turn}"
-
+            turn_id = id_by_place(first)
             for sentence in choice_faults(made.request.group, made.request.elsewhere):
                 yield Fault(group_place, "groups", sentence)
-            for fault in faults_of(made.group, made.request, turn_name):
+            for fault in faults_of(made.group, made.request, turn_id):
                 where = group_place
                 if fault.question is not None:
-                    where = self._question_place(made, fault.question - 1)
+                    where = self._question_place(made, fault.question)
                 elif fault.place is not None:
                     where = f"{self.place}, session_{first + fault.place.session - 1}"
-                    where += f", turn {fault.place.turn} ({turn_name(fault.place)})" * (fault.place.turn > 0)
+                    where += f", turn {fault.place.turn} ({turn_id(fault.place)})" * (fault.place.turn > 0)
                 yield Fault(where, fault.rule, fault.sentence)
 
     def source_faults(self, source: Mapping[str, PersonalConcept]) -> Iterator[Fault]:

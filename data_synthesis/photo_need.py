@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from data_synthesis.classes import is_alive, kind_of
 from data_synthesis.dates import written
 from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, PersonalConcept
-from data_synthesis.group_view import GroupView, TurnView
+from data_synthesis.group_view import TurnView
 from data_synthesis.guesses import guess_of, is_named_for_its_look, suggested_by
 from data_synthesis.photo_facts import Fact, facts_of, look_texts
 from data_synthesis.question_view import AnsweringFact, Need, QuestionView
-from data_synthesis.wording import QUOTED, SAYING, content_of, holds, names_of, sentences_of
+from data_synthesis.wording import QUOTED, SAYING, content_of, holds
 
 Faults = Iterator[tuple[str, str]]
 TOO_COMMON = content_of(
@@ -31,7 +31,7 @@ def decisive_faults(question: QuestionView) -> Faults:
     """
     group = question.group
     for concept, _, fact in question.facts:
-        for form in (question.answer, *question.accepted) if fact.kind != "look" else ():
+        for form in question.answers if fact.kind != "look" else ():
             if where := group.where_said(content_of(form), concept):
                 yield "leakage", f"{where} tells {form!r} of {concept.name}."
         for turn in group.turns_about[concept.name] if fact.kind == "attribute" else ():
@@ -127,14 +127,11 @@ def _has_its_like(question: QuestionView, concept: PersonalConcept) -> bool:
         return False
     speakers = {turn.speaker for turn in group.turns_showing(concept)}
     return any(
-        kind_of(other) == kind_of(concept) and not _tells_its_class(group, other)
+        kind_of(other) == kind_of(concept)
+        and not any(content_of(other.class_name) & turn.words for turn in group.turns_about[other.name])
         for other in group.concepts
         if other is not concept and speakers & {turn.speaker for turn in group.turns_showing(other)}
     )
-
-
-def _tells_its_class(group: GroupView, concept: PersonalConcept) -> bool:
-    return any(content_of(concept.class_name) & turn.words for turn in group.turns_about[concept.name])
 
 
 def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
@@ -153,18 +150,17 @@ def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
     dating = [turn for turn in question.dating if turn in question.evidence]
     answering = dating or [turn for turn in question.evidence if holds(turn.text, answer)]
     tellers = {turn.speaker for turn in answering}
-    sentences = [text for turn in answering for text in sentences_of(turn.text) if dating or holds(text, answer)]
+    sentences = [text for turn in answering for text in turn.sentences if dating or holds(text, answer)]
     known = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
     words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known)) - TOO_COMMON
     words = frozenset(word for word in words if len(word) > 3)
     is_nickname = any(answer in QUOTED.findall(text) for text in sentences)
-    is_name = bool(names_of(f"It was {answer}."))
 
     def is_alike(turn: TurnView) -> bool:
         if is_nickname:
-            return bool({*QUOTED.findall(turn.text)} - {answer})
-        if is_name:
-            return turn.speaker in tellers and bool(names_of(turn.text) - group.name_words - {answer})
+            return bool({*turn.quoted} - {answer})
+        if question.answer_is_name:
+            return turn.speaker in tellers and bool(turn.new_names - {answer})
         return bool(words & turn.words)
 
     about_others = (turn for one in group.concepts if one is not concept for turn in group.turns_about[one.name])

@@ -20,7 +20,7 @@ from data_synthesis.photo_need import (
     own_photo_faults,
 )
 from data_synthesis.question_view import QuestionView
-from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
+from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, words_of
 
 _DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 _ORDER = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
@@ -59,7 +59,7 @@ def _accepted_forms(question: QuestionView) -> Faults:
     heads = answer.heads.union(*(fact.heads for fact in facts))
     stated = {content_of(form) for fact in facts for form in fact.accepted}
     names = question.group.name_words.union(*(concept.name.split() for concept in question.group.all_concepts))
-    is_name = question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}")
+    is_name = question.category != OPEN_DOMAIN and question.answer_is_name
     for form in question.accepted:
         words = content_of(form)
         new = {*_WORD.findall(form)} - {*_WORD.findall(question.answer)}
@@ -74,7 +74,6 @@ def _accepted_forms(question: QuestionView) -> Faults:
 
 def _general_knowledge(question: QuestionView) -> Faults:
     """A question about a class is asked of a concept of that class, and answered by what is known of the class."""
-    forms = (question.answer, *question.accepted)
     for concept in question.named if question.category == OPEN_DOMAIN else ():
         words = content_of(question.text.replace(concept.name, "{N}"))
         alike = [
@@ -82,7 +81,7 @@ def _general_knowledge(question: QuestionView) -> Faults:
         ]
         if fact := fact_asked(question.text, concept):
             right = [words_of(form) for form in (fact.answer, *fact.accepted)]
-            for form in (form for form in forms if words_of(form) not in right):
+            for form in (form for form in question.answers if words_of(form) not in right):
                 reason = f"by what is known of a {concept.class_name} it must be {fact.answer!r}, not {form!r}."
                 yield "truth", reason
         elif any(question.answer in (fact.answer, *fact.accepted) for fact in alike):
@@ -200,18 +199,18 @@ def _contradicted(question: QuestionView) -> Faults:
             if earlier.place == question.events[0].place and CORRECTS.search(turn.text):
                 yield "truth", f"the day of {earlier.name} is taken back in {turn.name}."
         return
-    is_name, unit = bool(names_of(f"It was {answer}.")), answer.partition(" ")[2]
+    is_name, unit = question.answer_is_name, answer.partition(" ")[2]
     if answer in group.name_words or question.facts or not (is_name or _COUNT.fullmatch(answer)):
         return
     for number, turn in enumerate(about[1:], start=1) if is_name else ():
         earlier_texts = [other.text for other in about[:number]]
-        new_names = names_of(turn.text) - group.name_words.union(*map(names_of, earlier_texts))
+        new_names = turn.new_names.difference(*map(names_of, earlier_texts))
         confirmed = turn in question.evidence and any(holds(text, answer) for text in earlier_texts)
         corrects = new_names and answer not in new_names and CORRECTS.search(turn.text)
         if corrects and (confirmed or holds(earlier_texts[-1], answer)):
             yield "truth", f"{answer!r} is taken back in {turn.name}."
-    answering = [text for turn in question.evidence for text in sentences_of(turn.text) if holds(text, answer)]
-    for turn, sentence in ((other, text) for other in about for text in sentences_of(other.text)):
+    answering = [text for turn in question.evidence for text in turn.sentences if holds(text, answer)]
+    for turn, sentence in ((other, text) for other in about for text in other.sentences):
         counts = {match[0] for match in _COUNT.finditer(sentence) if unit in ("", match[1])}
         others = names_of(sentence) - group.name_words if is_name else counts
         words = content_of(sentence) - content_of(" ".join(group.name_words))
@@ -232,7 +231,7 @@ def _evidence(question: QuestionView) -> Faults:
     meant = [*question.named, *(one for one, photo, _ in question.evidence_photos if question.quoted_look(one, photo))]
     meant += [one for one in group.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
     for turn in (turn for turn in question.evidence if turn not in question.dating):
-        says_answer = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
+        says_answer = any(holds(turn.text, form) for form in question.answers)
         named_near = turn.named or (turn.before and turn.before.named)
         asks_of_one = question.category == SINGLE_HOP and len(quoted) == 1
         if asks_of_one and turn.photos and not says_answer and not quoted & {*turn.photos}:

@@ -20,7 +20,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView, TurnView
 from data_synthesis.photo_facts import Fact, american_words, facts_of, quoted_look, quoted_setting
-from data_synthesis.wording import content_of, whole_words
+from data_synthesis.wording import content_of, names_of, whole_words
 
 AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
 
@@ -47,11 +47,16 @@ class QuestionView:
     def __init__(self, question: GeneratedQuestion, group: GroupView) -> None:
         self.group, self.category, self.text, self.photos = group, question.category, question.text, question.photos
         self.answer, self.accepted, self.evidence_places = question.answer, question.accepted, question.evidence
+        self.answers = (question.answer, *question.accepted)
         self.words, self.answer_words = content_of(question.text), content_of(question.answer)
         self.named = group.concepts_in(question.text)
         self.evidence = [group.turns[place] for place in question.evidence if place in group.turns]
         self.events = question.derivation.events if question.derivation else ()
         self.dating = [group.turns[event.place] for event in self.events if event.place in group.turns]
+
+    @property
+    def answer_is_name(self) -> bool:
+        return bool(names_of(f"It was {self.answer}."))
 
     @cached_property
     def evidence_photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnView]]:
