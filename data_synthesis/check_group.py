@@ -32,10 +32,10 @@ from data_synthesis.wording import (
     SAYING,
     answer_given_away,
     bracketed_names,
+    comparable_sentences,
+    contains_phrase,
     content_of,
-    holds,
     options_of,
-    sentences,
     words_of,
 )
 
@@ -79,11 +79,15 @@ def faults_of(
     return faults
 
 
-def _asks_the_same(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
+def _asks_the_same(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
     """Whether two questions ask the same, even if one of them has a word more."""
-    words, others = content_of(one.text), content_of(other.text)
-    alike = (words <= others or others <= words) and (one.answer, one.evidence) == (other.answer, other.evidence)
-    return one.photos == other.photos and (alike or words_of(one.text) == words_of(other.text))
+    if first.photos != second.photos:
+        return False
+    if words_of(first.text) == words_of(second.text):
+        return True
+    words, other_words = content_of(first.text), content_of(second.text)
+    same_answer = (first.answer, first.evidence) == (second.answer, second.evidence)
+    return same_answer and (words <= other_words or other_words <= words)
 
 
 def keeps_the_rules(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
@@ -113,10 +117,13 @@ def _ratio_faults(group: GeneratedGroup) -> Faults:
     categories = Counter(question.category for question in group.questions)
     counts = {category: categories[category] for category in QUESTION_RATIO}
     asked_for = {category: count + group.dropped.count(category) for category, count in counts.items()}
-    multiple, listed = max(asked_for[OPEN_DOMAIN], 1), ", ".join(f"{n} of category {one}" for one, n in counts.items())
+    multiple, listed = (
+        max(asked_for[OPEN_DOMAIN], 1),
+        ", ".join(f"{n} of category {category}" for category, n in counts.items()),
+    )
     if group.retrieval_only:
         if set(categories) != {VISUAL_RETRIEVAL}:
-            yield "ratio", "There is no question of category 10, and of others none may be."
+            yield "ratio", "A group without descriptions must have questions of category 10 and no others."
     elif group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
         yield (
             "ratio",
@@ -143,24 +150,24 @@ def _group_faults(view: GroupView) -> Faults:
 
 def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
     speakers, names = view.request.speakers, {concept.name for concept in view.concepts}
-    bracketed, own_sentences = names.intersection(bracketed_names(turn.text)), sentences(turn.text)
+    bracketed, turn_sentences = names.intersection(bracketed_names(turn.text)), comparable_sentences(turn.text)
     if turn.speaker not in speakers:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
     if not words_of(turn.text):
         yield "schema", "the text is empty."
     if re.match(rf"\W*(?:{'|'.join(map(re.escape, speakers))}) *:", turn.text):
         yield "names", f"its text begins with the name of a speaker, {turn.text.split(':')[0]!r}."
-    if turn.before and turn.before.speaker == turn.speaker:
+    if turn.previous and turn.previous.speaker == turn.speaker:
         yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
     if turn.place != TurnPlace(1, 1):
         if bracketed:
-            yield "names", f"<{min(bracketed)}> stands in angle brackets, as only in the first message."
+            yield "names", f"only the first message puts names in angle brackets, not <{min(bracketed)}>."
     elif missing := ", ".join(f"<{name}>" for name in sorted(names - bracketed)):
         yield "names", f"The first message must name every concept in angle brackets; missing: {missing}."
-    for sentence in own_sentences:
+    for sentence in turn_sentences:
         first = view.first_said[sentence]
-        repeated = first is not turn or own_sentences.count(sentence) > 1
+        repeated = first is not turn or turn_sentences.count(sentence) > 1
         if repeated or sentence in view.sentences_elsewhere:
             where = first.name if repeated else "elsewhere in the dialogue"
             yield "duplicates", f'the sentence "{sentence}" was said before ({where}); say it otherwise.'
@@ -172,7 +179,7 @@ def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
             continue
         # A single word may be a coincidence; the checks of questions find those.
         facts = (fact.text for fact in facts_of(*view.owners[photo]) if fact.kind in ("setting", "attribute"))
-        if text := next((text for text in facts if len(words_of(text)) > 1 and holds(turn.text, text)), None):
+        if text := next((text for text in facts if len(words_of(text)) > 1 and contains_phrase(turn.text, text)), None):
             yield "photos", f"it says {text!r}, which its photo shows; leave that to the photo."
 
 
@@ -190,7 +197,7 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
 
 
 def _question_faults(question: QuestionView) -> Faults:
-    text, given = question.text, answer_given_away(question.text, question.answers)
+    text, given_away = question.text, answer_given_away(question.text, question.answers)
     options = options_of(text) if question.category == VISUAL_RETRIEVAL else None
     if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
         yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
@@ -204,8 +211,8 @@ def _question_faults(question: QuestionView) -> Faults:
         elif says_too_little(form, text):
             reason = "is a bare number or stands in a refusal to answer, or only counts what the question names"
             yield "answer", f"the accepted answer {form!r} {reason}; write it out or leave it out."
-    if given:
-        yield "answer", f"the answer {given!r} stands in the question."
+    if given_away:
+        yield "answer", f"the question contains the answer {given_away!r}."
     if options and words_of(question.answer) not in map(words_of, options):
         yield "answer", f"the answer {question.answer!r} is neither of its two options."
     yield from _wording_faults((text, *question.answers), {concept.name for concept in question.group.concepts})
@@ -229,14 +236,18 @@ def _photo_faults(question: QuestionView) -> Faults:
         reason = "a question that comes with a photo must not name what the photo shows."
         yield "names", f"it names {question.named[0].name}; {reason}"
     for photo in question.photos:
-        unseen = (one for one in question.group.concepts if photo in (own.path for own in one.unseen))
-        concept = next(unseen, None)
+        shown_concepts = (
+            concept
+            for concept in question.group.concepts
+            if photo in (unseen_photo.path for unseen_photo in concept.unseen)
+        )
+        concept = next(shown_concepts, None)
         if photo in question.group.shown:
             reason = f"which {question.group.shown[photo][0].name} shows; use a photo that the dialogue never shows."
             yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
             yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
-        elif not evidence_photos & {own.path for own in concept.photos}:
+        elif not evidence_photos & {shown.path for shown in concept.photos}:
             yield "evidence", f"no turn of its evidence shows {concept.name}, whom its photo shows."
 
 

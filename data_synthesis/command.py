@@ -90,8 +90,8 @@ def synthesize(
             blind = replace(chat, name=leak_check, sees_photos=False) if leak_check else None
             _validate(validate, locomo, concepts, blind)
         elif locomo is None or concepts is None or out is None:
-            given = {"--locomo": locomo, "--concepts": concepts, "--out": out}
-            missing = ", ".join(name for name, value in given.items() if value is None)
+            needed = {"--locomo": locomo, "--concepts": concepts, "--out": out}
+            missing = ", ".join(name for name, value in needed.items() if value is None)
             raise SynthesisError(f"Missing: {missing}. See --help.")
         else:
             _create(plan_run(locomo, concepts, groups=groups, seed=seed), out, chat, concurrency)

@@ -79,7 +79,9 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     settings, total = run["settings"], statistics["total"]
     per_category = total["questions_per_category"]
     rows = "\n".join(f"| {name} | {count} |" for name, count in per_category.items())
-    set_aside = "\n".join(f"- {one['sample_id']}, group {one['group']}: {one['reason']}" for one in run["set_aside"])
+    set_aside = "\n".join(
+        f"- {group['sample_id']}, group {group['group']}: {group['reason']}" for group in run["set_aside"]
+    )
     retrieval_only = sum(group.get("retrieval_only", False) for group in run["groups"])
     dropped = sum(len(group.get("dropped_questions", ())) for group in run["groups"])
     exceptions = ""

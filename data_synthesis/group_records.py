@@ -172,7 +172,7 @@ def place_by_id(first: int) -> Callable[[str], TurnPlace]:
 def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
     """The group with this record; its photos are named as in the sample. Raises ValidationError for another form."""
     record, conversation = GroupRecord.model_validate(entry), sample["conversation"]
-    own = [question for question in sample["qa"] if question.get("group") == record.number]
+    group_questions = [question for question in sample["qa"] if question.get("group") == record.number]
     place = place_by_id(record.sessions[0])
     by_session = {number: conversation[f"session_{number}"] for number in session_numbers(conversation)}
     request = GroupRequest(
@@ -187,9 +187,13 @@ def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
     )
     generated = GeneratedGroup(
         tuple(TURNS.validate_python(by_session[number]) for number in record.sessions),
-        tuple(QUESTION.validate_python(question, context=place) for question in own),
+        tuple(QUESTION.validate_python(question, context=place) for question in group_questions),
         dropped=record.dropped_questions,
         retrieval_only=record.retrieval_only,
     )
-    of_the_set = (one.get("source", "") for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
-    return WovenGroup(request, generated, record.generator, next(of_the_set, ""))
+    set_sources = (
+        question.get("source", "")
+        for question in group_questions
+        if question["category"] == VISUAL_RETRIEVAL and not question["photos"]
+    )
+    return WovenGroup(request, generated, record.generator, next(set_sources, ""))

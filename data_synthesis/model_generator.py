@@ -10,13 +10,13 @@ from typing import Any
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
 from data_synthesis.costs import Costs
 from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
-from data_synthesis.group_answer import AnswerFaults, mended, read_group
+from data_synthesis.group_answer import AnswerFaults, read_group, with_changes
 from data_synthesis.group_prompt import (
     LONGEST_ANSWER,
     VERSION,
     answer_tool,
+    change_tool,
     first_messages,
-    mend_tool,
     repair_messages,
 )
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
@@ -57,27 +57,27 @@ class ModelGenerator:
         costs, repairs = Costs(self._answers.costs.price), list[list[str]]()
         prompt = first_messages(request, self._chat_model.known_abilities.photos_per_prompt)
         messages, whole = prompt, None
-        remainders: list[GeneratedGroup] = []
+        usable_groups: list[GeneratedGroup] = []
         for number in range(1, self._repeats + 2):
-            tool = answer_tool(request) if whole is None else mend_tool(request)
+            tool = answer_tool(request) if whole is None else change_tool(request)
             answer = await self._answer(request, messages, tool, number)
             costs.add(answer.input_tokens, answer.output_tokens)
             text, arguments, faults = _read(answer)
             if arguments is not None:
                 try:
-                    current = arguments if whole is None else mended(whole, arguments)
+                    current = arguments if whole is None else with_changes(whole, arguments)
                     whole, text = None, _as_text(current)
                     return replace(read_group(current, request), notes=_notes(costs, repairs))
                 except AnswerFaults as error:
                     faults = error.faults
-                    remainders += [error.remainder] if error.remainder else []
-                    if error.mendable and len(text) <= LONGEST_ANSWER:
+                    usable_groups += [error.usable_group] if error.usable_group else []
+                    if error.can_be_changed and len(text) <= LONGEST_ANSWER:
                         whole = current
             repairs.append([_cut(fault) for fault in faults])
             text = text if whole is None else _as_text(whole)
-            messages = [*prompt, *repair_messages(text, faults, mend=whole is not None)]
-        if remainders:
-            best = max(remainders, key=lambda group: len(group.questions))
+            messages = [*prompt, *repair_messages(text, faults, changes_only=whole is not None)]
+        if usable_groups:
+            best = max(usable_groups, key=lambda group: len(group.questions))
             return replace(best, notes=_notes(costs, repairs) | best.notes)
         raise GenerationFailed(
             f"{request.dialogue_id}, group {request.group.number}: none of {self._repeats + 1} answers of the model "

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
-from data_synthesis.dates import written
+from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError
 from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.locomo import (
@@ -127,9 +127,9 @@ def _photo_paths(sample: Sample) -> Iterator[str]:
 
 def _credits(samples: list[Sample], run: Mapping[str, Any]) -> list[str]:
     """The `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
-    own = run.get("credits")
-    if own:
-        return [own] if isinstance(own, str) else [str(line) for line in own]
+    lines = run.get("credits")
+    if lines:
+        return [lines] if isinstance(lines, str) else [str(line) for line in lines]
     text = json.dumps([run.get("settings"), [q.get("source") for sample in samples for q in sample.get("qa", ())]])
     return [_HOST_CREDIT, *(credit for name, credit in _CREDITS.items() if name in text.lower())]
 
@@ -156,7 +156,7 @@ def _quoted(text: str) -> str:
 
 
 def _day(moment: str) -> str:
-    return written(datetime.fromisoformat(moment).date())
+    return date_text(datetime.fromisoformat(moment).date())
 
 
 def _category(question: Mapping[str, Any]) -> str:

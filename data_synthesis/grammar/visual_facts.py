@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from data_synthesis.dates import written
+from data_synthesis.dates import date_text
 from data_synthesis.grammar.concept_looks import (
     attribute_question,
     easily_seen,
@@ -53,7 +53,7 @@ def single_hop(script: Script, rng: random.Random) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
     for shown in script.facts.shown:
         member, owner = shown.member, speakers[shown.member.owner]
-        name, day = member.name, written(shown.day)
+        name, day = member.name, date_text(shown.day)
         occasion, evidence = shown.occasion, [shown.line.at]
         if shown.asks_for_place:
             yield _place_question(SINGLE_HOP, "place by date", shown, f"that {owner} shared on {day}", evidence)
@@ -136,8 +136,8 @@ def _two_photos(script: Script) -> Iterator[Candidate]:
             common = shared_surroundings(first.photo, second.photo)
             if common and not first.quotable and not second.quotable:
                 text = (
-                    f"What do the surroundings of {first.member.name} in the picture shared on {written(first.day)} and of "
-                    f"{second.member.name} in the picture shared on {written(second.day)} have in common?"
+                    f"What do the surroundings of {first.member.name} in the picture shared on {date_text(first.day)} and of "
+                    f"{second.member.name} in the picture shared on {date_text(second.day)} have in common?"
                 )
                 accepted = (common.removeprefix("both are "),)
                 yield candidate(MULTI_HOP, "common place?", first.member, text, common, evidence, accepted)
@@ -269,5 +269,5 @@ def _photo_and_words(script: Script, rng: random.Random) -> Iterator[Candidate]:
             yield _about_look("look of a nickname", member, question, naming)
         for shown in script.facts.shown:
             if shown.member is member and shown.asks_for_place:
-                which, evidence = f"that was shared on {written(shown.day)}", [*naming, shown.line.at]
+                which, evidence = f"that was shared on {date_text(shown.day)}", [*naming, shown.line.at]
                 yield _place_question(MULTI_HOP, "place of a nickname", shown, which, evidence, called)

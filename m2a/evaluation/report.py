@@ -42,7 +42,7 @@ class Run:
     folder: Path
     settings: Mapping[str, Any]
     summary: Mapping[str, Mapping[str, Any]]
-    facts: Mapping[str, Mapping[str, Any]]
+    amounts: Mapping[str, Mapping[str, Any]]
 
     @property
     def chat_model(self) -> str:
@@ -108,8 +108,8 @@ def write_report(folder: Path) -> None:
     if not questions and run.summary:
         raise ReportError(f"{folder} holds no questions.jsonl with answers: {_REWRITE}.")
     failures = telling_failures(questions)
-    tables = tables_of(run.summary, run.facts, run.learned_from)
-    charts = charts_of(by_marked_name(run.summary, run.learned_from), by_marked_name(run.facts, run.learned_from))
+    tables = tables_of(run.summary, run.amounts, run.learned_from)
+    charts = charts_of(by_marked_name(run.summary, run.learned_from), by_marked_name(run.amounts, run.learned_from))
     facts = [(key.replace("_", " "), _as_text(value)) for key, value in run.settings.items() if _fits_on_a_line(value)]
     write_whole(
         folder / "report.html",

@@ -13,7 +13,7 @@ from m2a.benchmarks import Benchmark, Dialogue
 from m2a.benchmarks import Question as BenchmarkQuestion
 from m2a.benchmarks.folders import write_json
 from m2a.benchmarks.progress import Progress
-from m2a.evaluation.facts import facts_of
+from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.judge import Judge, in_judge_terms
 from m2a.evaluation.outage import ServiceGone, Watch, first_outage
 from m2a.evaluation.record import IngestedMemory, QuestionRecord, read_failed_attempts
@@ -151,7 +151,7 @@ def finish(
     rows = [folder.questions[system, question_id] for system in systems for question_id in ids]
     summary = summarise(rows)
     failures = read_failed_attempts(folder.path / "failed_attempts.jsonl")
-    write_json(folder.path / "facts.json", facts_of(rows, list(folder.ingestion.values()), failures))
+    write_json(folder.path / "facts.json", amounts_of(rows, list(folder.ingestion.values()), failures))
     write_json(folder.path / "summary.json", summary)
     if report is not None:
         report(folder.path)

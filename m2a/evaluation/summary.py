@@ -1,4 +1,4 @@
-"""Computes the rates of a run from its rows, for `summary.json`. `facts.py` computes amounts.
+"""Computes the rates of a run from its rows, for `summary.json`. `amounts.py` computes amounts.
 
 Accuracy and the metrics of words cover questions with an answer; those without one count only in `abstention`. A failed
 question counts as wrong. A metric without any value has no key.
@@ -17,7 +17,7 @@ from m2a.benchmarks.memoryagentbench import competency_of
 from m2a.benchmarks.visual import VISUAL_CENTRIC
 from m2a.evaluation import answer_metrics
 from m2a.evaluation.bootstrap import rate_interval
-from m2a.evaluation.judge import STRICT
+from m2a.evaluation.judge import STRICT_SUFFIX
 from m2a.evaluation.record import QuestionRecord
 from m2a.evaluation.retrieval_metrics import CUTOFFS, hit_at, recall_at, sessions_of
 from m2a.evaluation.word_measures import as_published, is_strictly_right
@@ -82,7 +82,7 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
     if judges is None:
         judges = judges_of(rows)
     metrics: dict[str, Metric] = {}
-    main = [judge for judge in judges if not judge.endswith(STRICT)] or judges
+    main = [judge for judge in judges if not judge.endswith(STRICT_SUFFIX)] or judges
     if judges:
         metrics["accuracy"] = partial(_accuracy, main)
         if len(main) < len(judges):
