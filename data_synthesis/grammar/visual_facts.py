@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from data_synthesis.dates import date_text
@@ -67,11 +67,8 @@ def single_hop(script: Script, rng: random.Random) -> Iterator[Candidate]:
             text = f"What was going on when {owner} took the picture of {picture}?"
             yield candidate(SINGLE_HOP, form, member, text, occasion, evidence, (shown.occasion_told,))
     for member in script.plan.members:
-        for question in look_questions(script, member, rng, member.name):
-            form = f"attribute {rng.randrange(3)}"
-            yield candidate(
-                SINGLE_HOP, form, member, question.text, question.answer, question.places, question.accepted
-            )
+        for question in _look_questions(SINGLE_HOP, "", script, member, rng, member.name):
+            yield replace(question, form=f"attribute {rng.randrange(3)}")
 
 
 def multi_hop(script: Script, rng: random.Random) -> Iterator[Candidate]:
@@ -80,39 +77,37 @@ def multi_hop(script: Script, rng: random.Random) -> Iterator[Candidate]:
     yield from _photo_and_words(script, rng)
 
 
-@dataclass(frozen=True, slots=True)
-class LookQuestion:
-    """A question about the look of a concept. `places` are the turns whose photos show it.
+def _look_questions(
+    category: int,
+    form: str,
+    script: Script,
+    member: Member,
+    rng: random.Random,
+    called: str,
+    places: Iterable[TurnPlace] = (),
+    *,
+    shown: Sequence[ShownPhoto] | None = None,
+    before: str = "",
+) -> Iterator[Candidate]:
+    """Yields questions about the attributes of a concept, on all its photos or only on those `shown`.
 
-    `fallback` is "?" if the question is used only if there is no better one, else "".
+    The turns at `places` say whom `called` names, and `before` is a sentence before each question. If the concept is not called
+    by its name, the first question is about the whole look, as a fallback.
     """
+    photos = [photo for photo in script.facts.shown if photo.member is member] if shown is None else shown
 
-    text: str
-    answer: str
-    accepted: tuple[str, ...]
-    places: tuple[TurnPlace, ...]
-    fallback: str = ""
+    def question(form: str, text: str, answer: str, accepted: Sequence[str], seen: Iterable[ShownPhoto]) -> Candidate:
+        evidence = [*places, *(photo.line.at for photo in seen)]
+        return candidate(category, form, member, f"{before}{text}", answer, evidence, accepted)
 
-
-def look_questions(
-    script: Script, member: Member, rng: random.Random, called: str, shown: Sequence[ShownPhoto] | None = None
-) -> Iterator[LookQuestion]:
-    """Yields questions about the attributes of the concept that `called` names, on all its photos or only on those `shown`.
-
-    If it is not called by its name, the first question is about the whole look, as a fallback.
-    """
-    member_photos = [photo for photo in script.facts.shown if photo.member is member] if shown is None else shown
-    description = without_remarks(member.concept.short_description).strip()
-    if description and called != member.name:
-        places = tuple(photo.line.at for photo in member_photos)
-        yield LookQuestion(f"What does {called} look like?", description, (), places, "?")
+    look = without_remarks(member.concept.short_description).strip()
+    if look and called != member.name:
+        yield question(f"{form}?", f"What does {called} look like?", look, (), photos)
     for attribute in rng.sample(member.concept.attributes, len(member.concept.attributes)):
-        if not easily_seen(attribute):
-            continue
-        places = tuple(photo.line.at for photo in member_photos if attribute.visible_on(photo.photo))
-        if places:
+        seen = [photo for photo in photos if attribute.visible_on(photo.photo)]
+        if seen and easily_seen(attribute):
             text = question_about(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
-            yield LookQuestion(text, attribute.value, attribute.accepted, places)
+            yield question(form, text, attribute.value, attribute.accepted, seen)
 
 
 def place_of(shown: ShownPhoto) -> str:
@@ -177,18 +172,12 @@ def _shown_with(script: Script, rng: random.Random) -> Iterator[Candidate]:
                 form, evidence = f"place by a look{picture.fallback}", [*picture.places, shown.line.at]
                 accepted = short_places(shown.photo)
                 yield candidate(MULTI_HOP, form, shown.member, text, place_of(shown), evidence, accepted)
-            for question in look_questions(script, shown.member, rng, "its subject", on_day):
-                text, form = f"{friend} shared a picture on {day}. {question.text}", f"look by a look{picture.fallback}"
-                yield _about_look(form, shown.member, question, picture.places, text)
-
-
-def _about_look(
-    form: str, member: Member, question: LookQuestion, places: Iterable[TurnPlace], text: str = ""
-) -> Candidate:
-    """A question about the look of something that the turns at `places` identify."""
-    evidence = [*places, *question.places]
-    form = f"{form}{question.fallback}"
-    return candidate(MULTI_HOP, form, member, text or question.text, question.answer, evidence, question.accepted)
+            form, before = f"look by a look{picture.fallback}", f"{friend} shared a picture on {day}. "
+            yield from _look_questions(
+                *(MULTI_HOP, form, script, shown.member, rng, "its subject", picture.places),
+                shown=on_day,
+                before=before,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +244,7 @@ def _photo_and_words(script: Script, rng: random.Random) -> Iterator[Candidate]:
         places = [line.at for line in fact.lines]
         giver = fact.answer if fact.kind == "origin" else f"the {fact.answer}"
         called = f"the one that {speakers[fact.member.owner]} has thanks to {giver}"
-        for question in look_questions(script, fact.member, rng, called):
-            yield _about_look(f"look by {fact.kind}", fact.member, question, places)
+        yield from _look_questions(MULTI_HOP, f"look by {fact.kind}", script, fact.member, rng, called, places)
     for member in script.plan.members:
         lines = script.facts.nicknames.get(member.name)
         if lines is None:
@@ -265,8 +253,7 @@ def _photo_and_words(script: Script, rng: random.Random) -> Iterator[Candidate]:
         for look, fallback in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
             text, evidence = f"By what other name is {look} known?", [*photo_places(script, member), *naming]
             yield candidate(MULTI_HOP, f"nickname of a look{fallback}", member, text, member.nickname, evidence, ())
-        for question in look_questions(script, member, rng, called):
-            yield _about_look("look of a nickname", member, question, naming)
+        yield from _look_questions(MULTI_HOP, "look of a nickname", script, member, rng, called, naming)
         for shown in script.facts.shown:
             if shown.member is member and shown.asks_for_place:
                 which, evidence = f"that was shared on {date_text(shown.day)}", [*naming, shown.line.at]
