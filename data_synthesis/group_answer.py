@@ -71,7 +71,7 @@ class _Question(_Part):
 
 
 class _Answer(_Part):
-    """A whole answer, or changes to one, which may have single turns, too."""
+    """A whole answer, or the parts of one that change: then parts have numbers, and single `turns` can change, too."""
 
     sessions: list[_Session]
     questions: list[_Question]

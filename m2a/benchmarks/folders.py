@@ -12,7 +12,7 @@ from m2a.types.errors import UserError
 def lock_folder(path: Path, taken: str, error: type[UserError]) -> int:
     """Creates the folder if necessary, and locks it until the returned handle is closed or the process ends, however it ends.
 
-    Raises `error` if the folder cannot be written to or another process has locked it, whose sentence begins with `taken`.
+    Raises `error` if the folder cannot be written to, or, with a sentence that begins with `taken`, if another process has it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)

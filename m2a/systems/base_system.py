@@ -31,6 +31,6 @@ class BaseSystem(ABC):
     @property
     def _chat_model(self) -> ChatModel:
         assert self._parts.chat_model is not None, (
-            "the registry lets no system answer without a chat model that needs one"
+            "without a chat model, a run only measures the retrieval of this system"
         )
         return self._parts.chat_model
