@@ -30,7 +30,5 @@ class BaseSystem(ABC):
 
     @property
     def _chat_model(self) -> ChatModel:
-        assert self._parts.chat_model is not None, (
-            "without a chat model, a run only measures the retrieval of this system"
-        )
+        assert self._parts.chat_model is not None, "without a chat model, a run only measures retrieval"
         return self._parts.chat_model
