@@ -1,12 +1,12 @@
-"""Accepted answers that say too little, so that wrong replies hold them."""
+"""Accepted answers that say too little, so that wrong replies contain them."""
 
 import re
 from collections.abc import Iterable
 
 from data_synthesis.dates import NUMBERS
-from data_synthesis.wording import content_of, holds, words_of
+from data_synthesis.wording import contains_phrase, content_of, words_of
 
-# Replies of people and models that do not know the answer. An accepted answer that one of these holds would make it right.
+# Replies that decline to answer. If an accepted answer occurs in one of these, a reply that declines would count as right.
 DECLINES = (
     "No information about that.",
     "No, I do not know, and I don't remember.",
@@ -20,15 +20,15 @@ _PLURALS = ("teeth", "feet")
 
 
 def says_too_little(answer: str, question: str = "") -> bool:
-    """Whether an answer is a bare number ("2" is in "2 weeks" and in "2 days"), is held by a refusal to answer, or only
-    counts something that the question names ("two eyes") without asking how many."""
+    """Whether an answer is a bare number ("2" is in "2 weeks" and in "2 days"), occurs in a reply that declines to answer, or
+    only counts something that the question names ("two eyes") without asking how many."""
     words = content_of(answer)
     nouns = {word for word in words if not _NUMBER.fullmatch(word)}
     counts = nouns and nouns != words and nouns <= content_of(question) and words_of(question)[:2] != ["how", "many"]
-    return bool(counts or _NUMBER.fullmatch(answer)) or any(holds(decline, answer) for decline in DECLINES)
+    return bool(counts or _NUMBER.fullmatch(answer)) or any(contains_phrase(decline, answer) for decline in DECLINES)
 
 
-def written_out(accepted: Iterable[str], noun: str) -> tuple[str, ...]:
+def with_noun(accepted: Iterable[str], noun: str) -> tuple[str, ...]:
     """The answers, with the noun added to a bare number or a "no" ("two horns", "no collar"), or without it left out."""
     forms = []
     for answer in accepted:

@@ -66,9 +66,9 @@ class AnswerStore:
             file = self._folder / f"{key}.json"
             if file.exists():
                 return _read(file)
-            if self.costs.blind:
+            if self.costs.cost_is_unknown:
                 async with self._first:
-                    if self.costs.blind:
+                    if self.costs.cost_is_unknown:
                         return await self._asked(file, ask)
             return await self._asked(file, ask)
 

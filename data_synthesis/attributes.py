@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from data_synthesis.accepted import written_out
+from data_synthesis.accepted import with_noun
 from data_synthesis.group import Attribute
 
 # The question for the attribute of a key. {N} is the concept; [a|b] are a British and an American spelling.
@@ -27,7 +27,7 @@ def attribute_of(key: str, value: str, accepted: Iterable[str], photos: Sequence
     """The attribute without notes; `photos` are those of its concept. A bare number or "no" gets the key's noun."""
     value, visible_on = _without_notes(_EVERYWHERE.sub("", value), photos)
     clean = dict.fromkeys(_without_notes(answer, photos)[0] for answer in accepted)
-    answers = written_out((answer for answer in clean if answer and answer != value), re.split(r"[_\W]+", key)[-1])
+    answers = with_noun((answer for answer in clean if answer and answer != value), re.split(r"[_\W]+", key)[-1])
     return Attribute(key, value, answers, visible_on)
 
 

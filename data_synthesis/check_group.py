@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -32,10 +32,10 @@ from data_synthesis.wording import (
     SAYING,
     answer_given_away,
     bracketed_names,
+    comparable_sentences,
+    contains_phrase,
     content_of,
-    holds,
     options_of,
-    sentences,
     words_of,
 )
 
@@ -66,9 +66,9 @@ def faults_of(
             least, most = min(TURNS_PER_SESSION), max(TURNS_PER_SESSION)
             sentence = f"it has {len(session)} turns; a session has {least} to {most}."
             faults.append(GroupFault("groups", sentence, TurnPlace(number, 0), subject=f"Session {number}"))
-    claims = ((turn, ("truth", sentence)) for turn, sentence in claim_faults(view))
-    own = ((turn, fault) for turn in view.turns.values() for fault in _turn_faults(turn, view))
-    faults += [GroupFault(*fault, turn.place, subject=turn.name) for turn, fault in (*own, *claims)]
+    turn_faults = ((turn, fault) for turn in view.turns.values() for fault in _turn_faults(turn, view))
+    for turn, fault in (*turn_faults, *claim_faults(view)):
+        faults.append(GroupFault(*fault, turn.place, subject=turn.name))
     for number, question in enumerate(group.questions, start=1):
         question_faults = [*dict.fromkeys(_question_faults(QuestionView(question, view)))]
         same = (n for n, other in enumerate(group.questions[: number - 1], start=1) if _asks_the_same(other, question))
@@ -79,11 +79,15 @@ def faults_of(
     return faults
 
 
-def _asks_the_same(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
+def _asks_the_same(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
     """Whether two questions ask the same, even if one of them has a word more."""
-    words, others = content_of(one.text), content_of(other.text)
-    alike = (words <= others or others <= words) and (one.answer, one.evidence) == (other.answer, other.evidence)
-    return one.photos == other.photos and (alike or words_of(one.text) == words_of(other.text))
+    if first.photos != second.photos:
+        return False
+    if words_of(first.text) == words_of(second.text):
+        return True
+    words, other_words = content_of(first.text), content_of(second.text)
+    same_answer = (first.answer, first.evidence) == (second.answer, second.evidence)
+    return same_answer and (words <= other_words or other_words <= words)
 
 
 def keeps_the_rules(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
@@ -108,19 +112,26 @@ def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGr
     return group, faults_of(group, request)
 
 
-def _ratio_faults(group: GeneratedGroup) -> Iterator[str]:
+def _ratio_faults(group: GeneratedGroup) -> Faults:
     """Categories 6 to 9, with the dropped questions, are in the ratio 2:3:1:4. Category 10 is not counted."""
     categories = Counter(question.category for question in group.questions)
     counts = {category: categories[category] for category in QUESTION_RATIO}
     asked_for = {category: count + group.dropped.count(category) for category, count in counts.items()}
-    multiple, listed = max(asked_for[OPEN_DOMAIN], 1), ", ".join(f"{n} of category {one}" for one, n in counts.items())
+    multiple, listed = (
+        max(asked_for[OPEN_DOMAIN], 1),
+        ", ".join(f"{n} of category {category}" for category, n in counts.items()),
+    )
     if group.retrieval_only:
         if set(categories) != {VISUAL_RETRIEVAL}:
-            yield "There is no question of category 10, and of others none may be."
+            yield "ratio", "A group without descriptions must have questions of category 10 and no others."
     elif group.dropped and sum(counts.values()) < LEAST_DELIVERED * multiple * sum(QUESTION_RATIO.values()):
-        yield f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out."
+        yield (
+            "ratio",
+            f"There are {sum(counts.values())} questions of categories 6 to 9; too many of them were left out.",
+        )
     elif asked_for != {category: share * multiple for category, share in QUESTION_RATIO.items()}:
-        yield f"The questions are {listed}; the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
+        ratio = "the ratio of categories 6, 7, 8, 9 must be 2:3:1:4 (for 20: 4, 6, 2, 8)."
+        yield "ratio", f"The questions are {listed}; {ratio}"
 
 
 # The group, its sessions and its turns
@@ -134,29 +145,29 @@ def _group_faults(view: GroupView) -> Faults:
         if photo.path not in view.shown:
             reason = "is shown in no turn; each chosen photo must be."
             yield "photos", f"The photo {photo.path.name} of {concept.name} {reason}"
-    yield from (("ratio", sentence) for sentence in _ratio_faults(view.group))
+    yield from _ratio_faults(view.group)
 
 
 def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
     speakers, names = view.request.speakers, {concept.name for concept in view.concepts}
-    bracketed, own_sentences = names.intersection(bracketed_names(turn.text)), sentences(turn.text)
+    bracketed, turn_sentences = names.intersection(bracketed_names(turn.text)), comparable_sentences(turn.text)
     if turn.speaker not in speakers:
         yield "names", f"the speaker is {turn.speaker!r}; the speakers are {' and '.join(speakers)}."
     if not words_of(turn.text):
         yield "schema", "the text is empty."
     if re.match(rf"\W*(?:{'|'.join(map(re.escape, speakers))}) *:", turn.text):
         yield "names", f"its text begins with the name of a speaker, {turn.text.split(':')[0]!r}."
-    if turn.before and turn.before.speaker == turn.speaker:
+    if turn.previous and turn.previous.speaker == turn.speaker:
         yield "names", f"{turn.speaker} speaks twice in a row; the two take turns."
     yield from _wording_faults((turn.text,), names)
     if turn.place != TurnPlace(1, 1):
         if bracketed:
-            yield "names", f"<{min(bracketed)}> stands in angle brackets, as only in the first message."
+            yield "names", f"only the first message puts names in angle brackets, not <{min(bracketed)}>."
     elif missing := ", ".join(f"<{name}>" for name in sorted(names - bracketed)):
         yield "names", f"The first message must name every concept in angle brackets; missing: {missing}."
-    for sentence in own_sentences:
+    for sentence in turn_sentences:
         first = view.first_said[sentence]
-        repeated = first is not turn or own_sentences.count(sentence) > 1
+        repeated = first is not turn or turn_sentences.count(sentence) > 1
         if repeated or sentence in view.sentences_elsewhere:
             where = first.name if repeated else "elsewhere in the dialogue"
             yield "duplicates", f'the sentence "{sentence}" was said before ({where}); say it otherwise.'
@@ -168,7 +179,7 @@ def _turn_faults(turn: TurnView, view: GroupView) -> Faults:
             continue
         # A single word may be a coincidence; the checks of questions find those.
         facts = (fact.text for fact in facts_of(*view.owners[photo]) if fact.kind in ("setting", "attribute"))
-        if text := next((text for text in facts if len(words_of(text)) > 1 and holds(turn.text, text)), None):
+        if text := next((text for text in facts if len(words_of(text)) > 1 and contains_phrase(turn.text, text)), None):
             yield "photos", f"it says {text!r}, which its photo shows; leave that to the photo."
 
 
@@ -186,11 +197,8 @@ def _wording_faults(texts: Iterable[str], names: set[str]) -> Faults:
 
 
 def _question_faults(question: QuestionView) -> Faults:
-    text, answers = question.text, (question.answer, *question.accepted)
-    given, options = (
-        answer_given_away(text, answers),
-        options_of(text) if question.category == VISUAL_RETRIEVAL else None,
-    )
+    text, given_away = question.text, answer_given_away(question.text, question.answers)
+    options = options_of(text) if question.category == VISUAL_RETRIEVAL else None
     if question.category not in (*QUESTION_RATIO, VISUAL_RETRIEVAL):
         yield "schema", f"it has category {question.category}; the categories are 6, 7, 8, 9 and 10."
     if not words_of(text):
@@ -203,11 +211,11 @@ def _question_faults(question: QuestionView) -> Faults:
         elif says_too_little(form, text):
             reason = "is a bare number or stands in a refusal to answer, or only counts what the question names"
             yield "answer", f"the accepted answer {form!r} {reason}; write it out or leave it out."
-    if given:
-        yield "answer", f"the answer {given!r} stands in the question."
+    if given_away:
+        yield "answer", f"the question contains the answer {given_away!r}."
     if options and words_of(question.answer) not in map(words_of, options):
         yield "answer", f"the answer {question.answer!r} is neither of its two options."
-    yield from _wording_faults((text, *answers), {concept.name for concept in question.group.concepts})
+    yield from _wording_faults((text, *question.answers), {concept.name for concept in question.group.concepts})
     if len(set(question.evidence_places)) < len(question.evidence_places):
         yield "evidence", "it names the same evidence twice."
     for place in sorted({*question.evidence_places}.difference(question.group.turns)):
@@ -217,7 +225,7 @@ def _question_faults(question: QuestionView) -> Faults:
         yield "names", "a question of category 10 without a photo must name its concept."
     yield from _photo_faults(question)
     if question.category == TEMPORAL or question.events:
-        yield from (("temporal", sentence) for sentence in _derivation_faults(question))
+        yield from _derivation_faults(question)
     yield from premise_faults(question)
 
 
@@ -228,21 +236,25 @@ def _photo_faults(question: QuestionView) -> Faults:
         reason = "a question that comes with a photo must not name what the photo shows."
         yield "names", f"it names {question.named[0].name}; {reason}"
     for photo in question.photos:
-        unseen = (one for one in question.group.concepts if photo in (own.path for own in one.unseen))
-        concept = next(unseen, None)
+        shown_concepts = (
+            concept
+            for concept in question.group.concepts
+            if photo in (unseen_photo.path for unseen_photo in concept.unseen)
+        )
+        concept = next(shown_concepts, None)
         if photo in question.group.shown:
             reason = f"which {question.group.shown[photo][0].name} shows; use a photo that the dialogue never shows."
             yield "photos", f"it comes with {photo.name}, {reason}"
         elif concept is None:
             yield "photos", f"its photo {photo.name} is not an unseen photo of a concept of the group."
-        elif not evidence_photos & {own.path for own in concept.photos}:
+        elif not evidence_photos & {shown.path for shown in concept.photos}:
             yield "evidence", f"no turn of its evidence shows {concept.name}, whom its photo shows."
 
 
-def _derivation_faults(question: QuestionView) -> Iterator[str]:
+def _derivation_faults(question: QuestionView) -> Faults:
     """Why its answers do not follow from the dates of its derivation."""
     if not question.events:
-        yield "a temporal question needs its derivation: the turn and the words that give the date."
+        yield "temporal", "a temporal question needs its derivation: the turn and the words that give the date."
         return
     days, asks_of_saying = list[date](), SAYING.search(question.text)
     try:
@@ -255,20 +267,21 @@ def _derivation_faults(question: QuestionView) -> Iterator[str]:
             if not stands_in(expression, turn.text):
                 raise ValueError(f"{turn.name} does not say {expression!r}.")
             if turn not in question.evidence:
-                yield f"its date follows from {turn.name}, which is not in its evidence."
+                yield "temporal", f"its date follows from {turn.name}, which is not in its evidence."
             if expression and turn.shown and asks_of_saying and not question.photos:
-                yield f"what is shared in {turn.name} is shared on its own day, not {expression!r}."
+                yield "temporal", f"what is shared in {turn.name} is shared on its own day, not {expression!r}."
             past = {words: day for words, day in turn.dates if day <= turn.day and words}
             if not expression and past and turn.day not in past.values() and not asks_of_saying:
-                yield f"{turn.name} says {next(iter(past))!r}; only what is said or shown in it is on its own day."
+                reason = "only what is said or shown in it is on its own day."
+                yield "temporal", f"{turn.name} says {next(iter(past))!r}; {reason}"
             days.append(resolve(expression, turn.day))
         right = right_answers(*days)
     except ValueError as error:
-        yield str(error)
+        yield "temporal", str(error)
         return
     dated = [form for form in right if len(days) > 1 or f"{days[0].year}" in form]
     if not any(same_answer(question.answer, form) for form in dated):
-        yield f"the answer is {question.answer!r}, but by its derivation it must be {right[0]!r}."
+        yield "temporal", f"the answer is {question.answer!r}, but by its derivation it must be {right[0]!r}."
     for accepted in question.accepted:
         if not any(same_answer(accepted, form) for form in right):
-            yield f"{accepted!r} is accepted, but says something else than {right[0]!r}."
+            yield "temporal", f"{accepted!r} is accepted, but says something else than {right[0]!r}."

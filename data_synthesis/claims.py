@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.classes import PETS, class_words, known_class
-from data_synthesis.dates import MONTHS, WEEKDAYS, resolve, words_at_odds, written
+from data_synthesis.dates import MONTHS, WEEKDAYS, date_text, resolve, words_at_odds
 from data_synthesis.group_view import CORRECTS, GroupView, TurnView
-from data_synthesis.wording import QUOTED, content_of, holds, names_of, sentences_of
+from data_synthesis.wording import contains_phrase, content_of
 
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
 _NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
 _COLOUR_WORDS = content_of(_WORDS["colours and materials"])
-# "Done by others" is what people do with a thing that is not theirs: they see it, feel something about it and speak of it.
+# Verbs that people also use of things they do not own
 _COLOURS, _KIN, _HAPPENED, _BY_OTHERS = (
     "|".join(_WORDS[name].split()) for name in ("colours and materials", "kin", "happened", "done by others")
 )
@@ -70,16 +70,16 @@ _GREETS = re.compile(r"(?:^|[.!?] )(?:Hey|Hi|Hello|Thanks|Sorry)(?: there)?,? ([
 _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|your) (?:[a-z-]+ )+)?([A-Z][a-z]+)\b")
 
 
-def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, str]]:
+def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, tuple[str, str]]]:
     """Every false claim of a turn, and every one that contradicts an earlier turn."""
     first: dict[tuple[object, str], tuple[TurnView, str]] = {}
     for turn in view.turns.values():
         for check in (_people, _owned, _calendar, _taken_back, _looks, _pictures):
-            yield from ((turn, sentence) for sentence in check(turn, view))
+            yield from ((turn, ("truth", sentence)) for sentence in check(turn, view))
         for key, value in _attributions(turn, view):
             earlier, first_value = first.setdefault(key, (turn, value))
             if not content_of(first_value) & content_of(value):
-                yield turn, f"{key[1]} is {value!r} here, and {first_value!r} in {earlier.name}."
+                yield turn, ("truth", f"{key[1]} is {value!r} here, and {first_value!r} in {earlier.name}.")
 
 
 def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[object, str], str]]:
@@ -87,7 +87,7 @@ def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[objec
     for whose, kin, name in _RELATED.findall(turn.text):
         if name not in view.name_words:
             yield ((turn.speaker == view.request.speakers[0]) == (whose.lower() == "my"), name), kin
-    for nickname in QUOTED.findall(turn.text) if turn.named else ():
+    for nickname in turn.quoted if turn.named else ():
         if nickname[0].isupper():
             yield ("nickname", nickname), " and ".join(concept.name for concept in turn.named)
 
@@ -106,7 +106,7 @@ def _people(turn: TurnView, view: GroupView) -> Iterator[str]:
     for concept in turn.shown:
         if turn.named and concept not in turn.named:
             yield f"it shows a photo of {concept.name}, but names {turn.named[0].name}."
-    request = re.search(rf"{_PICTURE} of [^.!?]*\?", turn.before.text) if turn.before and turn.shown else None
+    request = re.search(rf"{_PICTURE} of [^.!?]*\?", turn.previous.text) if turn.previous and turn.shown else None
     wanted = view.concepts_in(request[0]) if request else []
     if wanted and not any(concept in turn.shown for concept in wanted):
         yield f"it shows {turn.shown[0].name}, and was asked for {wanted[0].name}."
@@ -117,7 +117,7 @@ def _owned(turn: TurnView, view: GroupView) -> Iterator[str]:
     showing = {concept: {other.speaker for other in view.turns_showing(concept)} for concept in turn.named}
     owners = {concept: min(speakers) for concept, speakers in showing.items() if len(speakers) == 1}
     for match in _CALLED.finditer(turn.text):
-        concept = next((one for one in view.concepts_in(match[0]) if match[3].startswith(one.name)), None)
+        concept = next((named for named in view.concepts_in(match[0]) if match[3].startswith(named.name)), None)
         if concept is None or re.search(r"\b(?:of|for|to|with)\b", match[2]):
             continue
         owner, noun = owners.get(concept), match[2].strip().rpartition(" ")[2]
@@ -145,7 +145,7 @@ def _calendar(turn: TurnView, view: GroupView) -> Iterator[str]:
         return
     for season, months in _SEASONS:
         if (match := season.search(text)) and day.month not in months:
-            yield f"it says {match[0]!r} on {written(day)}."
+            yield f"it says {match[0]!r} on {date_text(day)}."
     if words := words_at_odds(text, turn.time.hour, certain=True):
         yield f"it says {words!r} at {turn.time.hour} o'clock."
     weekday, month = WEEKDAYS[day.weekday()], MONTHS[day.month - 1]
@@ -163,16 +163,16 @@ def _calendar(turn: TurnView, view: GroupView) -> Iterator[str]:
         words = rf"\b{re.escape(expression)}\b"
         past = rf"{words},? (?:{_WHO} {_HAPPENED}|was|were)\b|{_WHO} {_HAPPENED} [^.,;!?]{{0,60}}?{words}"
         if then > day and re.search(past, text, re.I):
-            yield f"it tells of {written(then)} as past, on {written(day)}."
+            yield f"it tells of {date_text(then)} as past, on {date_text(day)}."
 
 
 def _taken_back(turn: TurnView, view: GroupView) -> Iterator[str]:
-    """A name that is taken back was said before, by the same speaker and of the same concept."""
+    """A speaker can only correct a name that they gave for this concept before."""
     about = (other for concept in turn.named for other in view.turns_about[concept.name])
     earlier_texts = [other.text for other in about if other.place < turn.place and other.speaker == turn.speaker]
-    denied = {*_DENIED.findall(turn.text)} & names_of(turn.text) - view.name_words
+    denied = turn.new_names.intersection(_DENIED.findall(turn.text))
     for name in sorted(denied) if turn.named and CORRECTS.search(turn.text) else ():
-        if not any(holds(text, name) for text in earlier_texts):
+        if not any(contains_phrase(text, name) for text in earlier_texts):
             yield f"it takes back {name!r}, which {turn.speaker} has not said of this."
 
 
@@ -181,12 +181,12 @@ def _taken_back(turn: TurnView, view: GroupView) -> Iterator[str]:
 
 def _looks(turn: TurnView, view: GroupView) -> Iterator[str]:
     """What a turn says of the photo at hand (its own, else that of the turn before) or of a concept's look is stated."""
-    at_hand = turn if turn.photos or not turn.before else turn.before
+    at_hand = turn if turn.photos or not turn.previous else turn.previous
     shown = {concept.name: view.stated_words(concept, at_hand.photos) for concept in at_hand.shown}
     shown_words = frozenset[str]().union(*(words | content_of(name) for name, words in shown.items()))
     alone = r"|\b(?:that|this) (?:is|was)(?: taken)?|\btaken|\b(?:took|shot) (?:it|this|that)" * (len(shown) == 1)
     photo = "the photo" if at_hand is turn else "the photo before"
-    for sentence in sentences_of(turn.text):
+    for sentence in turn.sentences:
         if _OF_OTHERS.search(sentence):
             continue
         claims = [(photo, *seen, shown_words) for seen in _seen_in(sentence, shown_words, view) if shown]
@@ -195,11 +195,11 @@ def _looks(turn: TurnView, view: GroupView) -> Iterator[str]:
             has = re.search(rf"\b{name}(?:'s| has| wears| had| is| was) ((?:[a-z-]+ ){{0,3}}[a-z-]+)", sentence)
             if has and stated:
                 claims.append((concept.name, has[1], content_of(has[1]) & (_SEEN_OFTEN | _COLOUR_WORDS), stated))
-            own = concept in turn.shown
-            where = rf"\b{name},?{alone}" if own else rf"{_PICTURE} of {name}"
+            is_shown = concept in turn.shown
+            where = rf"\b{name},?{alone}" if is_shown else rf"{_PICTURE} of {name}"
             for match in re.finditer(rf"(?:{where}) {_PLACE}", sentence, re.I):
-                words, places = content_of(match[1]), _NOT_THERE | (shown[concept.name] if own else stated)
-                if all(one.setting for one in concept.photos) and not words & places:
+                words, places = content_of(match[1]), _NOT_THERE | (shown[concept.name] if is_shown else stated)
+                if all(photo.setting for photo in concept.photos) and not words & places:
                     claims.append((concept.name, match[0], words, places))
         for about, phrase, words, stated in claims:
             if words - stated:
@@ -218,7 +218,7 @@ def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Ite
 
 def _pictures(turn: TurnView, view: GroupView) -> Iterator[str]:
     """What a turn recalls of pictures fits those shown so far: whether there are any, and by whom."""
-    for sentence in sentences_of(turn.text):
+    for sentence in turn.sentences:
         sent, thanks = re.search(_SENT, sentence, re.I), re.search(r"\bthank", sentence, re.I)
         reacts = not turn.photos and re.search(rf"\b(?:that|this) {_PICTURE} of\b", sentence, re.I)
         mine = bool(sent and sent[1] == "I")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import PersonalConcept
-from data_synthesis.wording import content_of, holds, whole_words
+from data_synthesis.wording import contains_phrase, content_of, whole_words
 
 UNKNOWN = "unknown"
 TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("class_facts.json").read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def kind_of(concept: PersonalConcept) -> str:
 
 
 def is_alive(concept: PersonalConcept) -> bool:
-    """Whether it is of a class of animals, or a person, as far as its class is known; a data set says no more."""
+    """Whether the class is an animal or a person; False for an unknown class."""
     entry = TABLE["classes"].get(known_class(concept))
     return bool(entry) and entry["kind"] in ("pet", "person")
 
@@ -64,7 +64,7 @@ def class_facts(concept: PersonalConcept) -> list[ClassFact]:
         facts.append((words["ask"].replace("{language}", language), tuple(forms), words["source"], name))
     looks = " ".join(attribute.value for attribute in concept.attributes if "breed" in attribute.key)
     for breed, forms in breeds["countries"].items():
-        if holds(looks, breed):
+        if contains_phrase(looks, breed):
             facts.append((breeds["ask"], tuple(forms), breeds["source"], breed))
     return [ClassFact(ask, forms[0], forms[1:], source, subject) for ask, forms, source, subject in facts]
 

@@ -1,10 +1,9 @@
 """The command `python -m data_synthesis`, also called by `m2a synthesize`."""
 
 import asyncio
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,14 +17,15 @@ from data_synthesis.pipeline import Outcome, finished_run, run_settings
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
 from data_synthesis.run_folder import RUN_FILE, RunFolder
-from m2a.benchmarks import BenchmarkError
 from m2a.benchmarks.progress import Progress
-from m2a.types.errors import UserError
+from m2a.benchmarks.terminal import FAILED, say, user_errors
 from models.chat_model import ChatModel, ChatModelError
 from models.load import load_chat_model
 from models.prices import Price, per_million, price_of
 
-BAD_INPUT, NOT_WHOLE, INTERRUPTED = 2, 1, 130
+_PROGRAM = "synthesize"
+_say = partial(say, _PROGRAM)
+_INTERRUPTED = "Interrupted. All answers so far are kept; the same command continues from here."
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -85,13 +85,13 @@ def synthesize(
     were found. 2: something in the input must be corrected first.
     """
     chat = _Chat(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout, price, budget)
-    with _errors_reported():
+    with user_errors(_PROGRAM, _INTERRUPTED, outages=(ServiceFailed,)):
         if validate is not None:
             blind = replace(chat, name=leak_check, sees_photos=False) if leak_check else None
             _validate(validate, locomo, concepts, blind)
         elif locomo is None or concepts is None or out is None:
-            given = {"--locomo": locomo, "--concepts": concepts, "--out": out}
-            missing = ", ".join(name for name, value in given.items() if value is None)
+            needed = {"--locomo": locomo, "--concepts": concepts, "--out": out}
+            missing = ", ".join(name for name, value in needed.items() if value is None)
             raise SynthesisError(f"Missing: {missing}. See --help.")
         else:
             _create(plan_run(locomo, concepts, groups=groups, seed=seed), out, chat, concurrency)
@@ -133,7 +133,7 @@ def _create(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
         finished = finished_run(folder)
         if finished is not None:
             print(f"The set in {out} is complete and stays as it is. To make another, name a new folder with --out.")
-            raise typer.Exit(NOT_WHOLE if finished["set_aside"] else 0)
+            raise typer.Exit(FAILED if finished["set_aside"] else 0)
         generator: Generator = GrammarGenerator()
         if model is not None and answers is not None:
             _load(model)
@@ -141,7 +141,7 @@ def _create(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
         outcome = _run(plan, folder, generator, answers, concurrency)
         _report(plan, outcome, out, answers)
     if outcome.set_aside or outcome.stopped:
-        raise typer.Exit(NOT_WHOLE)
+        raise typer.Exit(FAILED)
 
 
 def _run(plan: Plan, folder: RunFolder, generator: Generator, answers: AnswerStore | None, concurrency: int) -> Outcome:
@@ -151,16 +151,13 @@ def _run(plan: Plan, folder: RunFolder, generator: Generator, answers: AnswerSto
 
 
 def _chat_model(chat: _Chat) -> ChatModel:
-    try:
-        return load_chat_model(
-            chat.name,
-            base_url=chat.base_url,
-            api_key=chat.api_key,
-            sees_photos=chat.sees_photos,
-            timeout=chat.timeout,
-        )
-    except UserError as error:
-        raise SynthesisError(str(error)) from error
+    return load_chat_model(
+        chat.name,
+        base_url=chat.base_url,
+        api_key=chat.api_key,
+        sees_photos=chat.sees_photos,
+        timeout=chat.timeout,
+    )
 
 
 def _load(model: ChatModel) -> None:
@@ -225,24 +222,4 @@ def _validate(folder: Path, locomo: Path | None, concepts: Path | None, blind: _
         too_high = any(rate.too_high for rate in answers.rates)
         print(*answers.solved, *answers.rates, sep="\n")
     if report.faults or too_high:
-        raise typer.Exit(NOT_WHOLE)
-
-
-def _say(sentence: str) -> None:
-    print("synthesize:", " ".join(sentence.split()), file=sys.stderr)
-
-
-@contextmanager
-def _errors_reported() -> Iterator[None]:
-    """Turns an error that the user must solve, or wait out, into a sentence on standard error and an exit code."""
-    try:
-        yield
-    except (SynthesisError, BenchmarkError) as error:
-        _say(str(error))
-        raise typer.Exit(NOT_WHOLE if isinstance(error, ServiceFailed) else BAD_INPUT) from error
-    except OSError as error:
-        _say(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
-        raise typer.Exit(BAD_INPUT) from error
-    except KeyboardInterrupt as error:
-        _say("Interrupted. All answers so far are kept; the same command continues from here.")
-        raise typer.Exit(INTERRUPTED) from error
+        raise typer.Exit(FAILED)

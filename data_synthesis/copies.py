@@ -24,8 +24,8 @@ def copies_among(photos: Iterable[Path], others: Iterable[Path]) -> dict[Path, P
     return copies
 
 
-def _alike(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(min(np.abs(one - view).mean() for view in (other, other[:, ::-1])) < _LIMIT)
+def _alike(first: np.ndarray, second: np.ndarray) -> bool:
+    return bool(min(np.abs(first - view).mean() for view in (second, second[:, ::-1])) < _LIMIT)
 
 
 def _thumbnail(photo: Path) -> np.ndarray | None:

@@ -25,7 +25,7 @@ class Costs:
     uncounted: int = 0
     """Answers whose tokens the server did not count."""
     spent: float | None = field(init=False)
-    _dearest: float = 0.0
+    _highest_cost: float = 0.0
     _in_flight: int = 0
 
     def __post_init__(self) -> None:
@@ -37,18 +37,21 @@ class Costs:
             )
 
     @property
-    def blind(self) -> bool:
+    def cost_is_unknown(self) -> bool:
         """Whether there is a budget but no call has shown yet what a call costs. The first call must then run alone."""
         return self.budget is not None and not self.answers
 
     def begin(self) -> None:
-        """Record the start of a call. Raises BudgetReached if a call as dear as the dearest so far could exceed the budget."""
+        """Record the start of a call.
+
+        Raises BudgetReached if a call that costs as much as the most expensive one so far could exceed the budget.
+        """
         if self.budget is not None and self.uncounted:
             raise BudgetReached(
                 "The server does not count its tokens, so the budget cannot be kept. Without --budget the run continues."
             )
         if self.budget is not None and self.spent is not None:
-            highest = self.spent + self._dearest * (self._in_flight + 1)
+            highest = self.spent + self._highest_cost * (self._in_flight + 1)
             if self.spent >= self.budget or highest > self.budget:
                 raise BudgetReached(
                     f"The budget of ${self.budget:g} does not allow another call. Resume the run with a larger one."
@@ -70,7 +73,7 @@ class Costs:
         cost = self.price(input_tokens, output_tokens) if self.price else None
         if cost is not None and self.spent is not None:
             self.spent += cost
-            self._dearest = max(self._dearest, cost)
+            self._highest_cost = max(self._highest_cost, cost)
 
     def __str__(self) -> str:
         if not self.answers:

@@ -1,4 +1,7 @@
-"""The files for Hugging Face `datasets`: rows in JSON lines, and a card whose header names them."""
+"""The files for Hugging Face `datasets`: rows in JSON lines, and a card whose header names the files and types the columns.
+
+The types are written out, because `datasets` cannot guess them from empty lists and nulls.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,19 +16,6 @@ STATISTICS_FILE = "statistics.json"
 QUESTIONS_FILE = "questions.jsonl"
 CONVERSATIONS_FILE = "conversations.jsonl"
 _TEMPLATE = Path(__file__).with_name("dataset_card.md")
-_Fields = Mapping[str, str | Mapping[str, str]]
-_QUESTION_FIELDS: _Fields = {
-    **dict.fromkeys(("question_id", "sample_id", "question", "answer"), "string"),
-    "accepted_answers": "list",
-    "evidence": "list",
-    "category": "int64",
-    "category_name": "string",
-    "visual": "bool",
-    "photos": "list",
-    "source": "string",
-    "group": "int64",
-    "seen": {"photo": "string", "shown_in": "string", "words": "string", "meant_by": "list"},
-}
 
 
 def question_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
@@ -71,16 +61,6 @@ def conversation_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
                 }
 
 
-_TURN_FIELDS: _Fields = {
-    "sample_id": "string",
-    "session": "int64",
-    **dict.fromkeys(("date_time", "dia_id", "speaker", "text"), "string"),
-    "photos": "list",
-    "caption": "string",
-    "group": "int64",
-}
-
-
 def json_lines(rows: Iterator[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
@@ -99,7 +79,9 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     settings, total = run["settings"], statistics["total"]
     per_category = total["questions_per_category"]
     rows = "\n".join(f"| {name} | {count} |" for name, count in per_category.items())
-    set_aside = "\n".join(f"- {one['sample_id']}, group {one['group']}: {one['reason']}" for one in run["set_aside"])
+    set_aside = "\n".join(
+        f"- {group['sample_id']}, group {group['group']}: {group['reason']}" for group in run["set_aside"]
+    )
     retrieval_only = sum(group.get("retrieval_only", False) for group in run["groups"])
     dropped = sum(len(group.get("dropped_questions", ())) for group in run["groups"])
     exceptions = ""
@@ -117,8 +99,6 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     )
     values = {
         **{name: value for name, value in total.items() if not isinstance(value, dict)},
-        "question_features": _features(_QUESTION_FIELDS),
-        "turn_features": _features(_TURN_FIELDS),
         "conversations": statistics["conversations"],
         "generator": settings["generator"],
         "model": settings["chat model"],
@@ -136,15 +116,3 @@ def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
     for name, value in values.items():
         text = text.replace("{{" + name + "}}", str(value))
     return text
-
-
-def _features(fields: _Fields, indent: str = "  ") -> str:
-    """The types of the columns, which cannot be guessed from empty lists and nulls. A mapping means a list of objects."""
-    entries = []
-    for name, kind in fields.items():
-        if not isinstance(kind, str):
-            type_entry = f"list:\n{_features(kind, indent + '  ')}"
-        else:
-            type_entry = "list: string" if kind == "list" else f"dtype: {kind}"
-        entries.append(f"{indent}- name: {name}\n{indent}  {type_entry}")
-    return "\n".join(entries)

@@ -57,7 +57,7 @@ def expressions_in(text: str) -> list[str]:
 
 
 def stands_in(expression: str, text: str) -> bool:
-    """Whether a text holds exactly this expression. Every text holds the empty one."""
+    """Whether a text contains exactly this expression. Every text contains the empty one."""
     return not expression.strip() or _plain(expression) in expressions_in(text)
 
 
@@ -71,7 +71,7 @@ def words_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
     return None
 
 
-def written(day: date) -> str:
+def date_text(day: date) -> str:
     """A date in the form of an answer: "7 May 2023"."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
@@ -86,14 +86,14 @@ def accepted_forms(day: date) -> tuple[str, ...]:
     )
 
 
-def written_days(count: int) -> str:
+def days_text(count: int) -> str:
     """A number of days as an answer: "12 days"."""
     return f"{count} day" if count == 1 else f"{count} days"
 
 
 def accepted_days(count: int) -> tuple[str, ...]:
     """Other ways to write the same number of days that count as right."""
-    in_words = [written_days(count).replace(str(count), NUMBERS[count - 1])] if count <= len(NUMBERS) else []
+    in_words = [days_text(count).replace(str(count), NUMBERS[count - 1])] if count <= len(NUMBERS) else []
     weeks = ["1 week", "one week", "a week"] if count == 7 else [f"{count // 7} weeks"]
     return (*in_words, *(weeks if count % 7 == 0 else ()))
 
@@ -104,11 +104,13 @@ def right_answers(event: date, since: date | None = None) -> tuple[str, ...]:
     Raises ValueError unless `since` is before the event.
     """
     if since is None:
-        return (written(event), *accepted_forms(event))
+        return (date_text(event), *accepted_forms(event))
     days = (event - since).days
     if days <= 0:
-        raise ValueError(f"the event ({written(event)}) is not after the day it is counted from ({written(since)}).")
-    return (written_days(days), *accepted_days(days))
+        raise ValueError(
+            f"the event ({date_text(event)}) is not after the day it is counted from ({date_text(since)})."
+        )
+    return (days_text(days), *accepted_days(days))
 
 
 def same_answer(*answers: str) -> bool:

@@ -1,7 +1,8 @@
 """The values that the pipeline passes on: personal concepts, the placement of a group, and the generated group.
 
 pydantic reads and writes turns, questions and what is stated of a concept by these classes. Where a key differs from the name
-of a field, the field says so, and a turn's id becomes its place, and the place its id, by the function that is the context.
+of a field, the field says so. The validation context is a function from turn ids to places; the serialisation context, one from
+places to ids.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -90,7 +91,7 @@ class PersonalConcept:
 
 
 def with_photos_named(concept: PersonalConcept, name: Callable[[Path], Path]) -> PersonalConcept:
-    """The concept with other paths of its photos, wherever they stand."""
+    """Returns the concept with every photo path replaced by `name(path)`."""
 
     def named(photos: Iterable[ConceptPhoto]) -> tuple[ConceptPhoto, ...]:
         return tuple(replace(photo, path=name(photo.path)) for photo in photos)
@@ -99,8 +100,10 @@ def with_photos_named(concept: PersonalConcept, name: Callable[[Path], Path]) ->
         concept,
         photos=named(concept.photos),
         unseen=named(concept.unseen),
-        attributes=tuple(replace(one, photos=tuple(map(name, one.photos))) for one in concept.attributes),
-        questions=tuple(replace(one, photo=name(one.photo)) for one in concept.questions),
+        attributes=tuple(
+            replace(attribute, photos=tuple(map(name, attribute.photos))) for attribute in concept.attributes
+        ),
+        questions=tuple(replace(question, photo=name(question.photo)) for question in concept.questions),
     )
 
 

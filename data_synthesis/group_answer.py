@@ -28,23 +28,25 @@ _MOST_TURNS = 1000  # far too many already; a longer answer is not checked turn 
 # What no text of an answer may be, and why
 _UNUSABLE = (
     (re.compile(r".{2001}", re.S), "it has more than 2000 characters"),
-    (re.compile("[\ud800-\udfff]"), "it holds half a character, as of a broken emoji; leave it out"),
-    (re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"), "it holds a control character; leave it out"),
+    (re.compile("[\ud800-\udfff]"), "it contains half a character, as of a broken emoji; leave it out"),
+    (re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"), "it contains a control character; leave it out"),
 )
 
 
 class AnswerFaults(Exception):
     """The faults of an answer that is not a valid group.
 
-    `remainder` is the group without the faulty questions, if that is valid. `mendable` is whether its sessions and
+    `usable_group` is the group without the faulty questions, if that is valid. `can_be_changed` is whether its sessions and
     questions can be changed one by one.
     """
 
-    def __init__(self, faults: list[str], remainder: GeneratedGroup | None = None, *, mendable: bool = False) -> None:
+    def __init__(
+        self, faults: list[str], usable_group: GeneratedGroup | None = None, *, can_be_changed: bool = False
+    ) -> None:
         super().__init__(" ".join(faults))
         self.faults = faults
-        self.remainder = remainder
-        self.mendable = mendable
+        self.usable_group = usable_group
+        self.can_be_changed = can_be_changed
 
 
 class _Part(BaseModel):
@@ -60,32 +62,23 @@ class _Turn(_Part):
 
 class _Session(_Part):
     turns: list[_Turn]
+    number: int | None = None  # of the session to change
 
 
 class _Question(_Part):
     category: Literal[6, 7, 8, 9]
+    number: int | None = None  # of the question to change
 
 
 class _Answer(_Part):
+    """A whole answer, or the parts of one that change: then parts have numbers, and single `turns` can change, too."""
+
     sessions: list[_Session]
     questions: list[_Question]
-
-
-class _NewSession(_Session):
-    number: int
-
-
-class _NewQuestion(_Question):
-    number: int
-
-
-class _Change(_Part):
     turns: list[_Turn] = []
-    sessions: list[_NewSession]
-    questions: list[_NewQuestion]
 
 
-_ANSWER, _CHANGE, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, _Change, tuple[GeneratedQuestion, ...]))
+_ANSWER, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, tuple[GeneratedQuestion, ...]))
 
 
 def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
@@ -99,41 +92,45 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
     ]
     if len(turns) > _MOST_TURNS:
         raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
-    mendable = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
+    can_be_changed = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
     places = dict(reversed(turns))
     questions = _questions(arguments["questions"], places)
     names = {place: turn_id for turn_id, place in places.items()}
-    sessions = ((GeneratedTurn(turn.speaker, turn.text, turn.photos) for turn in one.turns) for one in answer.sessions)
+    sessions = (
+        (GeneratedTurn(turn.speaker, turn.text, turn.photos) for turn in session.turns) for session in answer.sessions
+    )
     group, in_ids = GeneratedGroup(tuple(map(tuple, sessions)), questions), with_ids(request)
-    own = [
+    id_faults = [
         GroupFault("schema", f"The id {turn_id} is given to two turns; each has its own.")
         for turn_id, count in Counter(turn_id for turn_id, _ in turns).items()
         if count > 1
     ]
-    sentences = list(map(str, (*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *own)))
+    sentences = list(map(str, (*faults_of(group, in_ids, lambda place: names.get(place, in_words(place))), *id_faults)))
     group, remaining = delivered(group, in_ids)
-    remaining += own
+    remaining += id_faults
     if not remaining:
         group = replace(group, questions=tuple(_with_forms(question, request) for question in group.questions))
         sentences = sentences or [str(fault) for fault in faults_of(group, in_ids)]
         group, remaining = delivered(group, in_ids)
     group = _with_paths(group, photo_ids(request)) if not remaining else group
     if sentences:
-        raise AnswerFaults(sentences, None if remaining else group, mendable=mendable)
+        raise AnswerFaults(sentences, None if remaining else group, can_be_changed=can_be_changed)
     return group
 
 
-def mended(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def with_changes(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """The answer with the turns, sessions and questions of `changes`. Raises AnswerFaults if these are not valid changes."""
     cleaned, answer = _cleaned(changes), dict[str, Any]()
-    change: _Change = _parsed(_CHANGE, cleaned)
+    change: _Answer = _parsed(_ANSWER, cleaned)
     _questions(cleaned["questions"], {})
     for name, parsed, raw in (
         ("sessions", change.sessions, changes["sessions"]),
         ("questions", change.questions, changes["questions"]),
     ):
         answer[name] = list(arguments[name])
-        numbers = (part.number for part in parsed)
+        numbers = [part.number for part in parsed if part.number is not None]
+        if len(numbers) < len(parsed):
+            raise AnswerFaults([f"Each of the {name} to change needs its number."])
         for number, part in sorted(zip(numbers, raw, strict=True), key=lambda numbered: numbered[0]):
             if not 1 <= number <= len(answer[name]) + 1:
                 raise AnswerFaults([f"There is no number {number} among the {name}, and it is not the next."])

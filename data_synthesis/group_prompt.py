@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from data_synthesis.dates import EXPRESSIONS, WEEKDAYS, written
+from data_synthesis.dates import EXPRESSIONS, WEEKDAYS, date_text
 from data_synthesis.group import (
     MULTI_HOP,
     OPEN_DOMAIN,
@@ -56,7 +56,7 @@ def photo_ids(request: GroupRequest) -> dict[str, Path]:
 def with_ids(request: GroupRequest) -> GroupRequest:
     """The request with the photos' ids instead of their paths, as the model knows them."""
     ids = {path: Path(photo_id) for photo_id, path in photo_ids(request).items()}
-    concepts = (with_photos_named(one, lambda path: ids.get(path, path)) for one in request.group.concepts)
+    concepts = (with_photos_named(concept, lambda path: ids.get(path, path)) for concept in request.group.concepts)
     return replace(request, group=replace(request.group, concepts=tuple(concepts)))
 
 
@@ -68,7 +68,7 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
     ids = list(photo_ids(request))
     sessions = zip(request.placement.times, _lengths(request), strict=True)
     listed = [
-        f"- session {number}: {WEEKDAYS[time.weekday()]}, {written(time.date())}, {time:%H:%M}; about {length} messages"
+        f"- session {number}: {WEEKDAYS[time.weekday()]}, {date_text(time.date())}, {time:%H:%M}; about {length} messages"
         for number, (time, length) in enumerate(sessions, start=1)
     ]
     shares = [f"{count} of category {category} ({_KINDS[category]})" for category, count in QUESTION_COUNTS.items()]
@@ -91,7 +91,7 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
     ]
 
 
-def repair_messages(answer: str, faults: Sequence[str], *, mend: bool) -> list[ChatMessage]:
+def repair_messages(answer: str, faults: Sequence[str], *, changes_only: bool) -> list[ChatMessage]:
     """The messages that follow the prompt after an answer with faults. An empty or very long answer is not shown again.
 
     With `mend` they ask only for the changes, otherwise for the whole answer again.
@@ -99,7 +99,7 @@ def repair_messages(answer: str, faults: Sequence[str], *, mend: bool) -> list[C
     listed = [f"- {fault}" for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
         listed.append(f"- and {len(faults) - _MOST_FAULTS} more of the kind.")
-    request = ChatMessage("user", (_fill("mend.md" if mend else "repair.md", faults="\n".join(listed)),))
+    request = ChatMessage("user", (_fill("mend.md" if changes_only else "repair.md", faults="\n".join(listed)),))
     return [ChatMessage("assistant", (answer,)), request] if 0 < len(answer) <= LONGEST_ANSWER else [request]
 
 
@@ -118,7 +118,7 @@ def answer_tool(request: GroupRequest) -> Tool:
     )
 
 
-def mend_tool(request: GroupRequest) -> Tool:
+def change_tool(request: GroupRequest) -> Tool:
     """The tool for changes to a group: turns, sessions and questions."""
     schema = _schema(request)
     for name in ("sessions", "questions"):
@@ -150,9 +150,9 @@ def _fill(name: str, **values: object) -> str:
 
 def _lengths(request: GroupRequest) -> list[int]:
     """The number of turns that each session should have, drawn by the group's seed, not close to the limits."""
-    drawn = random.Random(request.seed)
+    rng = random.Random(request.seed)
     lengths = range(min(TURNS_PER_SESSION) + 1, max(TURNS_PER_SESSION) - 1)
-    return [drawn.choice(lengths) for _ in request.placement.times]
+    return [rng.choice(lengths) for _ in request.placement.times]
 
 
 def _about(concept: PersonalConcept) -> list[str]:

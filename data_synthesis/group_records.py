@@ -53,8 +53,7 @@ def turn_record(speaker: str, text: str, photos: list[str], dia_id: str) -> dict
 def question_records(
     woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]
 ) -> list[dict[str, Any]]:
-    def turn_id(place: TurnPlace) -> str:
-        return f"D{numbers[0] + place.session - 1}:{place.turn}"  # the sessions of a group follow one another
+    turn_id = id_by_place(numbers[0])
 
     def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
         named = replace(question, photos=tuple(Path(photo_name(photo)) for photo in question.photos))
@@ -153,8 +152,13 @@ TURNS, QUESTION = TypeAdapter(tuple[GeneratedTurn, ...]), TypeAdapter(GeneratedQ
 _SEEN, _CONCEPT = TypeAdapter(list[SeenDetail]), TypeAdapter(PersonalConcept)
 
 
+def id_by_place(first: int) -> Callable[[TurnPlace], str]:
+    """A function that gives the id of the turn at a place in a group; the group's sessions are numbered on from `first`."""
+    return lambda place: f"D{first + place.session - 1}:{place.turn}"
+
+
 def place_by_id(first: int) -> Callable[[str], TurnPlace]:
-    """A function that gives the place in a group of the turn with an id; `first` is the number of the group's first session."""
+    """The inverse of `id_by_place`."""
 
     def place(turn_id: str) -> TurnPlace:
         match = _TURN_ID.fullmatch(turn_id)
@@ -168,7 +172,7 @@ def place_by_id(first: int) -> Callable[[str], TurnPlace]:
 def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
     """The group with this record; its photos are named as in the sample. Raises ValidationError for another form."""
     record, conversation = GroupRecord.model_validate(entry), sample["conversation"]
-    own = [question for question in sample["qa"] if question.get("group") == record.number]
+    group_questions = [question for question in sample["qa"] if question.get("group") == record.number]
     place = place_by_id(record.sessions[0])
     by_session = {number: conversation[f"session_{number}"] for number in session_numbers(conversation)}
     request = GroupRequest(
@@ -183,9 +187,13 @@ def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
     )
     generated = GeneratedGroup(
         tuple(TURNS.validate_python(by_session[number]) for number in record.sessions),
-        tuple(QUESTION.validate_python(question, context=place) for question in own),
+        tuple(QUESTION.validate_python(question, context=place) for question in group_questions),
         dropped=record.dropped_questions,
         retrieval_only=record.retrieval_only,
     )
-    of_the_set = (one.get("source", "") for one in own if one["category"] == VISUAL_RETRIEVAL and not one["photos"])
-    return WovenGroup(request, generated, record.generator, next(of_the_set, ""))
+    set_sources = (
+        question.get("source", "")
+        for question in group_questions
+        if question["category"] == VISUAL_RETRIEVAL and not question["photos"]
+    )
+    return WovenGroup(request, generated, record.generator, next(set_sources, ""))

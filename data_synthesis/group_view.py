@@ -10,7 +10,15 @@ from pathlib import Path
 from data_synthesis.dates import expressions_in, resolve
 from data_synthesis.group import GeneratedGroup, GeneratedTurn, GroupRequest, PersonalConcept, TurnPlace
 from data_synthesis.photo_facts import POSES, facts_of
-from data_synthesis.wording import content_of, holds, long_sentences, sentences
+from data_synthesis.wording import (
+    QUOTED,
+    comparable_sentences,
+    contains_phrase,
+    content_of,
+    long_sentences,
+    names_of,
+    sentences_of,
+)
 
 _NEAR = 2  # turns: this far from a photo, words may still be about it
 CORRECTS = re.compile(
@@ -27,14 +35,31 @@ def in_words(place: TurnPlace) -> str:
 class TurnView:
     """A turn: the concepts that it names and shows, its day (None without a date), and the turn before in its session."""
 
-    def __init__(self, turn: GeneratedTurn, place: TurnPlace, before: "TurnView | None", group: "GroupView") -> None:
-        self.place, self.before, self.name = place, before, group.turn_name(place)
+    def __init__(self, turn: GeneratedTurn, place: TurnPlace, previous: "TurnView | None", group: "GroupView") -> None:
+        self.place, self.previous, self.name = place, previous, group.turn_name(place)
+        self._name_words = group.name_words
         self.speaker, self.text, self.photos = turn.speaker, turn.text, turn.photos
         self.words, self.named = content_of(turn.text), group.concepts_in(turn.text)
-        self.shown = [one for one in group.concepts if any(photo.path in turn.photos for photo in one.photos)]
+        self.shown = [
+            concept for concept in group.concepts if any(photo.path in turn.photos for photo in concept.photos)
+        ]
         times = group.request.placement.times
         self.time = times[place.session - 1] if place.session <= len(times) else None
         self.day = self.time.date() if self.time else None
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        return sentences_of(self.text)
+
+    @cached_property
+    def quoted(self) -> list[str]:
+        """The names and sayings in quotation marks."""
+        return QUOTED.findall(self.text)
+
+    @cached_property
+    def new_names(self) -> set[str]:
+        """The names in the turn that are neither a speaker's nor a concept's."""
+        return names_of(self.text) - self._name_words
 
     @cached_property
     def dates(self) -> list[tuple[str, date]]:
@@ -61,18 +86,21 @@ class GroupView:
         self.shown: dict[Path, list[TurnView]] = {}
         self.first_said: dict[str, TurnView] = {}
         for session, turns in enumerate(group.sessions, start=1):
-            before = None
+            previous = None
             for number, turn in enumerate(turns, start=1):
                 place = TurnPlace(session, number)
-                before = self.turns[place] = TurnView(turn, place, before, self)
+                previous = self.turns[place] = TurnView(turn, place, previous, self)
                 for photo in turn.photos:
-                    self.shown.setdefault(photo, []).append(before)
-                for sentence in sentences(turn.text):
-                    self.first_said.setdefault(sentence, before)
+                    self.shown.setdefault(photo, []).append(previous)
+                for sentence in comparable_sentences(turn.text):
+                    self.first_said.setdefault(sentence, previous)
 
     @cached_property
     def turns_about(self) -> dict[str, list[TurnView]]:
-        """By the name of each concept, the turns that name it, name no concept and answer such a turn, or are near its photo."""
+        """Returns, by concept name, the turns about it.
+
+        These name it, follow such a turn without naming a concept, or are near its photo.
+        """
         about = {}
         for concept in self.concepts:
             near = {
@@ -85,7 +113,7 @@ class GroupView:
                 for place, turn in self.turns.items()
                 if concept in turn.named
                 or place in near
-                or (not turn.named and turn.before and concept in turn.before.named)
+                or (not turn.named and turn.previous and concept in turn.previous.named)
             ]
         return about
 
@@ -109,12 +137,12 @@ class GroupView:
         """The words of each of the dialogue's other turns that name a concept; "the dog" may be any dog there."""
         names, texts = [concept.name for concept in self.concepts], self.request.texts_elsewhere
         return {
-            name: [content_of(text) for text in texts if holds(text, name) and not name.startswith("the ")]
+            name: [content_of(text) for text in texts if contains_phrase(text, name) and not name.startswith("the ")]
             for name in names
         }
 
     def concepts_in(self, text: str) -> list[PersonalConcept]:
-        return [concept for concept in self.concepts if holds(text, concept.name)]
+        return [concept for concept in self.concepts if contains_phrase(text, concept.name)]
 
     def turns_showing(self, concept: PersonalConcept) -> list[TurnView]:
         """The turns that show a concept, in their order."""
@@ -122,8 +150,8 @@ class GroupView:
 
     def stated_words(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
         """All words that are stated of the photos of a concept, or of those given."""
-        own = [photo for photo in (*concept.photos, *concept.unseen) if photos is None or photo.path in photos]
-        return frozenset().union(*(fact.words for photo in own for fact in facts_of(concept, photo)))
+        stated = [photo for photo in (*concept.photos, *concept.unseen) if photos is None or photo.path in photos]
+        return frozenset().union(*(fact.words for photo in stated for fact in facts_of(concept, photo)))
 
     def turn_saying(self, words: frozenset[str], concept: PersonalConcept) -> TurnView | None:
         """The first turn about the concept that says all of the words."""

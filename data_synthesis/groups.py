@@ -25,30 +25,30 @@ def seed_of(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:7])
 
 
-def distinct(one: PersonalConcept, other: PersonalConcept) -> bool:
+def distinct(first: PersonalConcept, second: PersonalConcept) -> bool:
     """Whether two concepts can be in one group: they share neither their class nor a word of their ids."""
-    same_class = one.class_name and one.class_name.casefold() == other.class_name.casefold()
-    words, others = (set(_WORD.findall(concept.subject.casefold())) for concept in (one, other))
-    return not same_class and not words & others
+    same_class = first.class_name and first.class_name.casefold() == second.class_name.casefold()
+    first_words, second_words = (set(_WORD.findall(concept.subject.casefold())) for concept in (first, second))
+    return not same_class and not first_words & second_words
 
 
 def choose_groups(
     concepts: Sequence[PersonalConcept], count: int, *, seed: int, dialogue_id: str
 ) -> tuple[ConceptGroup, ...]:
     """The groups for one conversation, without common concepts. Raises SynthesisError if there are too few concepts."""
-    drawn = random.Random(seed_of(seed, dialogue_id, "groups"))
+    rng = random.Random(seed_of(seed, dialogue_id, "groups"))
     fewest, most = CONCEPTS_PER_GROUP
     for _ in range(_TRIES):
-        left = drawn.sample(concepts, len(concepts))
+        left = rng.sample(concepts, len(concepts))
         groups = []
         for number in range(1, count + 1):
             spare = len({concept.name for concept in left}) - fewest * (count - number)
-            members = _members(left, min(drawn.randint(fewest, most), spare))
+            members = _members(left, min(rng.randint(fewest, most), spare))
             if members is None:
                 break
             names = {member.name for member in members}  # concepts without a proper name may share one ("the dog")
             left = [concept for concept in left if concept.name not in names]
-            groups.append(ConceptGroup(number, tuple(_with_photos(concept, drawn) for concept in members)))
+            groups.append(ConceptGroup(number, tuple(_with_photos(concept, rng) for concept in members)))
         else:
             return tuple(groups)
     raise SynthesisError(
@@ -65,16 +65,16 @@ def _members(left: Sequence[PersonalConcept], size: int) -> list[PersonalConcept
     return members if len(members) == size >= CONCEPTS_PER_GROUP[0] else None
 
 
-def _with_photos(concept: PersonalConcept, drawn: random.Random) -> PersonalConcept:
+def _with_photos(concept: PersonalConcept, rng: random.Random) -> PersonalConcept:
     """The concept with the photos drawn for it, in the source's order, the questions about them, and the rest as unseen.
 
     Photos with different settings come first, and one that the concept set asks about is among them if there is any. At
     least one photo stays unseen, if there are more than a concept must show.
     """
     fewest, most = PHOTOS_PER_CONCEPT
-    count = max(min(drawn.randint(fewest, most), len(concept.photos) - 1), fewest)
+    count = max(min(rng.randint(fewest, most), len(concept.photos) - 1), fewest)
     asked_about = {question.photo for question in concept.questions}
-    order = drawn.sample(concept.photos, len(concept.photos))
+    order = rng.sample(concept.photos, len(concept.photos))
     order.sort(key=lambda photo: photo.path not in asked_about)
     new, repeated = list[ConceptPhoto](), list[ConceptPhoto]()
     for photo in order:

@@ -33,7 +33,7 @@ def guess_of(fact: Fact, name: str, asked: frozenset[str]) -> str | None:
 
 
 def is_named_for_its_look(concept: PersonalConcept) -> bool:
-    """Whether its name suggests a part of its look or its kind, or holds a word of it: Toffee for a brown dog."""
+    """Whether its name suggests a part of its look or its kind, or contains a word of it: Toffee for a brown dog."""
     seen = content_of(" ".join((concept.class_name, *look_texts(concept))))
     stems = {word.rstrip("0123456789") for word in words_of(f"{concept.class_name} {concept.short_description}")}
     return bool(seen & suggested_by(concept.name)) or any(

@@ -1,7 +1,7 @@
 """Weaving generated groups into a host conversation, with all ids and references of the host updated.
 
-Sessions are renumbered in the order of time. LoCoMo's dates without a session follow after the last session. A reference
-keeps its target, and one to a turn that does not exist still has none. `unweave` is the inverse of `weave`.
+Sessions are renumbered in the order of time. LoCoMo's dates without a session follow after the last session. References are
+renumbered; one to a missing turn stays without a target. `unweave` is the inverse of `weave`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,16 +36,16 @@ def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
 
 
 def weave(
-    sample: Sample, made: Sequence[WovenGroup], photo_name: Callable[[Path], str]
+    sample: Sample, woven_groups: Sequence[WovenGroup], photo_name: Callable[[Path], str]
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
     """The merged sample, and its map from old session numbers and turn ids to new ones.
 
     `photo_name` gives the path, relative to the benchmark's file, of the copy of a photo.
     """
-    made = _as_kept(made)
+    woven_groups = _as_stored(woven_groups)
     if "groups" in sample:
         raise SynthesisError(f"{sample['sample_id']} has groups already; start from LoCoMo as published.")
-    new_numbers, inserted = _numbers(sample, made)
+    new_numbers, inserted = _numbers(sample, woven_groups)
     remap = Renumbering(new_numbers, sum(map(len, inserted)))
     conversation = sample["conversation"]
     sessions = {
@@ -54,7 +54,7 @@ def weave(
     }
     keyed: dict[str, Any] = {remap.key(key): value for key, value in conversation.items() if NUMBERED.fullmatch(key)}
     keyed |= {f"session_{new_numbers[number]}": turns for number, turns in sessions.items()}
-    for woven, numbers in zip(made, inserted, strict=True):
+    for woven, numbers in zip(woven_groups, inserted, strict=True):
         for number, moment, turns in zip(numbers, woven.request.placement.times, woven.group.sessions, strict=True):
             keyed[f"session_{number}_date_time"] = format_date_time(moment)
             keyed[f"session_{number}"] = [
@@ -68,11 +68,13 @@ def weave(
         *(_host_question(question, sample["sample_id"], n, remap) for n, question in enumerate(sample["qa"], start=1)),
         *(
             question
-            for woven, numbers in zip(made, inserted, strict=True)
+            for woven, numbers in zip(woven_groups, inserted, strict=True)
             for question in question_records(woven, numbers, photo_name)
         ),
     ]
-    merged["groups"] = [group_record(woven, numbers, photo_name) for woven, numbers in zip(made, inserted, strict=True)]
+    merged["groups"] = [
+        group_record(woven, numbers, photo_name) for woven, numbers in zip(woven_groups, inserted, strict=True)
+    ]
     id_map = {
         "sessions": {str(old): new_numbers[old] for old in sorted(sessions)},
         "turns": {
@@ -105,34 +107,34 @@ def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, lis
         if key != "groups"
     }
     host["conversation"] = by_number(conversation)
-    own = (question for question in sample["qa"] if question["category"] not in VISUAL_CATEGORIES)
+    host_questions = (question for question in sample["qa"] if question["category"] not in VISUAL_CATEGORIES)
     host["qa"] = [
         _without_additions(question, f"{sample['sample_id']}/{number}", remap)
-        for number, question in enumerate(own, start=1)
+        for number, question in enumerate(host_questions, start=1)
     ]
-    return host, _as_kept([read_group(sample, group) for group in groups])
+    return host, _as_stored([read_group(sample, group) for group in groups])
 
 
 def _without_additions(question: Mapping[str, Any], question_id: str, remap: "Renumbering") -> dict[str, Any]:
     added = {"category_name", "photos", "source"} | (
         {"question_id"} if question["question_id"] == question_id else set()
     )
-    own = {key: value for key, value in question.items() if key not in added}
-    return own | {"evidence": [remap.reference(str(text)) for text in question["evidence"]]}
+    kept = {key: value for key, value in question.items() if key not in added}
+    return kept | {"evidence": [remap.reference(str(text)) for text in question["evidence"]]}
 
 
-def _as_kept(made: Sequence[WovenGroup]) -> list[WovenGroup]:
-    """The groups with what a merged sample keeps of their concepts, each with the concepts of the other groups."""
-    kept = [[kept_concept(concept, woven.group) for concept in woven.request.group.concepts] for woven in made]
+def _as_stored(woven_groups: Sequence[WovenGroup]) -> list[WovenGroup]:
+    """Returns the groups as a merged sample stores them: without unused photos, each with the other groups' concepts."""
+    kept = [[kept_concept(concept, woven.group) for concept in woven.request.group.concepts] for woven in woven_groups]
     requests = [
         replace(
             woven.request,
             group=replace(woven.request.group, concepts=tuple(concepts)),
             elsewhere=tuple(concept for other in kept if other is not concepts for concept in other),
         )
-        for woven, concepts in zip(made, kept, strict=True)
+        for woven, concepts in zip(woven_groups, kept, strict=True)
     ]
-    return [replace(woven, request=request) for woven, request in zip(made, requests, strict=True)]
+    return [replace(woven, request=request) for woven, request in zip(woven_groups, requests, strict=True)]
 
 
 def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
@@ -148,15 +150,15 @@ def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalCon
     return replace(concept, unseen=unseen, attributes=tuple(attributes))
 
 
-def _numbers(sample: Sample, made: Sequence[WovenGroup]) -> tuple[dict[int, int], list[list[int]]]:
+def _numbers(sample: Sample, woven_groups: Sequence[WovenGroup]) -> tuple[dict[int, int], list[list[int]]]:
     """The new number of each session and date of the host, and the numbers of the sessions of each group."""
     host = host_sessions(sample)
     order: list[tuple[datetime, int, int]] = [(moment, -1, number) for number, moment in host]
-    for place, woven in enumerate(made):
+    for place, woven in enumerate(woven_groups):
         order += [(moment, place, number) for number, moment in enumerate(woven.request.placement.times)]
     order.sort(key=lambda entry: entry[0])
     new: dict[int, int] = {}
-    inserted: list[list[int]] = [[] for _ in made]
+    inserted: list[list[int]] = [[] for _ in woven_groups]
     for number, (_, place, old) in enumerate(order, start=1):
         if place < 0:
             new[old] = number

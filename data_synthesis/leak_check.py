@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from data_synthesis.group import GeneratedQuestion, SynthesisError
 from data_synthesis.group_records import WovenGroup
-from data_synthesis.leakage import TEXT_LIMIT, Rate, holds_one
+from data_synthesis.leakage import TEXT_LIMIT, Rate, contains_one
 from data_synthesis.merged_sample import UnwovenSample
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, Tool
 
@@ -49,7 +49,7 @@ async def blind_answers(samples: Sequence[UnwovenSample], model: ChatModel) -> B
             (*entry, reply) for entry, reply in zip(questions, replies, strict=True) if not entry[2].photos
         ]
         for place, _, question, reply in without_photo:
-            if holds_one((question.answer, *question.accepted), [reply]):
+            if contains_one((question.answer, *question.accepted), [reply]):
                 answered += 1
                 solved.append(f"{place}: answered without a photo from {source}, {reply!r}.")
         rates.append(Rate(f"answered by {model.name} from {source}", answered, len(without_photo), TEXT_LIMIT))

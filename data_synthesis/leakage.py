@@ -13,7 +13,7 @@ from rank_bm25 import BM25Okapi
 from data_synthesis.wording import content_of, options_of, words_of
 
 TOP = 10
-# Ten turns of a chat may hold a colour or a number by chance, and some answers follow from the name of a class.
+# Ten turns of a chat may contain a colour or a number by chance, and some answers follow from the name of a class.
 TEXT_LIMIT = 0.30
 # For the most frequent answer to questions that begin alike: four of the 20 questions of a group. A higher share is a
 # habit of the writer that a model learns; with few questions, two standard deviations more are chance. Questions with two
@@ -59,8 +59,12 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     answered = _answered_by_text(questions)
     rates = [Rate("answered by BM25 over the text", sum(answered), len(questions), TEXT_LIMIT)]
     for category in sorted({question.category for question in questions}):
-        own = [right for right, question in zip(answered, questions, strict=True) if question.category == category]
-        rates.append(Rate(f"answered by BM25 over the text, {category}", sum(own), len(own)))
+        of_category = [
+            is_answered
+            for is_answered, question in zip(answered, questions, strict=True)
+            if question.category == category
+        ]
+        rates.append(Rate(f"answered by BM25 over the text, {category}", sum(of_category), len(of_category)))
     open_questions = [question for question in questions if options_of(question.text) is None]
     total = len(open_questions)
     limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(total, 1))
@@ -75,7 +79,7 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
 
 
 def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
-    """Whether the ten turns that BM25 finds for each question hold an answer; of two options, only the right one."""
+    """Whether the ten turns that BM25 finds for each question contain an answer; of two options, only the right one."""
     dialogues = {id(question.turns): question.turns for question in questions}
     indexes = {
         key: BM25Okapi([words_of(f"{speaker} {text}") or [""] for speaker, text in turns])
@@ -88,12 +92,12 @@ def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
         texts = [question.turns[turn][1] for turn in best]
         right = set(map(_plain, question.answers))
         wrong = [option for option in options_of(question.text) or () if _plain(option) not in right]
-        answered.append(holds_one(question.answers, texts) and not holds_one(wrong, texts))
+        answered.append(contains_one(question.answers, texts) and not contains_one(wrong, texts))
     return answered
 
 
-def holds_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
-    """Whether one of the texts holds all content words of one of the phrases, in any order."""
+def contains_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
+    """Whether one of the texts contains all content words of one of the phrases, in any order."""
     contents = list(map(content_of, texts))
     return any(words <= content for words in map(content_of, phrases) if words for content in contents)
 

@@ -1,6 +1,6 @@
-"""Reading a merged folder: its JSON, and where that is not in the form that `weave` and the pipeline write.
+"""Reads the JSON of a merged folder and reports where it differs from the format that the pipeline writes.
 
-No content of a folder makes this raise. A sample in a wrong form is a fault and is left out of the further checks.
+Never raises because of a folder's content. A sample in a wrong format is a fault and is left out of the further checks.
 """
 
 import json
@@ -76,27 +76,28 @@ def short(value: object) -> str:
     return text if len(text) <= 80 else text[:80] + "…"
 
 
-def differences(actual: Any, right: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
-    """Yields the path, the actual and the right value wherever two JSON values differ; MISSING stands for no value."""
-    if isinstance(actual, dict) and isinstance(right, dict):
-        for key in dict.fromkeys((*right, *actual)):
-            yield from differences(actual.get(key, MISSING), right.get(key, MISSING), (*path, key))
-    elif isinstance(actual, list) and isinstance(right, list) and len(actual) == len(right) > 0:
-        if all(isinstance(item, dict | list) for item in (*actual, *right)):
-            for number, (item, right_item) in enumerate(zip(actual, right, strict=True), start=1):
-                yield from differences(item, right_item, (*path, number))
-        elif actual != right:
-            yield path, actual, right
-    elif type(actual) is not type(right) or actual != right:
-        yield path, actual, right
+def differences(actual: Any, expected: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    """Yields the path, the actual and the expected value wherever two JSON values differ; MISSING stands for no value."""
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in dict.fromkeys((*expected, *actual)):
+            yield from differences(actual.get(key, MISSING), expected.get(key, MISSING), (*path, key))
+    elif isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected) > 0:
+        if all(isinstance(item, dict | list) for item in (*actual, *expected)):
+            for number, (item, expected_item) in enumerate(zip(actual, expected, strict=True), start=1):
+                yield from differences(item, expected_item, (*path, number))
+        elif actual != expected:
+            yield path, actual, expected
+    elif type(actual) is not type(expected) or actual != expected:
+        yield path, actual, expected
 
 
-def describe_difference(path: Sequence[Any], actual: Any, right: Any, standard: str = "it must be") -> str:
-    """A sentence about a difference; `standard` introduces the right value."""
+def describe_difference(path: Sequence[Any], actual: Any, expected: Any, standard: str = "it must be") -> str:
+    """A sentence about a difference; `standard` introduces the expected value."""
     subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step}" for step in reversed(path))
-    actual_words = "not there" if actual is MISSING else short(actual)
-    right_words = "nothing" if right is MISSING else short(right)
-    return f"{f'its {subject}' if subject else 'it'} is {actual_words}; {standard} {right_words}."
+    actual_words = "missing" if actual is MISSING else short(actual)
+    nothing = "absent" if standard.endswith("must be") else "nothing"
+    expected_words = nothing if expected is MISSING else short(expected)
+    return f"{f'its {subject}' if subject else 'it'} is {actual_words}; {standard} {expected_words}."
 
 
 def _load(file: Path, kind: type, faults: list[Fault]) -> Any:

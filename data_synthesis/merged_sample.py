@@ -18,10 +18,9 @@ from data_synthesis.group import (
     GroupRequest,
     PersonalConcept,
     SynthesisError,
-    TurnPlace,
     with_photos_named,
 )
-from data_synthesis.group_records import WovenGroup, concept_entry
+from data_synthesis.group_records import WovenGroup, concept_entry, id_by_place
 from data_synthesis.groups import choice_faults
 from data_synthesis.interpolation import host_sessions, kept_concept, unweave, weave
 from data_synthesis.merged_folder import MISSING, Fault, describe_difference, differences, short
@@ -36,51 +35,47 @@ _RULES |= {"dia_id": "numbering", "unseen_photos": "photos"}
 
 @dataclass(frozen=True, slots=True)
 class UnwovenSample:
-    """A merged sample with its groups (none if they cannot be separated from the host) and its right map of ids."""
+    """A merged sample with its groups (none if they cannot be separated from the host) and the map of ids that it must have."""
 
     place: str
     merged: Sample
-    made: Sequence[WovenGroup] = ()
+    woven_groups: Sequence[WovenGroup] = ()
     id_map: Any = None
 
     def questions(self) -> Iterator[tuple[str, WovenGroup, GeneratedQuestion]]:
         """The questions of its groups, each with its place and its group."""
-        for made in self.made:
-            for number, question in enumerate(made.group.questions):
-                yield self._question_place(made, number), made, question
+        for woven in self.woven_groups:
+            for number, question in enumerate(woven.group.questions, start=1):
+                yield self._question_place(woven, number), woven, question
 
-    def _question_place(self, made: WovenGroup, number: int) -> str:
-        own = [entry for entry in self.merged["qa"] if entry.get("group") == made.request.group.number]
-        return f"{self.place}, question {own[number]['question_id']}"
+    def _question_place(self, woven: WovenGroup, number: int) -> str:
+        return f"{self.place}, question {woven.request.dialogue_id}/g{woven.request.group.number}/{number}"
 
     def faults(self) -> Iterator[Fault]:
         """The faults of its groups."""
-        for made, group in zip(self.made, self.merged["groups"], strict=True):
+        for woven, group in zip(self.woven_groups, self.merged["groups"], strict=True):
             first, group_place = group["sessions"][0], f"{self.place}, group {group['number']}"
-
-            def turn_name(place: TurnPlace, first: int = first) -> str:
-                return f"D{first + place.session - 1}:{place.turn}"
-
-            for sentence in choice_faults(made.request.group, made.request.elsewhere):
+            turn_id = id_by_place(first)
+            for sentence in choice_faults(woven.request.group, woven.request.elsewhere):
                 yield Fault(group_place, "groups", sentence)
-            for fault in faults_of(made.group, made.request, turn_name):
+            for fault in faults_of(woven.group, woven.request, turn_id):
                 where = group_place
                 if fault.question is not None:
-                    where = self._question_place(made, fault.question - 1)
+                    where = self._question_place(woven, fault.question)
                 elif fault.place is not None:
                     where = f"{self.place}, session_{first + fault.place.session - 1}"
-                    where += f", turn {fault.place.turn} ({turn_name(fault.place)})" * (fault.place.turn > 0)
+                    where += f", turn {fault.place.turn} ({turn_id(fault.place)})" * (fault.place.turn > 0)
                 yield Fault(where, fault.rule, fault.sentence)
 
     def source_faults(self, source: Mapping[str, PersonalConcept]) -> Iterator[Fault]:
         """Where the entry of a concept differs from the one that weaving would write for the source's concept."""
-        for made, group in zip(self.made, self.merged["groups"], strict=True):
-            for concept, entry in zip(made.request.group.concepts, group["concepts"], strict=True):
-                right: Any = MISSING
+        for woven, group in zip(self.woven_groups, self.merged["groups"], strict=True):
+            for concept, entry in zip(woven.request.group.concepts, group["concepts"], strict=True):
+                expected: Any = MISSING
                 if concept.subject in source:
                     chosen = _chosen(source[concept.subject], concept)
-                    right = concept_entry(kept_concept(chosen, made.group), Path.as_posix)
-                for difference in differences(entry, right):
+                    expected = concept_entry(kept_concept(chosen, woven.group), Path.as_posix)
+                for difference in differences(entry, expected):
                     sentence = f"{concept.subject}: {describe_difference(*difference, 'its source has')}"
                     yield Fault(f"{self.place}, group {group['number']}", "truth", sentence)
 
@@ -97,23 +92,26 @@ def _chosen(concept: PersonalConcept, merged: PersonalConcept) -> PersonalConcep
     )
 
 
-def take_apart(place: str, sample: Sample, id_map: Any, original: Sample | None) -> tuple[UnwovenSample, list[Fault]]:
-    """The sample with its groups, and all of its faults. `id_map` is the folder's map of this sample's ids, `original`
+def check_sample(place: str, sample: Sample, id_map: Any, original: Sample | None) -> tuple[UnwovenSample, list[Fault]]:
+    """Returns the sample with its groups, and all of its faults. `id_map` is the folder's map of this sample's ids, `original`
     LoCoMo's own sample if it is given."""
     if faults := list(_layout_faults(place, sample)):
         return UnwovenSample(place, sample), faults
-    host, made = unweave(sample, _old_numbers(sample, id_map))
+    host, woven_groups = unweave(sample, _old_numbers(sample, id_map))
     host = original or host
     try:
-        made = [replace(one, request=_with_times(one.request, len(one.group.sessions), host)) for one in made]
-        right, right_map = weave(host, made, lambda photo: photo.as_posix())
+        woven_groups = [
+            replace(woven, request=_with_times(woven.request, len(woven.group.sessions), host))
+            for woven in woven_groups
+        ]
+        expected, expected_id_map = weave(host, woven_groups, lambda photo: photo.as_posix())
     except SynthesisError as error:
         return UnwovenSample(place, sample), [Fault(place, "time", str(error))]
-    unwoven, faults = UnwovenSample(place, sample, made, right_map), list[Fault]()
-    for ((rule, part), *path), actual, right_value in differences(parts_of(sample), parts_of(right)):
+    unwoven, faults = UnwovenSample(place, sample, woven_groups, expected_id_map), list[Fault]()
+    for ((rule, part), *path), actual, expected_value in differences(parts_of(sample), parts_of(expected)):
         own_rule = next((_RULES[step] for step in path if step in _RULES), rule)
         standard = "LoCoMo has" if original and rule == "host" else "it must be"
-        sentence = describe_difference(path, actual, right_value, standard)
+        sentence = describe_difference(path, actual, expected_value, standard)
         is_host = rule == "host" and own_rule != "numbering"
         faults.append(Fault(f"{place}, {part}", rule if is_host else own_rule, sentence))
     return unwoven, [*unwoven.faults(), *faults]
@@ -124,9 +122,13 @@ def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
     numbers, groups = session_numbers(sample["conversation"]), sample["groups"]
     uses = Counter(number for group in groups for number in group["sessions"])
     for group in groups:
-        own = group["sessions"]
-        if not own or own != [n for n in range(own[0], own[0] + len(own)) if n in numbers and uses[n] == 1]:
-            sentence = f"its sessions are {short(own)}; they must be there, one after the other, and of no other group."
+        sessions = group["sessions"]
+        if not sessions or sessions != [
+            n for n in range(sessions[0], sessions[0] + len(sessions)) if n in numbers and uses[n] == 1
+        ]:
+            sentence = (
+                f"its sessions are {short(sessions)}; they must exist, be consecutive and belong to no other group."
+            )
             yield Fault(f"{place}, group {group['number']}", "groups", sentence)
     for question in sample["qa"]:
         if question["category"] > ADVERSARIAL and question.get("group") not in [group["number"] for group in groups]:
@@ -154,7 +156,9 @@ def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest
         if number == after:
             times = session_times(start, end, count)
             return replace(request, placement=replace(request.placement, start=start, end=end, times=times))
-    raise SynthesisError(f"Group {request.group.number} stands after host session {after}, where no gap is.")
+    raise SynthesisError(
+        f"Group {request.group.number} is placed after host session {after}, but there is no gap there."
+    )
 
 
 def parts_of(sample: Sample) -> dict[tuple[str, str], Any]:

@@ -4,22 +4,22 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
+from data_synthesis.costs import Costs
 from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
-from data_synthesis.group_answer import AnswerFaults, mended, read_group
+from data_synthesis.group_answer import AnswerFaults, read_group, with_changes
 from data_synthesis.group_prompt import (
     LONGEST_ANSWER,
     VERSION,
     answer_tool,
+    change_tool,
     first_messages,
-    mend_tool,
     repair_messages,
 )
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, MalformedReplyError, PhotoPart, TokenUsage, Tool
-from models.prices import Price
 
 # Messages of services about a filter that stops a prompt or an answer. Another group may well pass.
 _REFUSED = re.compile(
@@ -33,28 +33,6 @@ _LONGEST_FAULT = 300
 
 class ServiceFailed(SynthesisError):
     """The chat model cannot be reached or refuses requests. The run stops; the same command resumes it."""
-
-
-@dataclass(slots=True)
-class _Record:
-    """The notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
-
-    price: Price | None
-    repairs: list[list[str]] = field(default_factory=list)
-    usages: list[tuple[int | None, int | None]] = field(default_factory=list)
-
-    def notes(self) -> dict[str, object]:
-        calls = len(self.usages)
-        counted = [(read, written) for read, written in self.usages if read is not None and written is not None]
-        prices = [self.price(*usage) for usage in counted] if self.price else []
-        costs = [cost for cost in prices if cost is not None]
-        return {
-            "calls": calls,
-            "input_tokens": sum(read for read, _ in counted) if len(counted) == calls else None,
-            "output_tokens": sum(written for _, written in counted) if len(counted) == calls else None,
-            "cost": round(sum(costs), 6) if len(costs) == calls else None,
-            "repairs": self.repairs,
-        }
 
 
 class ModelGenerator:
@@ -76,34 +54,34 @@ class ModelGenerator:
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         """Returns a valid group. Raises GenerationFailed with the faults of the last answer or the filter's refusal."""
-        record = _Record(self._answers.costs.price)
+        costs, repairs = Costs(self._answers.costs.price), list[list[str]]()
         prompt = first_messages(request, self._chat_model.known_abilities.photos_per_prompt)
         messages, whole = prompt, None
-        remainders: list[GeneratedGroup] = []
+        usable_groups: list[GeneratedGroup] = []
         for number in range(1, self._repeats + 2):
-            tool = answer_tool(request) if whole is None else mend_tool(request)
+            tool = answer_tool(request) if whole is None else change_tool(request)
             answer = await self._answer(request, messages, tool, number)
-            record.usages.append((answer.input_tokens, answer.output_tokens))
+            costs.add(answer.input_tokens, answer.output_tokens)
             text, arguments, faults = _read(answer)
             if arguments is not None:
                 try:
-                    current = arguments if whole is None else mended(whole, arguments)
+                    current = arguments if whole is None else with_changes(whole, arguments)
                     whole, text = None, _as_text(current)
-                    return replace(read_group(current, request), notes=record.notes())
+                    return replace(read_group(current, request), notes=_notes(costs, repairs))
                 except AnswerFaults as error:
                     faults = error.faults
-                    remainders += [error.remainder] if error.remainder else []
-                    if error.mendable and len(text) <= LONGEST_ANSWER:
+                    usable_groups += [error.usable_group] if error.usable_group else []
+                    if error.can_be_changed and len(text) <= LONGEST_ANSWER:
                         whole = current
-            record.repairs.append([_cut(fault) for fault in faults])
+            repairs.append([_cut(fault) for fault in faults])
             text = text if whole is None else _as_text(whole)
-            messages = [*prompt, *repair_messages(text, faults, mend=whole is not None)]
-        if remainders:
-            best = max(remainders, key=lambda group: len(group.questions))
-            return replace(best, notes=record.notes() | best.notes)
+            messages = [*prompt, *repair_messages(text, faults, changes_only=whole is not None)]
+        if usable_groups:
+            best = max(usable_groups, key=lambda group: len(group.questions))
+            return replace(best, notes=_notes(costs, repairs) | best.notes)
         raise GenerationFailed(
             f"{request.dialogue_id}, group {request.group.number}: none of {self._repeats + 1} answers of the model "
-            f"was a valid group. The last one: {_first_faults(record.repairs[-1])}"
+            f"was a valid group. The last one: {_first_faults(repairs[-1])}"
         )
 
     async def _answer(self, request: GroupRequest, messages: Sequence[ChatMessage], tool: Tool, number: int) -> Answer:
@@ -123,6 +101,18 @@ class ModelGenerator:
         parts = [[message.role, *(_part_key(part) for part in message.parts)] for message in messages]
         group = [request.dialogue_id, request.group.number, number]
         return await self._answers.get_or_ask(answer_key(self._chat_model.name, group, parts, tool.parameters), ask)
+
+
+def _notes(costs: Costs, repairs: list[list[str]]) -> dict[str, object]:
+    """The notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
+    counted = not costs.uncounted
+    return {
+        "calls": costs.answers,
+        "input_tokens": costs.input_tokens if counted else None,
+        "output_tokens": costs.output_tokens if counted else None,
+        "cost": round(costs.spent, 6) if counted and costs.spent is not None else None,
+        "repairs": repairs,
+    }
 
 
 def _stored(answer: Mapping[str, Any], usage: TokenUsage) -> Answer:

@@ -34,7 +34,7 @@ class Fact:
         return any(topic <= words for topic in self.topics)
 
     def parts_asked_by(self, words: frozenset[str]) -> list[frozenset[str]]:
-        """The words for the part that a question of these words asks for, topic by topic; empty for what everything has."""
+        """Returns the specific words of each topic asked about; a set is empty if anything has it, such as a colour."""
         return [topic - _VAGUE - _ASKED_OF_ANY for topic in self.topics if topic <= words]
 
     @property
@@ -68,8 +68,8 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def tells_apart(words: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
-    """Whether half of the words fit none of the other photos: "a rock by the water" may be "a rock in front of dark water"."""
+def distinguishes(words: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
+    """Whether each other photo lacks at least half of the words, so that they identify this one."""
     return bool(words) and all(2 * len(words - other) >= len(words) for other in others)
 
 
@@ -86,7 +86,10 @@ def without_remarks(look: str) -> str:
 def look_texts(concept: PersonalConcept, photo: ConceptPhoto | None = None) -> list[str]:
     """The texts that describe the look of a concept, or as much of it as a photo shows."""
     visible = (attribute for attribute in concept.attributes if photo is None or attribute.visible_on(photo))
-    texts = [concept.short_description, *(text for one in visible for text in (one.value, *one.accepted))]
+    texts = [
+        concept.short_description,
+        *(text for attribute in visible for text in (attribute.value, *attribute.accepted)),
+    ]
     return [text for text in texts if text]
 
 
@@ -99,16 +102,18 @@ def quoted_setting(words: frozenset[str], concept: PersonalConcept, photo: Conce
     """Those of the words that tell the photo from all others of its concept, by its setting; else none."""
     head = content_of(short_setting(photo.setting)) - POSES
     words &= content_of(photo.setting) - POSES
-    others = (content_of(f"{one.setting} {one.description}") for one in concept.photos if one is not photo)
+    other_settings = (
+        content_of(f"{other.setting} {other.description}") for other in concept.photos if other is not photo
+    )
     enough = len(words) > 1 or 2 * len(words & head) >= len(head)
-    return words if enough and tells_apart(words, others) else frozenset()
+    return words if enough and distinguishes(words, other_settings) else frozenset()
 
 
 def quoted_look(
     words: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto, concepts: Iterable[PersonalConcept]
 ) -> str:
     """The stated look by which the words tell the concept from all others, without its class; else ""."""
-    others = [(" ".join(look_texts(one)), one.class_name) for one in concepts if one is not concept]
+    others = [(" ".join(look_texts(other)), other.class_name) for other in concepts if other is not concept]
     for text in map(without_remarks, look_texts(concept, photo)):
         look = content_of(text) - content_of(concept.class_name) - POSES
         fits_others = any(look <= content_of(texts) - content_of(class_name) for texts, class_name in others)

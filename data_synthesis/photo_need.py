@@ -3,35 +3,35 @@
 from collections.abc import Iterator
 
 from data_synthesis.classes import is_alive, kind_of
-from data_synthesis.dates import written
+from data_synthesis.dates import date_text
 from data_synthesis.group import OPEN_DOMAIN, VISUAL_RETRIEVAL, PersonalConcept
-from data_synthesis.group_view import GroupView, TurnView
+from data_synthesis.group_view import TurnView
 from data_synthesis.guesses import guess_of, is_named_for_its_look, suggested_by
 from data_synthesis.photo_facts import Fact, facts_of, look_texts
 from data_synthesis.question_view import AnsweringFact, Need, QuestionView
-from data_synthesis.wording import QUOTED, SAYING, content_of, holds, names_of, sentences_of
+from data_synthesis.wording import QUOTED, SAYING, contains_phrase, content_of
 
 Faults = Iterator[tuple[str, str]]
 TOO_COMMON = content_of(
     "who what which where when how did does do was has have one for about many day days ago that then this there just like "
     "photo picture"
 )
-# Parts that a question may ask for without telling which thing is meant: of whoever has a face, and of animals
+# Parts that a question may ask about without revealing which concept is meant: whatever has a face, or any animal, has them
 _OF_FACES = content_of(
     "eyes eye ears nose mouth face head hair chest teeth belly limbs legs feet paws pose forehead tongue"
 )
 _OF_ANIMALS = _OF_FACES | content_of("coat fur breed muzzle tail whiskers blaze marking collar")
-_FITS_ONE = "its words fit only one thing that the turns tell, of {}, so that no photo is needed to answer it."
+_FITS_ONE = "the turns say this about {} only, so the photo is not needed."
 
 
 def decisive_faults(question: QuestionView) -> Faults:
-    """The faults that make further checks of a question idle: its answer is told, or nothing says it.
+    """Yields faults after which no other check matters: a turn gives the answer away, or neither photos nor evidence have it.
 
-    An answer that must be seen is said in no turn. The answer to a look may be said: the class alone gives it.
+    The whole look is an exception: turns may describe it, because the class alone suggests it.
     """
     group = question.group
     for concept, _, fact in question.facts:
-        for form in (question.answer, *question.accepted) if fact.kind != "look" else ():
+        for form in question.answers if fact.kind != "look" else ():
             if where := group.where_said(content_of(form), concept):
                 yield "leakage", f"{where} tells {form!r} of {concept.name}."
         for turn in group.turns_about[concept.name] if fact.kind == "attribute" else ():
@@ -48,22 +48,28 @@ def guessed_faults(question: QuestionView) -> Faults:
         called = concept.name if concept in question.named else ""
         guess = guess_of(fact, concept.name, question.words) if fact.kind == "attribute" else None
         if guess and question.category != VISUAL_RETRIEVAL:
-            yield "photo", f"{guess!r} is guessed from its words alone; ask for what is less usual or less suggested."
+            yield (
+                "photo need",
+                f"{guess!r} is guessed from its words alone; ask for what is less usual or less suggested.",
+            )
         elif not called and not _may_be_of_others(question, (concept, photo, fact)):
-            reason = f"of all that is shown, only {concept.name} fits what it asks for, so that it alone tells whom."
-            yield "photo", reason
+            reason = (
+                f"only {concept.name} has what it asks about, so the question itself reveals which concept is meant."
+            )
+            yield "photo need", reason
     for concept in question.named if question.category == OPEN_DOMAIN else ():
         if content_of(concept.class_name) & suggested_by(concept.name):
-            yield "photo", f"the name {concept.name} suggests a {concept.class_name}, so that no photo is needed."
+            reason = "so that it can be answered without a photo."
+            yield "photo need", f"the name {concept.name} suggests a {concept.class_name}, {reason}"
 
 
 def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
     """Whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
     (concept, photo, fact), group = answering, question.group
     speakers = {turn.speaker for turn in group.shown[photo.path]}
-    speakers = {speaker for speaker in speakers if holds(question.text, speaker)} or {*group.request.speakers}
+    speakers = {speaker for speaker in speakers if contains_phrase(question.text, speaker)} or {*group.request.speakers}
     days = {turn.day for turn in group.turns.values()}
-    days = {day for day in days if day and written(day) in question.text} or days
+    days = {day for day in days if day and date_text(day) in question.text} or days
     return any(
         _could_have(fact, other, question.words)
         for other in group.concepts
@@ -74,7 +80,7 @@ def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
 
 
 def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> bool:
-    """Whether what these words of a question ask for might be seen of the concept, too, for all that its kind tells."""
+    """Whether the concept may have the part that these words of a question ask about, as far as its kind is known."""
     parts = fact.parts_asked_by(words)
     if fact.kind != "attribute" or not parts or not all(parts):
         return True
@@ -91,83 +97,81 @@ def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> 
 def needless_faults(question: QuestionView) -> Faults:
     """No photo is needed: a turn says what it would show, or the question names no photo and no concept by its look alone."""
     if seen := [need for need in question.needs if need.said_at is None]:
-        if not any(need.tells == "answer" or _fits_others(question, need) for need in seen):
-            yield "photo", _FITS_ONE.format(seen[0].concept.name)
+        if not any(need.role == "answer" or _fits_others(question, need) for need in seen):
+            yield "photo need", _FITS_ONE.format(seen[0].concept.name)
         return
     said = [(need.said_at, need.words, need.concept.name) for need in question.needs]
     if question.category == OPEN_DOMAIN:
         named = [concept for concept in question.named if concept.class_name]
-        said += [(question.group.turn_with_any(content_of(one.class_name)), one.class_name, one.name) for one in named]
+        said += [
+            (question.group.turn_with_any(content_of(concept.class_name)), concept.class_name, concept.name)
+            for concept in named
+        ]
     for turn, words, name in said:
         if turn is not None:
-            yield "leakage", f"{turn.name} tells {words!r} of {name}, so that no photo is needed to answer it."
+            yield "leakage", f"{turn.name} tells {words!r} of {name}, so that it can be answered without a photo."
             return
     yield (
-        "photo",
-        "no photo is needed to answer it, or its words fit several; ask what one shows, or name one by what it shows.",
+        "photo need",
+        "it can be answered without a photo, or it fits several; ask about something visible, or describe one by its look.",
     )
 
 
 def _fits_others(question: QuestionView, need: Need) -> bool:
     """Whether its words alone leave open which photo of a concept, or which concept, is meant."""
-    if need.tells == "concept":
-        return _told_of_others(question, need.concept)
-    own = {turn.day for turn in question.group.shown[need.photo.path]}
-    return any(turn.day not in own for turn in question.group.turns_showing(need.concept))
+    if need.role == "concept":
+        return _could_mean_another(question, need.concept)
+    days = {turn.day for turn in question.group.shown[need.photo.path]}
+    return any(turn.day not in days for turn in question.group.turns_showing(need.concept))
 
 
-def _has_its_like(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether who shows the concept shows another one, too, that talk of it does not tell apart at once.
+def _has_a_similar_one(question: QuestionView, concept: PersonalConcept) -> bool:
+    """Whether its owner also shows another concept of the same kind, so that words about its picture fit both.
 
-    Talk of a pet ("he wants a treat") is not like that of a thing, nor that of a toy like that of a boot; a turn may tell the
-    class ("your cat"), and a name suggest the look that is described.
+    Not if a turn says the other one's class ("your cat"), or if the concept's name suggests the look that is described.
     """
     group = question.group
     if content_of(" ".join((concept.class_name, *look_texts(concept)))) & suggested_by(concept.name) & question.words:
         return False
     speakers = {turn.speaker for turn in group.turns_showing(concept)}
     return any(
-        kind_of(other) == kind_of(concept) and not _tells_its_class(group, other)
+        kind_of(other) == kind_of(concept)
+        and not any(content_of(other.class_name) & turn.words for turn in group.turns_about[other.name])
         for other in group.concepts
         if other is not concept and speakers & {turn.speaker for turn in group.turns_showing(other)}
     )
 
 
-def _tells_its_class(group: GroupView, concept: PersonalConcept) -> bool:
-    return any(content_of(concept.class_name) & turn.words for turn in group.turns_about[concept.name])
+def _could_mean_another(question: QuestionView, concept: PersonalConcept) -> bool:
+    """Whether the words could also mean another concept, because the turns say something comparable about it.
 
-
-def _told_of_others(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether the words leave open which concept is meant: the like of the answer is told of another one, too.
-
-    The like of a picture's day is that of a picture of something of its kind, and that of a nickname another one. The like of
-    a name is told by the same speaker, and that of anything else in a word of the question or of the sentence that answers
-    it.
+    For the day of a picture, the owner shows another concept of its kind. For a nickname or a name, another one is mentioned
+    (a name by the same speaker). Otherwise, a turn about the other concept shares a word with the question or with the
+    sentences that answer it.
     """
     answer, events, group = question.answer, question.events, question.group
     of_pictures = events and SAYING.search(question.text) and not any(event.expression for event in events)
     if of_pictures and question.category != VISUAL_RETRIEVAL:
-        return _has_its_like(question, concept)
+        return _has_a_similar_one(question, concept)
     if of_pictures or question.category == OPEN_DOMAIN or answer == concept.name:
         return True
-    dating = [turn for turn in question.dating if turn in question.evidence]
-    answering = dating or [turn for turn in question.evidence if holds(turn.text, answer)]
+    date_turns = [turn for turn in question.date_turns if turn in question.evidence]
+    answering = date_turns or [turn for turn in question.evidence if contains_phrase(turn.text, answer)]
     tellers = {turn.speaker for turn in answering}
-    sentences = [text for turn in answering for text in sentences_of(turn.text) if dating or holds(text, answer)]
+    sentences = [text for turn in answering for text in turn.sentences if date_turns or contains_phrase(text, answer)]
     known = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
     words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known)) - TOO_COMMON
     words = frozenset(word for word in words if len(word) > 3)
     is_nickname = any(answer in QUOTED.findall(text) for text in sentences)
-    is_name = bool(names_of(f"It was {answer}."))
 
     def is_alike(turn: TurnView) -> bool:
         if is_nickname:
-            return bool({*QUOTED.findall(turn.text)} - {answer})
-        if is_name:
-            return turn.speaker in tellers and bool(names_of(turn.text) - group.name_words - {answer})
+            return bool({*turn.quoted} - {answer})
+        if question.answer_is_name:
+            return turn.speaker in tellers and bool(turn.new_names - {answer})
         return bool(words & turn.words)
 
-    about_others = (turn for one in group.concepts if one is not concept for turn in group.turns_about[one.name])
+    about_others = (turn for other in group.concepts if other is not concept for turn in group.turns_about[other.name])
     return any(is_alike(turn) for turn in about_others if turn not in question.evidence)
 
 
@@ -181,11 +185,11 @@ def own_photo_faults(question: QuestionView) -> Faults:
             yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
         says_class = concept.class_name and content_of(concept.class_name) <= question.words
         if says_class or question.quoted_look(concept, photo):
-            yield "photo", f"it says in words what its photo shows of {concept.name}."
-        if not _told_of_others(question, concept):
-            yield "photo", _FITS_ONE.format(concept.name)
-        others = {one.name for one in question.group.concepts} - {concept.name}
-        if question.words & {"called", "name"} and question.answer in others:
+            yield "photo need", f"it says in words what its photo shows of {concept.name}."
+        if not _could_mean_another(question, concept):
+            yield "photo need", _FITS_ONE.format(concept.name)
+        other_names = {other.name for other in question.group.concepts} - {concept.name}
+        if question.words & {"called", "name"} and question.answer in other_names:
             yield "truth", f"its photo shows {concept.name}, not {question.answer}."
         if question.answer == concept.name and is_named_for_its_look(concept):
-            yield "photo", f"the name {concept.name} suggests what its photo shows, so that it can be guessed."
+            yield "photo need", f"the name {concept.name} suggests what its photo shows, so that it can be guessed."

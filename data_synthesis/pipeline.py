@@ -28,7 +28,6 @@ from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions
 from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
 from data_synthesis.statistics import statistics_of
-from m2a.benchmarks.locomo import write_samples
 from m2a.benchmarks.progress import Progress
 from m2a.benchmarks.visual import FILE_NAME
 from models.prices import Price
@@ -128,7 +127,7 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
         merged, id_map[sample["sample_id"]] = weave(sample, made, folder.photo_name)
         samples.append(merged)
     run = _run(plan, folder, outcome, answers)
-    write_samples(samples, folder.path / FILE_NAME)
+    folder.write_json(FILE_NAME, samples)
     folder.write_json("id_map.json", id_map)
     for name, text in tables_of(samples).items():
         folder.write(name, text)

@@ -48,10 +48,10 @@ def place_groups(
             f"{dialogue_id} has {len(gaps)} gap{'s' * (len(gaps) != 1)} of {fewest + 1} days or more between its sessions, "
             f"and {groups} group{'s need' if groups != 1 else ' needs'} one each; {remedy}."
         )
-    drawn = random.Random(seed_of(seed, dialogue_id, "placement"))
+    rng = random.Random(seed_of(seed, dialogue_id, "placement"))
     placements = []
-    for number, start, end in drawn.sample(gaps, groups):
-        count = drawn.randint(fewest, most)
+    for number, start, end in rng.sample(gaps, groups):
+        count = rng.randint(fewest, most)
         if end - start < LEAST_STEP * (count + 1):
             count = fewest
         placements.append(Placement(number, start, end, session_times(start, end, count)))

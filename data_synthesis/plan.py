@@ -15,6 +15,7 @@ from data_synthesis.interpolation import host_sessions
 from data_synthesis.placement import place_groups
 from data_synthesis.sources import ConceptSource, read_concepts
 from data_synthesis.voices import voices_of
+from m2a.benchmarks.dialogue import check_unique
 from m2a.benchmarks.locomo import Sample, dialogue_of, read_samples, sample_files, turns_of
 from m2a.benchmarks.photos import is_decodable
 
@@ -61,8 +62,7 @@ class Plan:
 
 def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
     """Read the sources and draw all choices. Raises BenchmarkError or SynthesisError for unusable sources."""
-    samples: list[Sample] = []
-    hashes = {}
+    placed, hashes = list[tuple[Sample, Path]](), {}
     if not locomo.exists():
         raise SynthesisError(
             f"{locomo} does not exist; name LoCoMo's file, or the folder that holds it, with --locomo."
@@ -70,14 +70,14 @@ def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
     for file in sample_files(locomo):
         for number, sample in enumerate(read_samples(file), start=1):
             _check_sample(sample, file, number)
-            if any(sample["sample_id"] == other["sample_id"] for other in samples):
-                raise SynthesisError(f"{file}: the conversation {sample['sample_id']!r} is in another file too.")
             if "groups" in sample:
                 raise SynthesisError(
                     f"{file}: {sample['sample_id']} has groups already; start from LoCoMo as published."
                 )
-            samples.append(sample)
+            placed.append((sample, file))
         hashes[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    check_unique("sample_id", ((sample["sample_id"], file) for sample, file in placed))
+    samples = tuple(sample for sample, _ in placed)
     source = read_concepts(concepts)
     requests = tuple(_requests(sample, source, groups, seed) for sample in samples)
     concepts_used = (concept for batch in requests for request in batch for concept in request.group.concepts)
@@ -90,7 +90,7 @@ def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
         "groups": groups,
         "seed": seed,
     }
-    return Plan(tuple(samples), source, requests, settings)
+    return Plan(samples, source, requests, settings)
 
 
 def _check_sample(sample: Sample, file: Path, number: int) -> None:

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise, product
 
 from data_synthesis.classes import class_facts, fact_asked
-from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, written
+from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, date_text
 from data_synthesis.group import MULTI_HOP, OPEN_DOMAIN, SINGLE_HOP, VISUAL_RETRIEVAL, ConceptPhoto, PersonalConcept
 from data_synthesis.group_view import CORRECTS
 from data_synthesis.photo_facts import POSES, Fact, facts_of, quoted_setting
@@ -20,7 +20,7 @@ from data_synthesis.photo_need import (
     own_photo_faults,
 )
 from data_synthesis.question_view import QuestionView
-from data_synthesis.wording import NAMED_OPTIONS, QUOTED, content_of, holds, names_of, sentences_of, words_of
+from data_synthesis.wording import NAMED_OPTIONS, QUOTED, contains_phrase, content_of, names_of, words_of
 
 _DATE = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 _ORDER = re.compile(r"\b(before|after) the (?:one|picture|photo|pic)\b")
@@ -59,7 +59,7 @@ def _accepted_forms(question: QuestionView) -> Faults:
     heads = answer.heads.union(*(fact.heads for fact in facts))
     stated = {content_of(form) for fact in facts for form in fact.accepted}
     names = question.group.name_words.union(*(concept.name.split() for concept in question.group.all_concepts))
-    is_name = question.category != OPEN_DOMAIN and names_of(f"it was {question.answer}")
+    is_name = question.category != OPEN_DOMAIN and question.answer_is_name
     for form in question.accepted:
         words = content_of(form)
         new = {*_WORD.findall(form)} - {*_WORD.findall(question.answer)}
@@ -74,15 +74,17 @@ def _accepted_forms(question: QuestionView) -> Faults:
 
 def _general_knowledge(question: QuestionView) -> Faults:
     """A question about a class is asked of a concept of that class, and answered by what is known of the class."""
-    forms = (question.answer, *question.accepted)
     for concept in question.named if question.category == OPEN_DOMAIN else ():
         words = content_of(question.text.replace(concept.name, "{N}"))
         alike = [
-            fact for one in question.group.all_concepts for fact in class_facts(one) if content_of(fact.ask) == words
+            fact
+            for other in question.group.all_concepts
+            for fact in class_facts(other)
+            if content_of(fact.ask) == words
         ]
         if fact := fact_asked(question.text, concept):
             right = [words_of(form) for form in (fact.answer, *fact.accepted)]
-            for form in (form for form in forms if words_of(form) not in right):
+            for form in (form for form in question.answers if words_of(form) not in right):
                 reason = f"by what is known of a {concept.class_name} it must be {fact.answer!r}, not {form!r}."
                 yield "truth", reason
         elif any(question.answer in (fact.answer, *fact.accepted) for fact in alike):
@@ -94,11 +96,14 @@ def _general_knowledge(question: QuestionView) -> Faults:
 
 def _ambiguous(question: QuestionView) -> Faults:
     for concept, photo, fact in question.facts:
-        others = [one for one in concept.photos if one.path in question.group.shown and one is not photo]
-        if fact.kind != "setting" or not others or _points_to(question, concept, photo):
+        other_photos = [other for other in concept.photos if other.path in question.group.shown and other is not photo]
+        if fact.kind != "setting" or not other_photos or _points_to(question, concept, photo):
             continue
-        if any(not any(question.answer_words <= other.words for other in facts_of(concept, one)) for one in others):
-            yield "ambiguous", f"it does not say which of {len(others) + 1} photos of {concept.name} is meant."
+        if any(
+            not any(question.answer_words <= other_fact.words for other_fact in facts_of(concept, other))
+            for other in other_photos
+        ):
+            yield "ambiguous", f"it does not say which of {len(other_photos) + 1} photos of {concept.name} is meant."
     for concept, photo, _ in question.evidence_photos:
         quotes = (
             question.words & (content_of(photo.setting) - POSES) and f"{concept.name} {photo.setting}" in question.text
@@ -109,12 +114,12 @@ def _ambiguous(question: QuestionView) -> Faults:
 
 def _points_to(question: QuestionView, concept: PersonalConcept, photo: ConceptPhoto) -> bool:
     """Whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
-    own = question.group.shown.get(photo.path, [])
-    others = [turn for turn in question.group.turns_showing(concept) if turn not in own]
-    days = {turn.day for turn in own if turn.day}
-    if any(written(day) in question.text for day in days):
+    showing = question.group.shown.get(photo.path, [])
+    others = [turn for turn in question.group.turns_showing(concept) if turn not in showing]
+    days = {turn.day for turn in showing if turn.day}
+    if any(date_text(day) in question.text for day in days):
         return not any(turn.day in days for turn in others)
-    words, of_others = (frozenset().union(*(turn.words for turn in turns)) for turns in (own, others))
+    words, of_others = (frozenset().union(*(turn.words for turn in turns)) for turns in (showing, others))
     return bool(question.quoted_photos()) or len(question.words & words - of_others - content_of(concept.name)) >= 2
 
 
@@ -128,13 +133,13 @@ def _foreign_dates(question: QuestionView) -> Faults:
     quoted = {detail.place for _, photo, detail in owners if detail.words == photo.setting}
     names = sorted({concept.name for concept, *_ in owners})
     if (
-        question.dating
+        question.date_turns
         and names
-        and not any(turn in group.turns_about[name] for turn in question.dating for name in names)
+        and not any(turn in group.turns_about[name] for turn in question.date_turns for name in names)
     ):
         reason = f"which is not about {' or '.join(names)}."
-        yield "truth", f"its date follows from {question.dating[0].name}, {reason}"
-    for turn in question.dating:
+        yield "truth", f"its date follows from {question.date_turns[0].name}, {reason}"
+    for turn in question.date_turns:
         if quoted and turn.photos and turn.place not in quoted:
             yield "truth", f"its date follows from {turn.name}, which shows another photo."
 
@@ -151,7 +156,7 @@ def _order(question: QuestionView) -> Faults:
                 yield "truth", f"the photo of {concept.name} {photo.setting!r} was not shown {order[1]} that one."
     if (extreme := _EXTREME.search(question.text)) and len(question.events) == 1:
         for event, concept in (
-            (turn, one) for turn in question.dating if turn in question.evidence for one in turn.shown
+            (turn, shown) for turn in question.date_turns if turn in question.evidence for shown in turn.shown
         ):
             days = sorted(turn.day for turn in question.group.turns_showing(concept) if turn.day)
             if days and event.day != days[0 if extreme[1] == "first" else -1]:
@@ -164,7 +169,7 @@ def _mentions(question: QuestionView) -> Faults:
     if not question.evidence:
         return  # a fault of its own
     days = {day for turn in question.evidence for _, day in turn.dates}
-    evidence_days = {form for day in days for form in (written(day), WEEKDAYS[day.weekday()])}
+    evidence_days = {form for day in days for form in (date_text(day), WEEKDAYS[day.weekday()])}
     for day in sorted({*_DATE.findall(text), *{question.answer}.intersection(WEEKDAYS)} - evidence_days):
         yield "truth", f"nothing in its evidence is of {day}."
     showing = {turn.speaker for turn in question.evidence if turn.photos}
@@ -173,18 +178,18 @@ def _mentions(question: QuestionView) -> Faults:
             yield "truth", f"{name} shows no photo in its evidence."
     turn_texts = " ".join(_ADDRESSED.sub(" ", turn.text) for turn in question.evidence)
     for speaker in sorted(speakers - {turn.speaker for turn in question.evidence}):
-        if holds(text, speaker) and not holds(turn_texts, speaker):
+        if contains_phrase(text, speaker) and not contains_phrase(turn_texts, speaker):
             yield "truth", f"{speaker} says nothing in its evidence, nor does it speak of {speaker}."
     facts = (fact for concept, photo, _ in question.evidence_photos for fact in facts_of(concept, photo))
     evidence_text = " ".join((turn_texts, *(form for fact in facts for form in (fact.text, *fact.accepted))))
     names = {*names_of(text), *QUOTED.findall(text)} - group.name_words
     for name in sorted(names) if question.category not in (OPEN_DOMAIN, VISUAL_RETRIEVAL) else ():
-        if not holds(evidence_text, name):
+        if not contains_phrase(evidence_text, name):
             yield "truth", f"nothing in its evidence says {name!r}."
     for concept in question.named:
         for other, photo in group.owners.values():
             stated = content_of(photo.setting) <= group.stated_words(concept)
-            if holds(text, f"{concept.name} {photo.setting}") and not stated:
+            if contains_phrase(text, f"{concept.name} {photo.setting}") and not stated:
                 yield "truth", f"it mentions {concept.name} {photo.setting!r}, where {other.name} is."
 
 
@@ -200,23 +205,23 @@ def _contradicted(question: QuestionView) -> Faults:
             if earlier.place == question.events[0].place and CORRECTS.search(turn.text):
                 yield "truth", f"the day of {earlier.name} is taken back in {turn.name}."
         return
-    is_name, unit = bool(names_of(f"It was {answer}.")), answer.partition(" ")[2]
+    is_name, unit = question.answer_is_name, answer.partition(" ")[2]
     if answer in group.name_words or question.facts or not (is_name or _COUNT.fullmatch(answer)):
         return
     for number, turn in enumerate(about[1:], start=1) if is_name else ():
         earlier_texts = [other.text for other in about[:number]]
-        new_names = names_of(turn.text) - group.name_words.union(*map(names_of, earlier_texts))
-        confirmed = turn in question.evidence and any(holds(text, answer) for text in earlier_texts)
+        new_names = turn.new_names.difference(*map(names_of, earlier_texts))
+        confirmed = turn in question.evidence and any(contains_phrase(text, answer) for text in earlier_texts)
         corrects = new_names and answer not in new_names and CORRECTS.search(turn.text)
-        if corrects and (confirmed or holds(earlier_texts[-1], answer)):
+        if corrects and (confirmed or contains_phrase(earlier_texts[-1], answer)):
             yield "truth", f"{answer!r} is taken back in {turn.name}."
-    answering = [text for turn in question.evidence for text in sentences_of(turn.text) if holds(text, answer)]
-    for turn, sentence in ((other, text) for other in about for text in sentences_of(other.text)):
+    answering = [text for turn in question.evidence for text in turn.sentences if contains_phrase(text, answer)]
+    for turn, sentence in ((other, text) for other in about for text in other.sentences):
         counts = {match[0] for match in _COUNT.finditer(sentence) if unit in ("", match[1])}
         others = names_of(sentence) - group.name_words if is_name else counts
         words = content_of(sentence) - content_of(" ".join(group.name_words))
         alike = max(len(words & content_of(text)) for text in (*answering, question.text)) >= _ENOUGH_ALIKE
-        if turn not in question.evidence and others and alike and not holds(sentence, answer):
+        if turn not in question.evidence and others and alike and not contains_phrase(sentence, answer):
             yield "truth", f"{turn.name} says this about {min(others)}, not about {answer}."
 
 
@@ -229,11 +234,16 @@ def _evidence(question: QuestionView) -> Faults:
     asked_words = (question.words | question.answer_words) - content_of(" ".join(group.request.speakers)) - TOO_COMMON
     quoted &= {photo.path for concept in question.named for photo in concept.photos}
     photos = {detail.photo for detail in question.details}
-    meant = [*question.named, *(one for one, photo, _ in question.evidence_photos if question.quoted_look(one, photo))]
-    meant += [one for one in group.concepts if photos & {own.path for own in (*one.photos, *one.unseen)}]
-    for turn in (turn for turn in question.evidence if turn not in question.dating):
-        says_answer = any(holds(turn.text, form) for form in (question.answer, *question.accepted))
-        named_near = turn.named or (turn.before and turn.before.named)
+    meant = [
+        *question.named,
+        *(concept for concept, photo, _ in question.evidence_photos if question.quoted_look(concept, photo)),
+    ]
+    meant += [
+        concept for concept in group.concepts if photos & {photo.path for photo in (*concept.photos, *concept.unseen)}
+    ]
+    for turn in (turn for turn in question.evidence if turn not in question.date_turns):
+        says_answer = any(contains_phrase(turn.text, form) for form in question.answers)
+        named_near = turn.named or (turn.previous and turn.previous.named)
         asks_of_one = question.category == SINGLE_HOP and len(quoted) == 1
         if asks_of_one and turn.photos and not says_answer and not quoted & {*turn.photos}:
             yield "evidence", f"{turn.name} does not show the photo that it asks about."
@@ -247,7 +257,7 @@ def _evidence(question: QuestionView) -> Faults:
         return
     if len(question.evidence_places) < 2:
         yield "evidence", "its evidence is one turn; a question of category 6 needs two or more."
-    saying = {turn.place for turn in question.evidence if holds(turn.text, question.answer)}
+    saying = {turn.place for turn in question.evidence if contains_phrase(turn.text, question.answer)}
     if saying and not question.facts and saying <= {detail.place for detail in question.details}:
         reason = "is said only in the turns of its photos; the turn that says what it refers to is missing."
         yield "evidence", f"{question.answer!r} {reason}"

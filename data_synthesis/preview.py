@@ -1,18 +1,31 @@
 """`preview.html`: a page for looking through a benchmark. It loads only the photos in its folder."""
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from string import Template
 from typing import Any
+from urllib.parse import quote
 
+import jinja2
+from markupsafe import Markup
+
+from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError
-from data_synthesis.preview_parts import escaped, index_entry, photo_sizes, sample_section
 from m2a.benchmarks.folders import write_whole
-from m2a.benchmarks.locomo import Sample
+from m2a.benchmarks.locomo import (
+    CATEGORY_NAMES,
+    VISUAL_CATEGORIES,
+    Sample,
+    evidence_references,
+    session_numbers,
+    turns_of,
+)
 
 PREVIEW_FILE = "preview.html"
 _PAGE = Path(__file__).parent / "preview_page"
+_QUOTED = 110  # characters of a turn
 
 # The credits for the photos of each concept set
 _CREDITS = {
@@ -21,6 +34,14 @@ _CREDITS = {
     "mc-llava": "Photos: MC-LLaVA data set (An et al., 2024).",
 }
 _HOST_CREDIT = "Conversations: LoCoMo (Maharana et al., ACL 2024), CC BY-NC 4.0."
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(_PAGE),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 
 
 def write_preview(folder: Path) -> None:
@@ -32,35 +53,83 @@ def write_preview(folder: Path) -> None:
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
         raise SynthesisError(f"{folder / 'benchmark.json'} is not a list of conversations; make the folder again.")
     run = _read(folder / "run.json") if (folder / "run.json").exists() else {}
-    write_whole(folder / PREVIEW_FILE, page(samples, folder, run))
+    sizes = _photo_sizes(samples, folder)
+    page = _TEMPLATES.get_template("page.html").render(
+        views=[_SampleView(f"s{number}", sample, sizes) for number, sample in enumerate(samples, start=1)],
+        groups=sum(len(sample.get("groups", ())) for sample in samples),
+        credits=_credits(samples, run),
+        css=Markup((_PAGE / "page.css").read_text(encoding="utf-8").strip()),
+        script=Markup((_PAGE / "page.js").read_text(encoding="utf-8").strip()),
+    )
+    write_whole(folder / PREVIEW_FILE, page)
 
 
-def page(samples: list[Sample], folder: Path, run: Mapping[str, Any]) -> str:
-    """The page as text. Every text of the benchmark is escaped."""
-    sizes = photo_sizes(samples, folder)
-    groups = sum(len(sample.get("groups", ())) for sample in samples)
-    sections = [sample_section(number, sample, sizes) for number, sample in enumerate(samples, start=1)]
-    about = (
-        "Woven sessions are green and open, the other sessions are folded. Evidence links to its turn, "
-        "and a turn to the questions that need it."
-    )
-    return Template((_PAGE / "page.html").read_text(encoding="utf-8")).substitute(
-        title="M2A benchmark",
-        heading=escaped(f"{_counted(len(samples), 'conversation')}, {_counted(groups, 'group')} of woven sessions"),
-        about=escaped(about),
-        credits="\n".join(f'<p class="credits">{escaped(line)}</p>' for line in _credits(samples, run)),
-        css=(_PAGE / "page.css").read_text(encoding="utf-8").strip(),
-        script=(_PAGE / "page.js").read_text(encoding="utf-8").strip(),
-        index="\n".join(["<ul>", *(index_entry(n, sample) for n, sample in enumerate(samples, start=1)), "</ul>"]),
-        samples="\n".join(sections),
-    )
+class _SampleView:
+    """A merged sample as the page shows it. Every anchor of the sample begins with `key`."""
+
+    def __init__(self, key: str, sample: Sample, sizes: Mapping[str, tuple[int, int]]) -> None:
+        self.key = key
+        self.sample = sample
+        self.sizes = sizes
+        self.conversation = sample["conversation"]
+        self.speakers = f"{self.conversation['speaker_a']} and {self.conversation['speaker_b']}"
+        self.groups = sample.get("groups", ())
+        self.sessions = session_numbers(self.conversation)
+        self.group_of = {session: group for group in self.groups for session in group["sessions"]}
+        self.turns = {turn["dia_id"]: turn for turn in turns_of(self.conversation)}
+        self.evidence = [evidence_references(question.get("evidence") or (), self.turns) for question in sample["qa"]]
+        self.questions_on: defaultdict[str, list[int]] = defaultdict(list)
+        for number, (references, _) in enumerate(self.evidence, start=1):
+            for reference in references:
+                self.questions_on[reference].append(number)
+        numbers = {group["number"] for group in self.groups}
+        self.questions_of: defaultdict[int | None, list[int]] = defaultdict(list)  # None: those of LoCoMo
+        for number, question in enumerate(sample["qa"], start=1):
+            group = question.get("group")
+            self.questions_of[group if group in numbers else None].append(number)
+        self.shows = {
+            path: f"{concept['name']} ({concept['class_name'] or concept['subject']})"
+            for group in self.groups
+            for concept in group["concepts"]
+            for path in (*concept["photos"], *concept.get("unseen_photos", ()))
+        }
+
+    def photo_count(self, turns: Sequence[Mapping[str, Any]]) -> int:
+        return sum(len(turn.get("photos", ())) for turn in turns)
+
+    def anchor(self, reference: str) -> str:
+        return f"{self.key}-{reference.replace(':', '-')}"
+
+
+def _photo_sizes(samples: list[Sample], folder: Path) -> dict[str, tuple[int, int]]:
+    """Width and height of the readable photos, so that the page does not move while they load."""
+    from PIL import Image
+
+    sizes: dict[str, tuple[int, int]] = {}
+    for path in sorted({path for sample in samples for path in _photo_paths(sample)}):
+        try:
+            with Image.open(folder / path) as picture:
+                sizes[path] = picture.size
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            continue
+    return sizes
+
+
+def _photo_paths(sample: Sample) -> Iterator[str]:
+    for turn in turns_of(sample["conversation"]):
+        yield from turn.get("photos", ())
+    for group in sample.get("groups", ()):
+        for concept in group["concepts"]:
+            yield from concept["photos"]
+    for question in sample["qa"]:
+        yield from question.get("photos", ())
 
 
 def _credits(samples: list[Sample], run: Mapping[str, Any]) -> list[str]:
     """The `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
-    own = run.get("credits")
-    if own:
-        return [own] if isinstance(own, str) else [str(line) for line in own]
+    lines = run.get("credits")
+    if lines:
+        return [lines] if isinstance(lines, str) else [str(line) for line in lines]
     text = json.dumps([run.get("settings"), [q.get("source") for sample in samples for q in sample.get("qa", ())]])
     return [_HOST_CREDIT, *(credit for name, credit in _CREDITS.items() if name in text.lower())]
 
@@ -74,3 +143,32 @@ def _read(file: Path) -> Any:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _address(path: str) -> str:
+    """The address of a file beside the page. Whatever the path is, it never leads to another host or scheme."""
+    return quote(path.lstrip("/"))
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _QUOTED else text[:_QUOTED].rsplit(" ", 1)[0] + " …"
+
+
+def _day(moment: str) -> str:
+    return date_text(datetime.fromisoformat(moment).date())
+
+
+def _category(question: Mapping[str, Any]) -> str:
+    category = question["category"]
+    return str(question.get("category_name") or CATEGORY_NAMES.get(category, category))
+
+
+_TEMPLATES.filters |= {
+    "address": _address,
+    "category": _category,
+    "counted": _counted,
+    "day": _day,
+    "quoted": _quoted,
+}
+_TEMPLATES.tests["visual"] = lambda question: question["category"] in VISUAL_CATEGORIES

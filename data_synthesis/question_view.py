@@ -20,7 +20,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView, TurnView
 from data_synthesis.photo_facts import Fact, american_words, facts_of, quoted_look, quoted_setting
-from data_synthesis.wording import content_of, whole_words
+from data_synthesis.wording import content_of, names_of, whole_words
 
 AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
 
@@ -29,10 +29,10 @@ AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
 class Need:
     """A detail, in `words`, that must be seen on a photo. `said_at` is a turn that says it, if any does.
 
-    `tells` is what the detail tells: the answer, which photo of a concept is meant, or which concept.
+    `role` is what the detail reveals: the answer, which photo of a concept is meant, or which concept.
     """
 
-    tells: Literal["answer", "photo", "concept"]
+    role: Literal["answer", "photo", "concept"]
     concept: PersonalConcept
     photo: ConceptPhoto
     shown_at: TurnView
@@ -41,17 +41,22 @@ class Need:
 
 
 class QuestionView:
-    """A question with its group. `evidence` are the turns of its evidence that exist, `dating` those that its dates follow
-    from, and `named` the concepts that it names."""
+    """A question with its group. `evidence` are the turns of its evidence that exist, `date_turns` the turns that its dates
+    are computed from, and `named` the concepts that it names."""
 
     def __init__(self, question: GeneratedQuestion, group: GroupView) -> None:
         self.group, self.category, self.text, self.photos = group, question.category, question.text, question.photos
         self.answer, self.accepted, self.evidence_places = question.answer, question.accepted, question.evidence
+        self.answers = (question.answer, *question.accepted)
         self.words, self.answer_words = content_of(question.text), content_of(question.answer)
         self.named = group.concepts_in(question.text)
         self.evidence = [group.turns[place] for place in question.evidence if place in group.turns]
         self.events = question.derivation.events if question.derivation else ()
-        self.dating = [group.turns[event.place] for event in self.events if event.place in group.turns]
+        self.date_turns = [group.turns[event.place] for event in self.events if event.place in group.turns]
+
+    @property
+    def answer_is_name(self) -> bool:
+        return bool(names_of(f"It was {self.answer}."))
 
     @cached_property
     def evidence_photos(self) -> list[tuple[PersonalConcept, ConceptPhoto, TurnView]]:
@@ -61,12 +66,12 @@ class QuestionView:
 
     @cached_property
     def is_told(self) -> bool:
-        """Whether the texts of its evidence hold the words of the answer."""
+        """Whether the texts of its evidence contain the words of the answer."""
         return self.answer_words <= frozenset().union(*(turn.words for turn in self.evidence))
 
     @cached_property
     def facts(self) -> list[AnsweringFact]:
-        """For each photo of a concept that the question may be about, the first fact that holds the answer.
+        """For each photo of a concept that the question may be about, the first fact that contains the answer.
 
         Empty where a date is asked for.
         """
@@ -74,7 +79,9 @@ class QuestionView:
             (concept, photo, fact)
             for concept, photo, _ in (() if self.events else self.evidence_photos)
             if not self.named or concept in self.named
-            for fact in [one for one in self._facts_asked_for(concept, photo) if self.answer_words <= one.words][:1]
+            for fact in [
+                candidate for candidate in self._facts_asked_for(concept, photo) if self.answer_words <= candidate.words
+            ][:1]
         ]
 
     def _facts_asked_for(self, concept: PersonalConcept, photo: ConceptPhoto) -> Sequence[Fact]:
@@ -91,16 +98,16 @@ class QuestionView:
     def needs(self) -> list[Need]:
         """What must be seen on the photos of its evidence, photo by photo."""
         return [
-            Need(tells, concept, photo, turn, words, next(filter(None, saying), None))
+            Need(role, concept, photo, turn, words, next(filter(None, saying), None))
             for concept, photo, turn in self.evidence_photos
-            for tells, words, forms in self._needed(concept, photo)
+            for role, words, forms in self._needed(concept, photo)
             for saying in [(self.group.turn_saying(form, concept) for form in forms)]
         ]
 
     def _needed(
         self, concept: PersonalConcept, photo: ConceptPhoto
     ) -> Iterator[tuple[Literal["answer", "photo", "concept"], str, list[frozenset[str]]]]:
-        """What must be seen on the photo: what it tells, in words, and the forms in which a turn might say it."""
+        """Yields each detail that must be seen: its role, its words, and the sets of words by which a turn could say it."""
         for owner, own, fact in self.facts:
             if owner is concept and own is photo:
                 yield "answer", fact.text, [self.answer_words, content_of(fact.text)]
@@ -124,10 +131,10 @@ class QuestionView:
     def details(self) -> tuple[SeenDetail, ...]:
         """The details that must be seen on the photos of its evidence, or on its own photo, to answer the question."""
         concepts = self.group.concepts
-        naming = {one: tuple(turn.place for turn in self.evidence if one in turn.named) for one in concepts}
+        naming = {concept: tuple(turn.place for turn in self.evidence if concept in turn.named) for concept in concepts}
         details: dict[object, SeenDetail] = {}
         for photo in self.photos:
-            for concept in (one for one in concepts if photo in [own.path for own in one.unseen]):
+            for concept in (concept for concept in concepts if photo in [unseen.path for unseen in concept.unseen]):
                 details[photo, concept] = SeenDetail(photo, f"that it is {concept.name}", None, naming[concept])
         for need in () if self.photos else self.needs:
             path, place = need.photo.path, need.shown_at.place

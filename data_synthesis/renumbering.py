@@ -10,7 +10,7 @@ _ONLY_IDS = re.compile(rf"(?:[ ,;()\[\]]*{_TURN_ID.pattern}[ ,;()\[\]]*)+")
 
 
 class Renumbering:
-    """Replaces old session numbers in keys and references. Numbers that the host does not have move past its end."""
+    """Replaces old session numbers in keys and references. Numbers without a session are moved past the last session."""
 
     def __init__(self, numbers: Mapping[int, int], inserted: int) -> None:
         self._numbers = numbers

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data_synthesis.check_group import keeps_the_rules
-from data_synthesis.dates import accepted_forms, written
+from data_synthesis.dates import accepted_forms, date_text
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
     DatedEvent,
@@ -62,26 +62,26 @@ def retrieval_questions(
     They ask for its name, for dates, and for `further` things said about it. Rare forms come first, then answers that are not
     among those already `answered`. No question breaks a rule; all choices follow from the group's seed.
     """
-    drawn = random.Random(f"{request.seed} visual retrieval")
+    rng = random.Random(f"{request.seed} visual retrieval")
     view = GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
     keeps = keeps_the_rules(view)
     questions: list[GeneratedQuestion] = []
     forms: Counter[str] = Counter()
-    right_first = drawn.random() < 0.5
+    right_first = rng.random() < 0.5
     for concept in request.group.concepts:
-        from_set = list(filter(keeps, of_the_set(concept, view, drawn, right_first=right_first)))
+        from_set = list(filter(keeps, of_the_set(concept, view, rng, right_first=right_first)))
         right_first ^= bool(from_set)  # alternates, so that always choosing the same option does not pay
-        questions += [drawn.choice(from_set)] if from_set else []
-        unseen = drawn.sample(concept.unseen, len(concept.unseen))
+        questions += [rng.choice(from_set)] if from_set else []
+        unseen = rng.sample(concept.unseen, len(concept.unseen))
         candidates = [*further(concept), *by_name(concept, view), *by_date(concept, view)] if unseen else []
-        drawn.shuffle(candidates)
+        rng.shuffle(candidates)
         count = 0
         while candidates and count < per_concept:
             best = min(candidates, key=lambda candidate: (forms[candidate.form], candidate.answer in answered))
             candidates.remove(best)
             question = best.asked_with(unseen[count % len(unseen)].path)
             if keeps(question):
-                candidates = [one for one in candidates if one.form != best.form and one.answer != best.answer]
+                candidates = [other for other in candidates if other.form != best.form and other.answer != best.answer]
                 forms[best.form] += 1
                 count += 1
                 questions.append(question)
@@ -105,19 +105,19 @@ def by_date(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
         text = f"On which day was a picture of {THE_ONE} {form if len(days) > 1 else ''} shared?".replace("  ", " ")
         derivation = Derivation(DatedEvent(days[day]))
         places = tuple(turn.place for turn in turns)
-        yield Remembered(form, text, written(day), places, accepted_forms(day), derivation)
+        yield Remembered(form, text, date_text(day), places, accepted_forms(day), derivation)
 
 
 def of_the_set(
-    concept: PersonalConcept, view: GroupView, drawn: random.Random, *, right_first: bool
+    concept: PersonalConcept, view: GroupView, rng: random.Random, *, right_first: bool
 ) -> Iterator[GeneratedQuestion]:
     """The concept set's own questions about photos that no other photo of the concept shares its day with."""
     for question in concept.questions:
-        own = view.shown.get(question.photo, [])
-        others = [turn for turn in view.turns_showing(concept) if turn not in own]
-        day = own[0].day if own else None
-        if day is None or any(turn.day == day for turn in others):
+        showing = view.shown.get(question.photo, [])
+        other_turns = [turn for turn in view.turns_showing(concept) if turn not in showing]
+        day = showing[0].day if showing else None
+        if day is None or any(turn.day == day for turn in other_turns):
             continue
-        text = about_shown_photo(question, concept.name, day, drawn, right_first=right_first)
+        text = about_shown_photo(question, concept.name, day, rng, right_first=right_first)
         if text is not None:
-            yield GeneratedQuestion(VISUAL_RETRIEVAL, text, question.answer, tuple(turn.place for turn in own))
+            yield GeneratedQuestion(VISUAL_RETRIEVAL, text, question.answer, tuple(turn.place for turn in showing))

@@ -10,7 +10,7 @@ from typing import Any
 
 from data_synthesis.group import SynthesisError
 from data_synthesis.sources import photo_format
-from m2a.benchmarks.folders import FolderTakenError, lock_folder, write_whole
+from m2a.benchmarks.folders import lock_folder, read_object, write_json, write_whole
 
 RUN_FILE = "run.json"
 ANSWERS, PHOTOS = "answers", "photos"
@@ -35,7 +35,7 @@ class RunFolder:
 
         Raises SynthesisError if a setting differs, and for a folder that holds something else.
         """
-        handle = self._locked()
+        handle = lock_folder(self.path, "Another synthesis is writing to", SynthesisError)
         self.settings = settings
         try:
             before = self._stored_settings()
@@ -50,7 +50,7 @@ class RunFolder:
             os.close(handle)
 
     def write_json(self, name: str, content: object) -> None:
-        self.write(name, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        write_json(self.path / name, content)
 
     def write(self, name: str, text: str) -> None:
         """Write a file of the folder, all or nothing."""
@@ -66,36 +66,21 @@ class RunFolder:
                 write_whole(kept, source.read_bytes())
         return self._names[source]
 
-    def _locked(self) -> int:
-        try:
-            return lock_folder(self.path)
-        except FolderTakenError as error:
-            raise SynthesisError(
-                f"Another synthesis is writing to {self.path}; wait for it or name another folder."
-            ) from error
-        except OSError as error:
-            raise SynthesisError(
-                f"{self.path} cannot be written to ({error.strerror}); name another folder with --out."
-            ) from error
-
     def _stored_settings(self) -> dict[str, Any] | None:
         file = self.path / RUN_FILE
         if not file.exists():
             if any(not entry.name.endswith(".part") for entry in self.path.iterdir()):
                 raise SynthesisError(f"{self.path} is not empty and holds no {RUN_FILE}; name a new folder with --out.")
             return None
-        damaged = SynthesisError(f"{file} is damaged, so the run cannot be resumed; name a new folder with --out.")
-        try:
-            settings = json.loads(file.read_text(encoding="utf-8"))["settings"]
-        except KeyError as error:
+        remedy = "the run cannot be resumed, so name a new folder with --out"
+        run = read_object(file, SynthesisError, remedy)
+        if "settings" not in run:
             raise SynthesisError(
                 f"{self.path} holds something else than a data set of this program; name a new folder with --out."
-            ) from error
-        except (OSError, ValueError, TypeError) as error:
-            raise damaged from error
-        if not isinstance(settings, dict):
-            raise damaged
-        return settings
+            )
+        if not isinstance(run["settings"], dict):
+            raise SynthesisError(f"{file} is damaged (its settings are not an object): {remedy}.")
+        return run["settings"]
 
 
 def kept_name(photo: Path) -> str:

@@ -26,7 +26,7 @@ from data_synthesis.merged_folder import (
     read_folder,
     short,
 )
-from data_synthesis.merged_sample import UnwovenSample, parts_of, take_apart
+from data_synthesis.merged_sample import UnwovenSample, check_sample, parts_of
 from data_synthesis.run_folder import PHOTOS, kept_name
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
@@ -41,7 +41,7 @@ _SHOWN_PER_RULE = 20
 # First rules about what cannot be read, then untrue, then too easy to answer, and at last merely untidy
 _SEVERITY = (
     *("schema", "host", "numbering", "time", "groups", "photos", "truth", "temporal", "answer", "evidence"),
-    *("ambiguous", "photo", "leakage", "names", "ratio", "duplicates", "id map", "records"),
+    *("ambiguous", "photo need", "leakage", "names", "ratio", "duplicates", "id map", "records"),
 )
 
 
@@ -85,18 +85,18 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
     if locomo is not None:
         read_locomo(locomo)
         originals = {sample["sample_id"]: sample for file in sample_files(locomo) for sample in read_samples(file)}
-    samples, id_map, right_map = [], merged.id_map or {}, {}
+    samples, id_map, expected_id_map = [], merged.id_map or {}, {}
     for place, sample in merged.samples.items():
         sample_id = sample["sample_id"]
         if locomo is not None and sample_id not in originals:
             faults.append(Fault(place, "host", f"{locomo.name} has no sample {sample_id!r}."))
-        unwoven, sample_faults = take_apart(place, sample, id_map.get(sample_id), originals.get(sample_id))
+        unwoven, sample_faults = check_sample(place, sample, id_map.get(sample_id), originals.get(sample_id))
         samples.append(unwoven)
         faults += [*sample_faults, *(unwoven.source_faults(source) if source is not None else ())]
-        right_map[sample_id] = unwoven.id_map
-    for sample_id in right_map | (id_map if merged.whole else {}):
-        actual, right = id_map.get(sample_id, MISSING), right_map.get(sample_id, MISSING)
-        for difference in differences(actual, right) if right is not None else ():
+        expected_id_map[sample_id] = unwoven.id_map
+    for sample_id in expected_id_map | (id_map if merged.whole else {}):
+        actual, expected = id_map.get(sample_id, MISSING), expected_id_map.get(sample_id, MISSING)
+        for difference in differences(actual, expected) if expected is not None else ():
             faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", describe_difference(*difference)))
     faults += _record_faults(merged)
     leaks = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
@@ -119,7 +119,7 @@ def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
     """The share of the long sentences that are in more than one dialogue: people who never met do not talk alike."""
     counts: Counter[str] = Counter()
     for sample in samples:
-        turns = [turn for made in sample.made for session in made.group.sessions for turn in session]
+        turns = [turn for woven in sample.woven_groups for session in woven.group.sessions for turn in session]
         counts.update({sentence for turn in turns for sentence in long_sentences(turn.text)})
     shared = sum(count > 1 for count in counts.values())
     return Rate("long sentences of more than one dialogue", shared, len(counts), SHARED_LIMIT)
@@ -142,14 +142,14 @@ def _record_faults(merged: MergedFolder) -> Iterator[Fault]:
         yield Fault(RUN, "records", "the run did not reach its end; the same command resumes it.")
     for text in _ABSOLUTE.findall(json.dumps(merged.run)):
         yield Fault(RUN, "records", f"it holds a path of one machine, {short(text)}.")
-    for name, right in tables_of(list(merged.samples.values())).items() if merged.whole else ():
+    for name, expected in tables_of(list(merged.samples.values())).items() if merged.whole else ():
         try:
             actual = _read(name, (merged.path / name).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             if name != STATISTICS_FILE:  # for which there is a fault already
                 yield Fault(name, "records", "it is not there, or not JSON in lines.")
             continue
-        for difference in differences(actual, _read(name, right)):
+        for difference in differences(actual, _read(name, expected)):
             yield Fault(name, "records", describe_difference(*difference, "by the benchmark it must be"))
     if merged.whole:
         yield from _photo_faults(merged)
@@ -182,8 +182,8 @@ def _file_fault(folder: Path, photo: str) -> str | None:
     try:
         if file.is_symlink() or not file.is_file():
             return "it is not a plain file." if file.exists() else "the file is not there."
-        if (right := kept_name(file)) != photo:
-            return f"by its bytes its name must be {right!r}."
+        if (expected := kept_name(file)) != photo:
+            return f"by its bytes its name must be {expected!r}."
     except (SynthesisError, OSError, ValueError) as error:  # ValueError: a name that no file can have
         return f"it cannot be read: {error}"
     return None if is_decodable(file) else "it cannot be decoded."

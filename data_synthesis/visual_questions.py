@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from data_synthesis.dates import written
+from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError, VisualQuestion
 from data_synthesis.wording import answer_given_away, bracketed_names, words_of
 
@@ -57,19 +57,19 @@ def mc_llava_questions(content: Any, subject: str, folder: Path, file: Path) -> 
 
 
 def about_shown_photo(
-    question: VisualQuestion, name: str, day: date, drawn: random.Random, *, right_first: bool
+    question: VisualQuestion, name: str, day: date, rng: random.Random, *, right_first: bool
 ) -> str | None:
     """The question about a photo that was shown on a day and does not come with the question: it must be remembered.
 
     Of several options, the right one and a wrong one are given. Returns None where the question cannot be put like this.
     """
     text = question.text.replace(PLACEHOLDER, name).strip()
-    text = f"About the photo of {name} that was shared on {written(day)}: {text}"
+    text = f"About the photo of {name} that was shared on {date_text(day)}: {text}"
     if bracketed_names(text) or answer_given_away(text, [question.answer]):
         return None
     if question.options:
         wrong = [option for option in question.options if words_of(option) != words_of(question.answer)]
-        options = [question.answer, drawn.choice(wrong)][:: 1 if right_first else -1] if wrong else []
+        options = [question.answer, rng.choice(wrong)][:: 1 if right_first else -1] if wrong else []
         if not options or any(re.search(r"[()]| or ", option) for option in options):
             return None
         text = f"{text} ({options[0]} or {options[1]}?)"

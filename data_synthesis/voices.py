@@ -61,5 +61,5 @@ def _voice(texts: list[str], other: str) -> Voice:
 
 
 def names_in(text: str, name: str) -> bool:
-    """Whether a text holds a name, or a short form of at least three letters ("Mel" for Melanie)."""
+    """Whether a text contains a name, or a short form of at least three letters ("Mel" for Melanie)."""
     return any(len(word) >= 3 and name.startswith(word) for word in re.findall(r"[A-Z]\w+", text))

@@ -23,12 +23,12 @@ _LEFTOVER = re.compile(
     r"|\w*(?:[A-Za-z][\u0370-\u04ff]|[\u0370-\u04ff][A-Za-z])\w*",
     re.IGNORECASE,
 )
-# What no turn, question or answer may hold, and why
+# What no turn, question or answer may contain, and why
 FORBIDDEN = (
     (PLACEHOLDER, "is a placeholder that was not filled in."),
     (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
     (_LEFTOVER, "is nothing that people type in a chat."),
-    (re.compile("[\ud800-\udfff]"), "is half a character, which no file can hold."),  # a model's JSON may hold one
+    (re.compile("[\ud800-\udfff]"), "is half a character, which no file can hold."),  # a model's JSON may contain one
 )
 # What is done by writing a turn happens on the day of the turn; anything else may have happened on another day.
 SAYING = re.compile(
@@ -89,19 +89,19 @@ def names_of(text: str) -> set[str]:
     return {match[1] for match in _NAME.finditer(text)} - _CAPITALS
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of at least SHORT_SENTENCE words, which a group should say only once, as their words."""
+def comparable_sentences(text: str) -> list[str]:
+    """Returns the normalised sentences of at least SHORT_SENTENCE words; a group may say each only once."""
     split = map(words_of, _SENTENCE_END.split(text))
     return [" ".join(words) for words in split if len(words) >= SHORT_SENTENCE]
 
 
 def long_sentences(text: str) -> list[str]:
-    """The sentences of at least LONG_SENTENCE words, which only one group should say, as their words."""
-    return [sentence for sentence in sentences(text) if len(sentence.split()) >= LONG_SENTENCE]
+    """Returns the normalised sentences of at least LONG_SENTENCE words; only one group may say each."""
+    return [sentence for sentence in comparable_sentences(text) if len(sentence.split()) >= LONG_SENTENCE]
 
 
-def holds(text: str, phrase: str) -> bool:
-    """Whether a text holds the words of a phrase in a row. Its leading articles, case and punctuation do not count."""
+def contains_phrase(text: str, phrase: str) -> bool:
+    """Whether a text contains the words of a phrase in a row. Its leading articles, case and punctuation do not count."""
     wanted = _spaced(phrase)
     while wanted.count(" ") > 2 and wanted.split(" ", 2)[1] in _ARTICLES:
         wanted = f" {wanted.split(' ', 2)[2]}"
@@ -120,13 +120,13 @@ def options_of(question: str) -> tuple[str, str] | None:
 
 
 def answer_given_away(question: str, answers: Iterable[str]) -> str | None:
-    """The first of the answers that the question holds, apart from the two options at its end; or None.
+    """The first of the answers that the question contains, apart from the two options at its end; or None.
 
     A word that begins with the answer also gives it away: "swirl" is no answer about Swirly.
     """
     options = options_of(question)
-    asked = NAMED_OPTIONS.sub("", question) if options else question
-    return next((answer for answer in answers if holds(asked, answer) or is_suggested(asked, answer)), None)
+    text = NAMED_OPTIONS.sub("", question) if options else question
+    return next((answer for answer in answers if contains_phrase(text, answer) or is_suggested(text, answer)), None)
 
 
 def is_suggested(question: str, answer: str) -> bool:

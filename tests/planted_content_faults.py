@@ -173,7 +173,7 @@ def expression_that_nobody_says(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/3")["derivation"]["event"]["expression"] = "last Sunday"
 
 
-@fault("question conv-1/g1/7", "answer", "'zigzag' stands in the question")
+@fault("question conv-1/g1/7", "answer", "the question contains the answer 'zigzag'")
 def answer_in_the_question(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/7")["question"] += " Is it a Zigzag?"
 

@@ -54,7 +54,7 @@ def misspelt_key(folder: MergedFolder) -> None:
     turn["photo"] = turn.pop("speaker")
 
 
-@fault("session_2, turn 1 (D2:1)", "schema", "its 'blip_caption' is 'a red backpack'; it must be nothing")
+@fault("session_2, turn 1 (D2:1)", "schema", "its 'blip_caption' is 'a red backpack'; it must be absent")
 def caption_that_gives_the_photo_away(folder: MergedFolder) -> None:
     folder.session(2)[0]["blip_caption"] = "a red backpack"
 
@@ -151,7 +151,7 @@ def turn_number_twice(folder: MergedFolder) -> None:
     folder.session(4)[1]["dia_id"] = "D4:1"
 
 
-@fault("conv-1, session_8, turn 1 (D8:1)", "host", "it is not there; LoCoMo has")
+@fault("conv-1, session_8, turn 1 (D8:1)", "host", "it is missing; LoCoMo has")
 def gap_in_the_numbers(folder: MergedFolder) -> None:
     talk = conversation(folder)
     talk["session_9"], talk["session_9_date_time"] = talk.pop("session_8"), talk.pop("session_8_date_time")
@@ -215,7 +215,7 @@ def evidence_without_a_photo(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/12")["evidence"] = ["D6:2"]
 
 
-@fault("question conv-1/g1/6", "photo", "no photo is needed to answer it")
+@fault("question conv-1/g1/6", "photo need", "it can be answered without a photo")
 def question_about_something_else(folder: MergedFolder) -> None:
     question = folder.question("conv-1/g1/6")
     question["question"], question["evidence"] = "Who was worth so little?", ["D3:3"]

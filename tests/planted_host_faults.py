@@ -6,7 +6,7 @@ from tests.planted_faults import conversation, fault
 # The map of ids, and the host
 
 
-@fault("id_map.json, conv-2", "id map", "it is not there; it must be {'sessions'")
+@fault("id_map.json, conv-2", "id map", "it is missing; it must be {'sessions'")
 def sample_without_a_map(folder: MergedFolder) -> None:
     del folder.id_map["conv-2"]
 
@@ -47,12 +47,12 @@ def host_date_changed(folder: MergedFolder) -> None:
     conversation(folder)["session_8_date_time"] = "10:31 am on 20 May, 2023"
 
 
-@fault("conv-1, session_8, turn 3 (D8:3)", "host", "it is not there; LoCoMo has")
+@fault("conv-1, session_8, turn 3 (D8:3)", "host", "it is missing; LoCoMo has")
 def host_turn_lost(folder: MergedFolder) -> None:
     folder.session(8).pop()
 
 
-@fault("conv-1, session_9", "host", "its date: [host] it is not there; LoCoMo has '8:00 am on 2 June, 2023'")
+@fault("conv-1, session_9", "host", "its date: [host] it is missing; LoCoMo has '8:00 am on 2 June, 2023'")
 def date_without_session_lost(folder: MergedFolder) -> None:
     del conversation(folder)["session_9_date_time"]
 
@@ -72,7 +72,7 @@ def host_answer_changed(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["answer"] = "knitting"
 
 
-@fault("question conv-1/1", "host", "it is not there; LoCoMo has")
+@fault("question conv-1/1", "host", "it is missing; LoCoMo has")
 def host_question_lost(folder: MergedFolder) -> None:
     folder.benchmark[0]["qa"].pop(0)
 
@@ -83,7 +83,7 @@ def observation_in_the_old_count(folder: MergedFolder) -> None:
     facts["Ann"][0][1] = "D2:1"
 
 
-@fault("conv-1, session_summary", "host", "its 'session_7_summary' is not there")
+@fault("conv-1, session_summary", "host", "its 'session_7_summary' is missing")
 def summary_lost(folder: MergedFolder) -> None:
     del folder.benchmark[0]["session_summary"]["session_7_summary"]
 

@@ -117,10 +117,10 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
     "the reply tells": (say("D5:3", "It seems to enjoy that signpost."), "D5:3 tells 'a signpost' of Rosso"),
     "a later turn tells": (say("D6:3", "+Rosso still has the silver key."), "D6:3 tells 'a silver key' of Rosso"),
     "a turn of the host tells": (say("D8:1", "+Rosso has a silver key."), "outside of its group tells 'a silver key'"),
-    "a turn tells the class": (say("D5:5", "+A good teapot he was.", 1), "no photo is needed"),
+    "a turn tells the class": (say("D5:5", "+A good teapot he was.", 1), "can be answered without a photo"),
     "a turn tells the look": (
         say("D2:3", "I bought the quilted thing last Saturday at the flea market."),
-        "no photo is needed",
+        "can be answered without a photo",
     ),
     "a date a day late": (ask(f"{G1}/3", answer="30 April 2023"), "must be '29 April 2023'"),
     "an expression that nobody says": (
@@ -160,14 +160,14 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
         ),
         "fit another photo of Mochi",
     ),
-    "a look that fits two concepts": (state(2, short_description="quilted bear"), "its words fit several"),
+    "a look that fits two concepts": (state(2, short_description="quilted bear"), "it fits several"),
     "nothing of a photo is asked": (
         ask(f"{G1}/9", question="Who sewed for Doctor Marmalade?", answer="Granny", evidence=["D4:3"]),
-        "no photo is needed",
+        "can be answered without a photo",
     ),
     "the answer in the question": (
         ask(f"{G1}/8", question="Which silver key hangs from the zip of Rosso?", accepted_answers=["silver key"]),
-        "stands in the question",
+        "the question contains the answer",
     ),
     "unseen photos change places": (swap_lists("unseen_photos"), "no turn of its evidence shows"),
     "the question tells what its photo shows": (
@@ -188,7 +188,7 @@ UNTRUTHS: dict[str, tuple[Plant, str]] = {
     ),
     "a marker used again": (
         say("D4:2", "<Doctor Marmalade> has the air of a professor."),
-        "stands in angle brackets",
+        "only the first message puts names in angle brackets",
     ),
     "another name everywhere but in one turn": (rename_but_one_turn, "its source has 'Mochi'"),
     "the other speaker": (
@@ -413,7 +413,7 @@ LATER: dict[str, tuple[Plant, str]] = {
 }  # fmt: skip
 
 
-ALONE = "its words fit only one thing that the turns tell, of {}, so that no photo is needed"
+ALONE = "the turns say this about {} only, so the photo is not needed"
 # The photo of a question must tell which of several things is meant
 NEEDLESS: dict[str, tuple[Plant, str]] = {
     "only one thing was bought": (say("D6:3", "He looked lost up there."), ALONE.format("Rosso")),

@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from m2a.evaluation.facts import facts_of
+from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.record import (
     EvidenceTurn,
     IngestionRecord,
@@ -57,7 +57,7 @@ def run_folder(folder: Path, rows: list[QuestionRecord], chat_model: str = "open
     (folder / "questions.jsonl").write_text("".join(map(as_line, rows)), encoding="utf-8")
     (folder / "ingestion.jsonl").write_text("".join(map(as_line, ingestion)), encoding="utf-8")
     (folder / "summary.json").write_text(json.dumps(summarise(rows)), encoding="utf-8")
-    (folder / "facts.json").write_text(json.dumps(facts_of(rows, ingestion)), encoding="utf-8")
+    (folder / "facts.json").write_text(json.dumps(amounts_of(rows, ingestion)), encoding="utf-8")
     record = {"benchmark": "visual", "chat_model": chat_model, "judges": ["judge"], "versions": {"m2a": "0.1"}}
     (folder / "run.json").write_text(json.dumps(record | settings), encoding="utf-8")
     return folder

@@ -161,12 +161,15 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     "an empty accepted answer": (lambda: with_question(7, accepted=("",)), "an accepted answer is empty"),
     "the answer in the question": (
         lambda: with_question(7, answer="the blanket"),
-        "'the blanket' stands in the question",
+        "the question contains the answer 'the blanket'",
     ),
-    "an accepted answer there": (lambda: with_question(7, accepted=("blanket",)), "'blanket' stands in the question"),
+    "an accepted answer there": (
+        lambda: with_question(7, accepted=("blanket",)),
+        "the question contains the answer 'blanket'",
+    ),
     "a word that begins with the answer": (
         lambda: with_question(7, text="What is on Zigzaggy?"),
-        "'zigzag' stands in the question",
+        "the question contains the answer 'zigzag'",
     ),
     "an answer that is no option": (lambda: with_question(12, answer="Cap"), "neither of its two options"),
     "no evidence": (lambda: with_question(7, evidence=()), "nor its evidence says 'zigzag'"),

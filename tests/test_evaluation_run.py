@@ -11,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from m2a.benchmarks import Benchmark, read_locomo
+from m2a.benchmarks.folders import write_json
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_ingestion, read_questions
-from m2a.evaluation.run_folder import RunFolder, RunFolderError, write_json
+from m2a.evaluation.run_folder import RunFolder, RunFolderError
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import SelectionError, select
 from models.chat_model import ChatModel

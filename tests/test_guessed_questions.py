@@ -10,7 +10,7 @@ import pytest
 import data_synthesis.classes as classes
 from data_synthesis.check_group import faults_of
 from data_synthesis.group import Attribute, DatedEvent, Derivation, GeneratedQuestion, GroupRequest
-from data_synthesis.photo_facts import tells_apart
+from data_synthesis.photo_facts import distinguishes
 from data_synthesis.wording import content_of
 from tests.test_check_group import GOOD, REQUEST, place
 
@@ -71,7 +71,7 @@ def test_a_part_that_only_one_thing_has_tells_which_thing_is_meant():
         ("what color is its nose?", "liver pink", "1:5", False),
     ):
         told = faults(request, 9, asked.format(question), answer, turn)
-        assert ("fits what it asks for" in told) == alone, (question, told)
+        assert ("has what it asks about" in told) == alone, (question, told)
 
 
 @pytest.mark.parametrize("live", [False, True])
@@ -83,7 +83,7 @@ def test_what_may_be_another_animals_follows_from_its_class(live):
         concepts[1] = replace(concepts[1], class_name=class_name, attributes=())
         changed = replace(request, group=replace(request.group, concepts=tuple(concepts)))
         told = faults(changed, 9, "Of which breed is what Ann showed before anything else?", "corgi", "1:1")
-        assert ("fits what it asks for" in told) == alone, told
+        assert ("has what it asks about" in told) == alone, told
 
 
 @pytest.mark.parametrize(("class_name", "alone"), [("cat", True), ("boot", False)])
@@ -100,7 +100,7 @@ def test_a_picture_named_by_a_look_may_be_of_another_of_its_kind(class_name, alo
     assert GOOD.questions[4].category == 7
     group = replace(GOOD, questions=(*GOOD.questions[:4], question, *GOOD.questions[5:]))
     told = " ".join(fault.sentence for fault in faults_of(group, request) if fault.question == 5)
-    assert ("fit only one thing" in told) == alone, told
+    assert ("so the photo is not needed" in told) == alone, told
 
 
 def test_a_class_that_the_name_suggests_is_no_question_of_general_knowledge():
@@ -112,8 +112,8 @@ def test_a_class_that_the_name_suggests_is_no_question_of_general_knowledge():
 
 def test_photos_are_told_apart_by_half_of_the_words():
     rock, water = content_of("on a rock by the water"), content_of("on a rock in dark water")
-    assert not tells_apart(rock, [water]) and not tells_apart(frozenset(), [water])
-    assert tells_apart(content_of("on a rock by a tree"), [water]) and tells_apart(rock, [])
+    assert not distinguishes(rock, [water]) and not distinguishes(frozenset(), [water])
+    assert distinguishes(content_of("on a rock by a tree"), [water]) and distinguishes(rock, [])
 
 
 def test_what_general_knowledge_is_asked_fits_at_least_three_classes():

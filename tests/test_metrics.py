@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.answer_metrics import accepted_match, bleu1, declines, exact_match, normalise, token_f1
 from m2a.evaluation.bootstrap import interval, paired_interval, rate_interval
-from m2a.evaluation.facts import facts_of
 from m2a.evaluation.record import FailedAttempt, IngestionRecord, QuestionRecord
 from m2a.evaluation.retrieval_metrics import hit_at, recall_at
 from m2a.evaluation.summary import summarise
@@ -216,7 +216,7 @@ def test_a_summary_counts_failures_as_wrong_and_leaves_out_what_is_unknown() -> 
     assert figures["abstention"] == 0.5  # by the judges, of whom one gave no verdict
     assert figures["recall@5"] == 0.5  # the failed question found nothing
     assert figures["hit@10"] == 0.5
-    facts = facts_of(rows, ingestion)["m2a"]
+    facts = amounts_of(rows, ingestion)["m2a"]
     assert facts["n_evidence"] == 2
     assert facts["total_tokens"] == (110 + 10 + 60) / 3  # the failed question's tokens among them
     assert "cost" not in facts  # two calls of unknown price: unknown, not 0.5 and not 0
@@ -246,7 +246,7 @@ def test_a_summary_holds_rates_with_their_intervals_and_nothing_else() -> None:
     rates_alone(figures)
     for category in figures["categories"].values():
         rates_alone(category, ("n",))
-    facts = facts_of(rows, [])["m2a"]
+    facts = amounts_of(rows, [])["m2a"]
     assert facts["calls"] == 1.5 and facts["calls_ci95"] == [1.0, 2.0] and "total_tokens_ci95" in facts
     assert facts["categories"]["single-hop"]["n_evidence"] == 2 and facts["longest_list"] == 1
 
@@ -282,7 +282,7 @@ def test_what_failed_and_was_made_again_is_paid_for_all_the_same() -> None:
     lost = FailedAttempt("m2a", "one", None, "no answer", calls=3, input_tokens=300, output_tokens=30, cost=0.75)
     retry = FailedAttempt("m2a", "one", "one/1", "no answer", calls=1, input_tokens=90, output_tokens=9, cost=0.25)
     broken = IngestionRecord("m2a", "two", "1", False, 4, 1.0, 10, 1, calls=1, cost=0.5, error="no answer")
-    facts = facts_of([row(1, reply="red")], [broken], [lost, retry])["m2a"]
+    facts = amounts_of([row(1, reply="red")], [broken], [lost, retry])["m2a"]
     assert (facts["failed_attempts"], facts["failed_tokens"], facts["failed_cost"]) == (3, 440, 1.5)
 
 
@@ -293,7 +293,7 @@ def test_the_lowest_and_the_highest_dialogue_are_told() -> None:
         )
         for number in range(20)
     ]
-    facts = facts_of(rows, [])["m2a"]
+    facts = amounts_of(rows, [])["m2a"]
     assert facts["dialogues"] == 2 and facts["range_over_dialogues"] == {"accepted_match": [0.7, 0.8]}
 
 

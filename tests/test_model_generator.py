@@ -301,7 +301,7 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
     ),
     "the answer in the question": (
         spoilt(lambda answer: question(answer, 9).update(question="Which mark is it, markyx?", answer="markyx")),
-        "stands in the question",
+        "the question contains the answer",
     ),
     "an empty answer": (spoilt(lambda answer: question(answer, 9).update(answer="")), "answer is empty"),
     "a question twice": (

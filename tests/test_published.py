@@ -1,6 +1,7 @@
 """Published figures against their own totals."""
 
 from dataclasses import replace
+from statistics import mean
 
 import pytest
 
@@ -38,4 +39,5 @@ def test_a_judged_run_on_locomo_shows_them_with_question_counts_and_weighted_mea
 
 def test_rows_of_memoryagentbench_reproduce_their_overall() -> None:
     for row in published_memoryagentbench.ROWS:
-        assert row.mean_of_competencies == pytest.approx(row.overall, abs=0.1), row.system
+        competencies = (row.printed[:4], row.printed[4:6], row.printed[6:8], row.printed[8:])
+        assert mean(map(mean, competencies)) == pytest.approx(row.overall, abs=0.1), row.system

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.command import report_app
 from m2a.evaluation.compare import compare
-from m2a.evaluation.facts import facts_of
 from m2a.evaluation.failures import telling_failures
 from m2a.evaluation.record import (
     IngestionRecord,
@@ -70,7 +70,7 @@ def test_a_run_of_retrieval_alone_has_the_tables_of_retrieval(tmp_path: Path) ->
         replace(row, reply=None, calls=0, input_tokens=None, output_tokens=None)
         for row in rows_of("bm25", 0.6, seed=1, judged=False)
     ]
-    titles = [table.title for table in tables_of(summarise(rows), facts_of(rows, []))]
+    titles = [table.title for table in tables_of(summarise(rows), amounts_of(rows, []))]
     assert titles == ["Evidence found, %", "recall@10 by category, %", "Cost per question"]
     folder = run_folder(tmp_path / "run", rows)
     write_report(folder)
@@ -83,7 +83,7 @@ def test_what_taking_in_took_stands_beside_what_answering_took() -> None:
         IngestionRecord("engram", "conv-1", "K = 25", False, 80, 40.0, 9_000, 1_000, calls=170, cost=0.25, failures=2),
         IngestionRecord("rag", "conv-1", "dense", True, 80, 2.0),
     ]
-    answering, taking_in = tables_of(summarise(rows), facts_of(rows, ingestion))[-2:]
+    answering, taking_in = tables_of(summarise(rows), amounts_of(rows, ingestion))[-2:]
     assert answering.title == "Cost per question" and answering.rows[0][:4] == ("engram", "700", "20,020", "3.0")
     assert taking_in.title == "Ingestion of the dialogues"
     cells = [dict(zip(taking_in.columns, row, strict=True)) for row in taking_in.rows]
@@ -168,7 +168,9 @@ def test_a_comparison_marks_the_run_that_has_learned_from_the_dialogues(tmp_path
 
 def test_the_ablations_stand_beside_their_own_full_system(tmp_path: Path) -> None:
     rows = [row for name in ("m2a-paper", "m2a-dense-only") for row in rows_of(name, 0.5, seed=1)]
-    [table] = [table for table in tables_of(summarise(rows), facts_of(rows, [])) if table.title.startswith("Ablations")]
+    [table] = [
+        table for table in tables_of(summarise(rows), amounts_of(rows, [])) if table.title.startswith("Ablations")
+    ]
     assert [(row[0], row[-1]) for row in table.rows] == [("m2a-paper (full)", "54.7"), ("m2a-dense-only", "50.6")]
 
 
@@ -176,7 +178,9 @@ def test_a_list_that_ends_before_25_is_named() -> None:
     short = rows_of("m2a-paper", 0.5, seed=1)
     whole = [replace(row, system="rag", retrieved=tuple(f"D1:{n}" for n in range(25))) for row in short]
     [table] = [
-        table for table in tables_of(summarise(short + whole), facts_of(short + whole, [])) if "Evidence" in table.title
+        table
+        for table in tables_of(summarise(short + whole), amounts_of(short + whole, []))
+        if "Evidence" in table.title
     ]
     assert "m2a-paper returned at most 2 turns per question" in table.note and "rag" not in table.note
 
@@ -262,7 +266,7 @@ def test_a_column_in_which_nothing_stands_is_left_out(tmp_path: Path) -> None:
         replace(row, reply=None, verdicts={}, calls=0, input_tokens=None, output_tokens=None, context_tokens=None)
         for row in rows_of("bm25", 0.5, seed=1)
     ]
-    tables = tables_of(summarise(rows), facts_of(rows, []))
+    tables = tables_of(summarise(rows), amounts_of(rows, []))
     assert tables and not [
         (table.title, column)
         for table in tables

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from PIL import Image, ImageOps
 
-from data_synthesis.accepted import DECLINES, says_too_little, written_out
+from data_synthesis.accepted import DECLINES, says_too_little, with_noun
 from data_synthesis.check_group import faults_of, keeps_the_rules
 from data_synthesis.copies import copies_among
-from data_synthesis.dates import accepted_days, right_answers, same_answer, written_days
+from data_synthesis.dates import accepted_days, days_text, right_answers, same_answer
 from data_synthesis.group import GeneratedGroup, GroupRequest, Placement
 from data_synthesis.group_answer import read_group
 from data_synthesis.group_view import GroupView
@@ -138,7 +138,7 @@ def test_a_photo_without_a_question_is_not_in_the_folder(concepts: Path, locomo:
 
 def test_accepted_answers_make_no_refusal_and_no_other_number_right() -> None:
     for count in range(1, 30):
-        assert not accepted_match(f"It took {count} weeks.", (written_days(count), *accepted_days(count))[:2])
+        assert not accepted_match(f"It took {count} weeks.", (days_text(count), *accepted_days(count))[:2])
         assert not any(map(says_too_little, accepted_days(count)))
     assert accepted_match(DECLINES[0], ["no"]) and not any(accepted_match(text, ["no collar"]) for text in DECLINES)
     assert [
@@ -146,9 +146,9 @@ def test_accepted_answers_make_no_refusal_and_no_other_number_right() -> None:
         for answer in ("no", "None", "2", "Two", "6.5", "nothing", "no collar", "two horns")
         if says_too_little(answer)
     ] == [*("no", "None", "2", "Two", "6.5", "nothing")]
-    assert written_out(("two", "2", "twin bells"), "bells") == ("two bells", "2 bells", "twin bells")
-    assert written_out(("none", "no"), "collar") == ("no collar",)
-    assert written_out(("6.5", "3", "weak"), "alcohol") == ("weak",)
+    assert with_noun(("two", "2", "twin bells"), "bells") == ("two bells", "2 bells", "twin bells")
+    assert with_noun(("none", "no"), "collar") == ("no collar",)
+    assert with_noun(("6.5", "3", "weak"), "alcohol") == ("weak",)
 
 
 def test_an_accepted_day_or_number_is_one_of_the_forms_of_the_derivation() -> None:

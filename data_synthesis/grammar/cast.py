@@ -8,7 +8,7 @@ from data_synthesis.grammar.words import Decks, data
 from data_synthesis.wording import whole_words
 
 HELPERS = 3
-THINGS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "small", "num")
+THING_SLOTS = ("town", "cafe", "street", "shop", "dish", "drink", "show", "hobby", "small", "num")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ class Person:
 class Cast:
     """The people of one group, all different and none with a name that is already taken."""
 
-    def __init__(self, drawn: random.Random, decks: Decks, taken: Collection[str]):
+    def __init__(self, rng: random.Random, decks: Decks, taken: Collection[str]):
         names = data("text/cast.json")
         used = {word for text in taken for word in whole_words(text)}
         self._names = {
             woman: [name for name in names[key] if name.lower() not in used]
             for woman, key in ((True, "women"), (False, "men"))
         }
-        self._drawn, self._decks = drawn, decks
+        self._rng, self._decks = rng, decks
         self.helpers = [[self.new_person(speaker) for _ in range(HELPERS)] for speaker in range(2)]
         self._turn = [0, 0]
 
@@ -68,7 +68,7 @@ class Cast:
         return helpers[self._turn[speaker] % len(helpers)]
 
     def new_person(self, speaker: int) -> Person:
-        woman = self._drawn.random() < 0.5
+        woman = self._rng.random() < 0.5
         relations: Sequence[str] = data("text/cast.json")["relations"]
         relation = self._decks.chance(f"relations of {speaker}", relations)
         forms = relation.split("|")
@@ -83,7 +83,7 @@ class Cast:
 def things(decks: Decks) -> dict[str, str]:
     """Fresh names of places and things for one passage."""
     lists = data("text/cast.json")
-    return {key: decks.chance(key, lists[key]) for key in THINGS}
+    return {key: decks.chance(key, lists[key]) for key in THING_SLOTS}
 
 
 def with_article(noun: str) -> str:

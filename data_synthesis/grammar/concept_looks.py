@@ -7,11 +7,10 @@ from data_synthesis.attributes import ATTRIBUTE_QUESTIONS
 from data_synthesis.dates import NUMBERS, words_at_odds
 from data_synthesis.grammar.words import data
 from data_synthesis.group import Attribute, ConceptPhoto, PersonalConcept
-from data_synthesis.photo_facts import POSES, short_setting, without_remarks
-from data_synthesis.photo_facts import tells_apart as words_apart
+from data_synthesis.photo_facts import POSES, distinguishes, short_setting, without_remarks
 from data_synthesis.wording import content_of, whole_words
 
-THINGS = ("worn", "keepsake", "household")  # kinds that are spoken of as things, not as somebody
+OBJECT_KINDS = ("worn", "keepsake", "household")  # kinds that are spoken of as things, not as somebody
 _PLACED = re.compile(
     r"((on|in|by|under|at|among|beside|window sill|forest floor)\b"
     r"|(hanging|held|lying|sitting|standing|walking|worn)( \w+)* (on|in|by|among|at|against|from|under) \w)",
@@ -56,9 +55,9 @@ def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
 
 def without_layout(setting: str, concept: PersonalConcept) -> str:
     """A setting without its later clauses that only say how the concept is placed in the picture."""
-    own = POSES | content_of(f"{concept.class_name} {concept.name}")
+    says_nothing_new = POSES | content_of(f"{concept.class_name} {concept.name}")
     first, *clauses = re.split(r",\s*", setting)
-    return ", ".join([first, *(clause for clause in clauses if content_of(clause) - own)])
+    return ", ".join([first, *(clause for clause in clauses if content_of(clause) - says_nothing_new)])
 
 
 def odd_hour(hour: int) -> str:
@@ -71,11 +70,13 @@ def suits_hour(texts: Iterable[str], hour: int) -> bool:
     return words_at_odds(" ".join(text.split(" ~")[0] for text in texts), hour) is None
 
 
-def tells_apart(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
+def has_unique_setting(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
     """Whether the main clause of its setting, without poses, says where it is and fits only this photo of its concept."""
-    own = content_of(photo.setting.partition(",")[0]) - POSES
-    others = (content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path)
-    return bool(_ATTACHED.match(photo.setting)) and words_apart(own, others)
+    words = content_of(photo.setting.partition(",")[0]) - POSES
+    other_settings = (
+        content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path
+    )
+    return bool(_ATTACHED.match(photo.setting)) and distinguishes(words, other_settings)
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
@@ -83,10 +84,10 @@ def pictured(name: str, photo: ConceptPhoto) -> str:
     return f"{name} {photo.setting.partition(',')[0]}"
 
 
-def shared_surroundings(one: ConceptPhoto, other: ConceptPhoto) -> str:
+def shared_surroundings(first: ConceptPhoto, second: ConceptPhoto) -> str:
     """A phrase for the place that two settings have in common; "" if there is none."""
     for word, phrase in data("text/surroundings.json").items():
-        if all(re.search(rf"\b{word}\b", photo.setting, re.I) for photo in (one, other)):
+        if all(re.search(rf"\b{word}\b", photo.setting, re.I) for photo in (first, second)):
             return str(phrase)
     return ""
 

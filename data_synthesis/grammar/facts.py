@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from data_synthesis.classes import class_words
-from data_synthesis.grammar.concept_looks import is_place, tells_apart
+from data_synthesis.grammar.concept_looks import has_unique_setting, is_place
 from data_synthesis.grammar.plan import Member
 from data_synthesis.group import ConceptPhoto, TurnPlace
 from data_synthesis.wording import whole_words
@@ -55,7 +55,7 @@ class ShownPhoto:
     def quotable(self) -> bool:
         """Whether questions may identify the photo by its setting. Then no question asks for that setting."""
         photos = self.member.concept.photos
-        first = next((photo for photo in photos if tells_apart(photo, photos)), None)
+        first = next((photo for photo in photos if has_unique_setting(photo, photos)), None)
         hidden = class_words(self.member.concept) & set(whole_words(self.photo.setting))
         return first is self.photo and not hidden
 
@@ -67,9 +67,9 @@ class ShownPhoto:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """Through whom a concept came to its owner, by name or by profession, and the lines that tell it.
+    """Who gave the concept to its owner, by name or profession, and the lines that say so.
 
-    `told_of` are the kinds of concepts of which the like could be told.
+    `told_of` are the kinds of concepts that this story fits.
     """
 
     kind: Literal["origin", "job"]
@@ -103,19 +103,20 @@ class Facts:
     nicknames: dict[str, tuple[Line, ...]] = field(default_factory=dict)
 
     def ambiguous_origins(self) -> list[Statement]:
-        """The origins that, for all that is told, could be those of another concept of their owner, of which as much is told.
+        """Returns the origin stories that would also fit another concept of the same owner whose origin is told.
 
-        A question for one must then say which concept is meant. Who "introduced us" is asked of no dog beside a bought bag.
+        A question about one of them must say which concept it means.
         """
-        origins = [one for one in self.statements if one.kind == "origin"]
-        return [
-            one
-            for one in origins
-            if any(
-                other is not one and other.member.owner == one.member.owner and one.member.kind in other.told_of
+        origins = [statement for statement in self.statements if statement.kind == "origin"]
+
+        def fits_another(origin: Statement) -> bool:
+            member = origin.member
+            return any(
+                other is not origin and other.member.owner == member.owner and member.kind in other.told_of
                 for other in origins
             )
-        ]
+
+        return list(filter(fits_another, origins))
 
     def ambiguous_nicknames(self) -> dict[str, tuple[Line, ...]]:
         """The nicknames, if there are several."""

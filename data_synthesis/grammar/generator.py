@@ -37,7 +37,9 @@ class GrammarGenerator:
         Raises GenerationFailed if none of DRAWS drafts is valid, and if nothing can be asked.
         """
         where = f"{request.dialogue_id}, group {request.group.number}"
-        if not request.group.described and not any(one.unseen or one.questions for one in request.group.concepts):
+        if not request.group.described and not any(
+            concept.unseen or concept.questions for concept in request.group.concepts
+        ):
             raise GenerationFailed(
                 f"{where}: nothing can be asked, because nothing is known about its concepts and all of their photos are "
                 "shown. Give each concept at least 3 photos, or describe them in a concepts.json."
@@ -54,14 +56,16 @@ class GrammarGenerator:
             plan = plan_of(replace(request, seed=seed), stories.union(*other_stories) if everywhere else stories)
             script = Script(plan, avoided.union(*other_sentences) if everywhere else avoided)
             group, faults = delivered(_group(script, retrieval_only=retrieval_only), request)
-            own = {s for session in group.sessions for turn in session for s in long_sentences(turn.text)}
+            new_sentences = {
+                sentence for session in group.sessions for turn in session for sentence in long_sentences(turn.text)
+            }
             faults += [
                 GroupFault("duplicates", f'an earlier group of the dialogue says "{sentence}".')
-                for sentence in sorted(own & dialogue_sentences)
+                for sentence in sorted(new_sentences & dialogue_sentences)
             ]
             if not faults:
                 dialogue_stories |= plan.stories
-                dialogue_sentences |= own
+                dialogue_sentences |= new_sentences
                 return group
             retrieval_only |= number >= DRAWS // 2 and all(fault.rule == "ratio" for fault in faults)
             stories |= plan.stories

@@ -90,7 +90,7 @@ def _mood(passage: Passage | None, lines: list[Line]) -> str:
 
 def _answer(script: Script, line: Line, mood: str) -> None:
     """Put a short answer to the other's last words before a line on a new subject. A question is always answered."""
-    if not mood or line.opening or (mood != "asked" and script.plan.drawn.random() > _ANSWERED):
+    if not mood or line.opening or (mood != "asked" and script.plan.rng.random() > _ANSWERED):
         return
     answers = data("text/talk.json")[f"acks_{mood}"]
     for _ in answers:

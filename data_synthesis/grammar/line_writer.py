@@ -6,12 +6,12 @@ from typing import Any
 
 from data_synthesis.classes import class_words
 from data_synthesis.grammar.cast import Person, things, with_article
-from data_synthesis.grammar.concept_looks import THINGS, suits_hour
+from data_synthesis.grammar.concept_looks import OBJECT_KINDS, suits_hour
 from data_synthesis.grammar.facts import Facts, Line
 from data_synthesis.grammar.plan import Member, Passage, Plan
 from data_synthesis.grammar.speech import Template, lowered
 from data_synthesis.grammar.spoken_dates import expression_for
-from data_synthesis.grammar.words import UsedSentences, data, written_out
+from data_synthesis.grammar.words import UsedSentences, data, filled_in
 from data_synthesis.wording import whole_words
 
 TRIES = 40
@@ -25,7 +25,9 @@ class LineWriter:
         self.plan = plan
         self.used = UsedSentences(elsewhere)
         self.facts = Facts()
-        self.hidden = frozenset(word for one in plan.members if one.hidden for word in class_words(one.concept))
+        self.hidden = frozenset(
+            word for member in plan.members if member.hidden for word in class_words(member.concept)
+        )
         self._introduced: set[str] = set()
         self._first = 0
         self._hour = 0
@@ -39,7 +41,7 @@ class LineWriter:
         deck = "invite_to_show_next" if again else "invite_to_show"
         if not show:
             deck = "invite_to_tell"
-        if member.kind in THINGS and deck != "invite_to_show_next":
+        if member.kind in OBJECT_KINDS and deck != "invite_to_show_next":
             deck += "_thing"
         texts = data("text/talk.json")[deck]
         for _ in texts:
@@ -66,7 +68,7 @@ class LineWriter:
         for attempt in range(attempts):
             template = templates[0]
             if deck:
-                template = plan.decks.draw(deck, templates, lambda one: self._fits(one, teller))
+                template = plan.decks.draw(deck, templates, lambda template: self._fits(template, teller))
             owner = teller if teller is not None else self._first if template[0][0] == "O" else 1 - self._first
             mine, friend = helper or plan.cast.helper(owner), plan.cast.helper(1 - owner)
             called = self._called(member, own_name=own_name or attempts == 1) if member else ""
@@ -79,7 +81,7 @@ class LineWriter:
                     people |= person.slots(key, by_owner=by_owner, introduced=person.name in self._introduced)
                 lines.append(self._line(owner if mine_speaks else 1 - owner, text[2:], {**slots, **people}))
                 named = whole_words(lines[-1].text)
-                self._introduced.update(one.name for one in (mine, friend) if one.name.lower() in named)
+                self._introduced.update(person.name for person in (mine, friend) if person.name.lower() in named)
             self._repeated = self.used.repeats(*(line.text for line in lines))
             leaks = self.hidden & {word for line in lines for word in whole_words(line.text)}
             if not self._repeated and (not leaks or attempt > attempts // 2):
@@ -91,9 +93,9 @@ class LineWriter:
         return {**slots, **mine.slots("1", by_owner=True, introduced=False), "p1": mine.name}, lines
 
     def _line(self, speaker: int, template: str, slots: Slots) -> Line:
-        parts = Template.of(template, self.plan.drawn)
-        extras = [written_out(text, slots) for text in parts.extras if suits_hour([text], self._hour)]
-        return Line(speaker, written_out(parts.core, slots), opening=parts.opening, extras=extras)
+        parts = Template.of(template, self.plan.rng)
+        extras = [filled_in(text, slots) for text in parts.extras if suits_hour([text], self._hour)]
+        return Line(speaker, filled_in(parts.core, slots), opening=parts.opening, extras=extras)
 
     def _fits(self, template: list[str], owner: int | None) -> bool:
         """Whether a template suits the hour and begins with the speaker whose turn it is."""
@@ -102,7 +104,7 @@ class LineWriter:
         return owner is None or (template[0][0] == "O") == (owner == self._first)
 
     def _called(self, member: Member, *, own_name: bool = False) -> str:
-        if not own_name and member.name in self.facts.nicknames and self.plan.drawn.random() < 0.3:
+        if not own_name and member.name in self.facts.nicknames and self.plan.rng.random() < 0.3:
             return member.nickname
         return member.name
 
@@ -128,7 +130,7 @@ class LineWriter:
         today, british = self.plan.dates[passage.session], self.plan.speech[passage.owner].british
         by_night = self.plan.request.placement.times[passage.session].hour < 5
         ambiguous = by_night and (today - day).days <= 2  # "yesterday" after midnight
-        return expression_for(day, today, self.plan.drawn, british=british, exact=exact or ambiguous)
+        return expression_for(day, today, self.plan.rng, british=british, exact=exact or ambiguous)
 
     def within(self, lead: str, sentence: str) -> str:
         """A sentence with a lead before it."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from data_synthesis.classes import UNKNOWN, class_facts, kind_of, known_class
 from data_synthesis.grammar.cast import Cast, Person
-from data_synthesis.grammar.concept_looks import THINGS, suits_hour
+from data_synthesis.grammar.concept_looks import OBJECT_KINDS, suits_hour
 from data_synthesis.grammar.speech import Speech
 from data_synthesis.grammar.words import Decks, data
 from data_synthesis.group import ConceptPhoto, GroupRequest, PersonalConcept
@@ -64,7 +64,7 @@ class Passage:
 @dataclass(slots=True)
 class Plan:
     request: GroupRequest
-    drawn: random.Random
+    rng: random.Random
     decks: Decks
     cast: Cast
     speech: tuple[Speech, Speech]
@@ -85,21 +85,21 @@ class Plan:
 
 def plan_of(request: GroupRequest, avoided_stories: Collection[str] = ()) -> Plan:
     """The plan of a group. Stories with the ids in `avoided_stories` are only told if there are no others."""
-    drawn = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
-    decks = Decks(request.dialogue_id, request.group.number, drawn)
+    rng = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
+    decks = Decks(request.dialogue_id, request.group.number, rng)
     names = [concept.name for concept in request.group.concepts]
     mentioned = (name for voice in request.voices for name in sorted(voice.mentioned))
-    cast = Cast(drawn, decks, [*request.speakers, *names, *mentioned])
+    cast = Cast(rng, decks, [*request.speakers, *names, *mentioned])
     speech = (
-        Speech(request.voices[0], request.speakers[1], names, drawn),
-        Speech(request.voices[1], request.speakers[0], names, drawn),
+        Speech(request.voices[0], request.speakers[1], names, rng),
+        Speech(request.voices[1], request.speakers[0], names, rng),
     )
-    members = _members(request, drawn, decks, cast)
+    members = _members(request, rng, decks, cast)
     plan = Plan(
-        *(request, drawn, decks, cast, speech, members),
+        *(request, rng, decks, cast, speech, members),
         frame=decks.draw("openings", data("text/openings.json"), lambda frame: frame["id"] not in avoided_stories),
         sessions=[[] for _ in request.placement.times],
-        most_lines=[drawn.randint(FEWEST_LINES, MOST_LINES) for _ in request.placement.times],
+        most_lines=[rng.randint(FEWEST_LINES, MOST_LINES) for _ in request.placement.times],
         avoided_stories=avoided_stories,
     )
     plan.stories.add(plan.frame["id"])
@@ -111,14 +111,14 @@ def plan_of(request: GroupRequest, avoided_stories: Collection[str] = ()) -> Pla
     return plan
 
 
-def _members(request: GroupRequest, drawn: random.Random, decks: Decks, cast: Cast) -> list[Member]:
-    concepts = drawn.sample(request.group.concepts, len(request.group.concepts))
+def _members(request: GroupRequest, rng: random.Random, decks: Decks, cast: Cast) -> list[Member]:
+    concepts = rng.sample(request.group.concepts, len(request.group.concepts))
     members = []
     for place, concept in enumerate(concepts):
         kind = kind_of(concept)
         pronouns = ("it", "its")
         if kind == "pet":
-            pronouns = drawn.choice((("he", "his"), ("she", "her")))
+            pronouns = rng.choice((("he", "his"), ("she", "her")))
         elif kind in ("person", UNKNOWN):
             pronouns = ("", "")
         owner = place % 2
@@ -138,12 +138,12 @@ def _members(request: GroupRequest, drawn: random.Random, decks: Decks, cast: Ca
 def _place_photos(plan: Plan) -> None:
     """Put the photos of a concept into different sessions, so that its name and a date identify a photo."""
     for member in plan.members:
-        photos = plan.drawn.sample(member.concept.photos, len(member.concept.photos))
+        photos = plan.rng.sample(member.concept.photos, len(member.concept.photos))
         for photo in photos:
             free = [
                 number
                 for number, session in enumerate(plan.sessions)
-                if not any(one.member is member for one in session)
+                if not any(passage.member is member for passage in session)
             ] or list(range(len(plan.sessions)))
             number = _session_for(plan, member.owner, free)
             plan.sessions[number].append(Passage("photo", number, member.owner, member, photo))
@@ -154,17 +154,17 @@ def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
 
     def wanted(number: int) -> tuple[bool, int]:
         answers = number % 2 == 1 - owner if number < len(plan.sessions) - 1 else owner == 0
-        opens = answers and not any(one.owner == owner for one in plan.sessions[number])
+        opens = answers and not any(passage.owner == owner for passage in plan.sessions[number])
         return not opens, len(plan.sessions[number])
 
     best = min(map(wanted, free))
-    return plan.drawn.choice([number for number in free if wanted(number) == best])
+    return plan.rng.choice([number for number in free if wanted(number) == best])
 
 
 def _place_life(plan: Plan) -> None:
     """Put something from the speakers' own lives into each session, with sequels in later sessions."""
     month = plan.dates[0].month
-    for owner in plan.drawn.sample(range(2), 2):
+    for owner in plan.rng.sample(range(2), 2):
         lives = [life for life in data("text/life.json") if month in life.get("months", (month,))]
         life = plan.decks.draw("life", lives, _new_stories(plan, lives).__contains__)
         plan.stories.add(life["id"])
@@ -181,16 +181,16 @@ def _place_life(plan: Plan) -> None:
             ]
             if not free:
                 break
-            number = free[0] if last_date is not None else plan.drawn.choice(free[:2])
+            number = free[0] if last_date is not None else plan.rng.choice(free[:2])
             plan.sessions[number].append(Passage("life", number, owner, template=stage, helper=helper))
             first_free, last_date = number + 1, plan.dates[number]
     for number, session in enumerate(plan.sessions):
-        if not any(one.kind == "life" for one in session) and load(session) + LINES["chat"] <= MOST_LINES:
+        if not any(passage.kind == "life" for passage in session) and load(session) + LINES["chat"] <= MOST_LINES:
             session.append(_chat(plan, number))
 
 
 def _chat(plan: Plan, number: int) -> Passage:
-    return Passage("chat", number, plan.drawn.randrange(2), template=chat_for(plan, number))
+    return Passage("chat", number, plan.rng.randrange(2), template=chat_for(plan, number))
 
 
 def chat_for(plan: Plan, number: int) -> Any:
@@ -206,7 +206,7 @@ def chat_for(plan: Plan, number: int) -> Any:
 
 def _chains(plan: Plan) -> list[list[Passage]]:
     """Chains of passages that must come in this order in different sessions; the first chains are placed first."""
-    members = plan.drawn.sample(plan.members, len(plan.members))
+    members = plan.rng.sample(plan.members, len(plan.members))
     chains = []
     for place, member in enumerate(members[:3]):
         arc = _template_for(plan, "arcs", member)
@@ -226,18 +226,18 @@ def _chains(plan: Plan) -> list[list[Passage]]:
         chains.insert(1 + place, [origin, Passage(told_later, 0, member.owner, member, after=origin)])
     nicknames = [Passage("nickname", 0, member.owner, member) for member in plan.members if member.nickname]
     chains[3:3] = [[passage] for passage in nicknames]
-    distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *THINGS)]
+    distracting = [member for member in plan.members if not member.hidden and member.kind in ("pet", *OBJECT_KINDS)]
     for member in distracting[:1]:
         chains.insert(4, [Passage("class distractor", 0, member.owner, member)])
-    last = [[Passage("place distractor", 0, plan.drawn.randrange(2))], *chains[5:]]
-    chains[5:] = plan.drawn.sample(last, len(last))  # there is rarely room for all of them
+    last = [[Passage("place distractor", 0, plan.rng.randrange(2))], *chains[5:]]
+    chains[5:] = plan.rng.sample(last, len(last))  # there is rarely room for all of them
     return chains
 
 
 def _template_for(plan: Plan, name: str, member: Member) -> Any:
     """An arc or an origin that suits the member; a new one, if there is any."""
     templates = data("text/arcs.json") if name == "arcs" else data("text/talk.json")["origins"]
-    fitting = [one for one in templates if member.kind in one["kinds"] or "any" in one["kinds"]]
+    fitting = [template for template in templates if member.kind in template["kinds"] or "any" in template["kinds"]]
     template = plan.decks.draw(name, templates, _new_stories(plan, fitting).__contains__)
     plan.stories.add(_story_id(template))
     return template
@@ -264,10 +264,10 @@ def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
     else:
         apart = max(chain[1].template["after"] if chain[1].kind == "arc" else 1, 1)
         options = [
-            (one, two)
-            for one in range(count - 1)
-            for two in range(one + 1, count)
-            if (plan.dates[two] - plan.dates[one]).days >= apart
+            (first, second)
+            for first in range(count - 1)
+            for second in range(first + 1, count)
+            if (plan.dates[second] - plan.dates[first]).days >= apart
         ]
     fitting = [
         option
@@ -285,7 +285,7 @@ def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
 
     least = min(map(mean_load, fitting))
     short = [option for option in fitting if mean_load(option) <= least + 2]
-    for number, passage in zip(plan.drawn.choice(short), chain, strict=True):
+    for number, passage in zip(plan.rng.choice(short), chain, strict=True):
         passage.session = number
         plan.sessions[number].append(passage)
 
@@ -295,7 +295,7 @@ def _fill_up(plan: Plan) -> None:
     for number, session in enumerate(plan.sessions):
         if load(session) + LINES["chat"] <= plan.most_lines[number]:
             session.append(_chat(plan, number))
-        plan.drawn.shuffle(session)
+        plan.rng.shuffle(session)
         session.sort(key=lambda passage: passage.kind != "life")
 
 

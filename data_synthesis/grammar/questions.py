@@ -3,8 +3,8 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from itertools import product
@@ -12,12 +12,12 @@ from itertools import product
 from data_synthesis.accepted import says_too_little
 from data_synthesis.check_group import keeps_the_rules
 from data_synthesis.classes import ClassFact, class_facts
-from data_synthesis.dates import WEEKDAYS, accepted_days, accepted_forms, resolve, written, written_days
+from data_synthesis.dates import WEEKDAYS, accepted_days, accepted_forms, date_text, days_text, resolve
 from data_synthesis.grammar.facts import Event
 from data_synthesis.grammar.script import Script
 from data_synthesis.grammar.visual_facts import (
+    Candidate,
     Picture,
-    QuestionSketch,
     multi_hop,
     photo_places,
     pictures,
@@ -39,16 +39,7 @@ from data_synthesis.group import (
 )
 from data_synthesis.group_view import GroupView
 from data_synthesis.retrieval_questions import Sessions, retrieval_questions
-from data_synthesis.wording import answer_given_away, holds, is_suggested, words_of
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A question that could be asked. `form` and `about` serve to choose questions of different kinds."""
-
-    form: str
-    about: str
-    question: GeneratedQuestion
+from data_synthesis.wording import answer_given_away, contains_phrase, is_suggested, words_of
 
 
 def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = False) -> tuple[GeneratedQuestion, ...]:
@@ -58,23 +49,29 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     many; a category may have fewer.
     """
     request, chosen = script.plan.request, list[GeneratedQuestion]()
-    drawn = random.Random(f"{request.seed} {request.group.number} questions")
+    rng = random.Random(f"{request.seed} {request.group.number} questions")
     remembered = partial(remembered_of, script)
     if retrieval_only:
         return tuple(retrieval_questions(request, sessions, remembered, per_concept=PER_CONCEPT_ALONE))
     keeps = keeps_the_rules(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
     for category, candidates in (
-        (MULTI_HOP, _candidates(MULTI_HOP, multi_hop(script, drawn))),
+        (MULTI_HOP, multi_hop(script, rng)),
         (TEMPORAL, _temporal(script)),
         (OPEN_DOMAIN, _open_domain(script)),
-        (SINGLE_HOP, _candidates(SINGLE_HOP, single_hop(script, drawn))),
+        (SINGLE_HOP, single_hop(script, rng)),
     ):
-        usable = [one for one in map(_clean, candidates) if one is not None and keeps(one.question)]
-        chosen += _choose(usable, QUESTION_COUNTS[category], chosen, drawn)
+        usable = [
+            candidate for candidate in map(_clean, candidates) if candidate is not None and keeps(candidate.question)
+        ]
+        chosen += _choose(usable, QUESTION_COUNTS[category], chosen, rng)
     counts = asked_for(chosen)
     if counts is not QUESTION_COUNTS:
-        by_category = [[one for one in chosen if one.category == category] for category in counts]
-        chosen = [one for own, count in zip(by_category, counts.values(), strict=True) for one in own[:count]]
+        by_category = [[question for question in chosen if question.category == category] for category in counts]
+        chosen = [
+            question
+            for questions, count in zip(by_category, counts.values(), strict=True)
+            for question in questions[:count]
+        ]
     answered = {question.answer for question in chosen}
     further = retrieval_questions(request, sessions, remembered, answered=answered, per_concept=PER_CONCEPT)
     return (*chosen, *further)
@@ -87,17 +84,11 @@ def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
     return QUESTION_COUNTS if enough else {category: count // 2 for category, count in QUESTION_COUNTS.items()}
 
 
-def _candidates(category: int, sketches: Iterable[QuestionSketch]) -> Iterator[Candidate]:
-    for form, about, text, answer, evidence, accepted in sketches:
-        places = tuple(sorted(set(evidence)))
-        yield Candidate(form, about, GeneratedQuestion(category, text, answer, places, tuple(accepted)))
-
-
 def _choose(
-    usable: list[Candidate], count: int, before: Sequence[GeneratedQuestion], drawn: random.Random
+    usable: list[Candidate], count: int, before: Sequence[GeneratedQuestion], rng: random.Random
 ) -> list[GeneratedQuestion]:
     """Up to `count` candidates, rare forms and concepts first, otherwise in a drawn order."""
-    drawn.shuffle(usable)
+    rng.shuffle(usable)
     answers = Counter(question.answer for question in before)
     forms: Counter[str] = Counter()
     about: Counter[str] = Counter()
@@ -108,16 +99,18 @@ def _choose(
         return candidate.form.count("?"), repeated
 
     def is_new(question: GeneratedQuestion) -> bool:
-        asked = (words_of(other.text) for other in (*before, *chosen))
+        earlier_texts = (words_of(other.text) for other in (*before, *chosen))
         same = any((other.answer, other.evidence) == (question.answer, question.evidence) for other in chosen)
-        return not same and words_of(question.text) not in asked
+        return not same and words_of(question.text) not in earlier_texts
 
     while len(chosen) < count:
         usable = [candidate for candidate in usable if is_new(candidate.question)]
         if not usable:
             break
         others = [*before, *chosen]
-        apart = [one for one in usable if not any(_give_away(one.question, other) for other in others)]
+        apart = [
+            candidate for candidate in usable if not any(_give_away(candidate.question, other) for other in others)
+        ]
         best = min(apart or usable, key=cost)
         chosen.append(best.question)
         answers[best.question.answer] += 1
@@ -126,14 +119,14 @@ def _choose(
     return chosen
 
 
-def _give_away(one: GeneratedQuestion, other: GeneratedQuestion) -> bool:
-    """Whether the text of one question holds the answer to the other, or both have the same answer."""
-    if one.answer == other.answer and {one.category, other.category} <= {MULTI_HOP, SINGLE_HOP}:
+def _give_away(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
+    """Whether the text of one question contains the answer to the other, or both have the same answer."""
+    if first.answer == second.answer and {first.category, second.category} <= {MULTI_HOP, SINGLE_HOP}:
         return True
     return any(
         question.category in (MULTI_HOP, SINGLE_HOP)
         and answer_given_away(text, (question.answer, *(form for form in question.accepted if len(form) > 3)))
-        for text, question in ((one.text, other), (other.text, one))
+        for text, question in ((first.text, second), (second.text, first))
     )
 
 
@@ -142,7 +135,9 @@ def _clean(candidate: Candidate) -> Candidate | None:
     question = candidate.question
     if not words_of(question.answer) or answer_given_away(question.text, (question.answer,)):
         return None
-    if any(is_suggested(question.text, form) and not holds(question.text, form) for form in question.accepted):
+    if any(
+        is_suggested(question.text, form) and not contains_phrase(question.text, form) for form in question.accepted
+    ):
         return None
     accepted = tuple(
         dict.fromkeys(
@@ -167,7 +162,9 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         owner, name, place = speakers[shown.member.owner], shown.member.name, shown.line.at
         if picture.which:
             text = f"When did {owner} {picture.which}share a picture of {picture.words}?"
-            yield _dated(f"shared, by looks{picture.doubt}", name, text, shown.day, DatedEvent(place), picture.places)
+            yield _dated(
+                f"shared, by looks{picture.fallback}", name, text, shown.day, DatedEvent(place), picture.places
+            )
             continue
         yield _dated("shared", name, f"When did {owner} share {picture.phrase}?", shown.day, DatedEvent(place))
         if shown.expression:
@@ -179,20 +176,19 @@ def _temporal(script: Script) -> Iterator[Candidate]:
         for picture in all_pictures:
             yield from _from_event(script, event, picture)
     for first, second in product(all_pictures, repeat=2):
-        one, two = first.shown, second.shown
-        days = (two.day - one.day).days
+        start, end = first.shown, second.shown
+        days, owner = (end.day - start.day).days, speakers[start.member.owner]
         if days <= 0:
             continue
         text = (
-            f"How many days lie between the first and the last picture of {first.words} that {speakers[one.member.owner]} shared?"
+            f"How many days lie between the first and the last picture of {first.words} that {owner} shared?"
             if first.words == second.words
-            else f"How many days passed from {first.day_shared(speakers[one.member.owner])} "
-            f"to {second.day_shared(speakers[two.member.owner])}?"
+            else f"How many days passed from {first.day_shared(owner)} to {second.day_shared(speakers[end.member.owner])}?"
         )
-        derivation = Derivation(DatedEvent(two.line.at), since=DatedEvent(one.line.at))
-        answers = (written_days(days), tuple(sorted({*first.places, *second.places})), accepted_days(days))
+        derivation = Derivation(DatedEvent(end.line.at), since=DatedEvent(start.line.at))
+        answers = (days_text(days), tuple(sorted({*first.places, *second.places})), accepted_days(days))
         question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=derivation)
-        yield Candidate(f"days{first.doubt or second.doubt}", two.member.name, question)
+        yield Candidate(f"days{first.fallback or second.fallback}", end.member.name, question)
 
 
 def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Candidate]:
@@ -203,22 +199,22 @@ def _from_event(script: Script, event: Event, picture: Picture) -> Iterator[Cand
     shared = picture.day_shared(speakers[shown.member.owner])
     days = (shown.day - resolve(event.expression, script.plan.dates[event.line.at.session - 1])).days
     since, then = (happened, DatedEvent(shown.line.at))[:: 1 if days > 0 else -1]
-    if days and any(holds(line.text, event.member.name) for line in (event.line, *event.earlier)):
+    if days and any(contains_phrase(line.text, event.member.name) for line in (event.line, *event.earlier)):
         evidence = tuple(sorted({*(line.at for line in event.earlier), event.line.at, *picture.places}))
         text = (
             f"How many days passed from {noun} to {shared}?"
             if days > 0
             else f"How many days passed from {shared} to {noun}?"
         )
-        answers = (written_days(abs(days)), evidence, accepted_days(abs(days)))
+        answers = (days_text(abs(days)), evidence, accepted_days(abs(days)))
         question = GeneratedQuestion(TEMPORAL, text, *answers, derivation=Derivation(then, since=since))
-        yield Candidate(f"{'corrected' if event.earlier else 'event'}{picture.doubt}", event.member.name, question)
+        yield Candidate(f"{'corrected' if event.earlier else 'event'}{picture.fallback}", event.member.name, question)
 
 
 def _dated(
     form: str, about: str, text: str, day: date, event: DatedEvent, evidence: tuple[TurnPlace, ...] = ()
 ) -> Candidate:
-    answers = (written(day), evidence or (event.place,), accepted_forms(day))
+    answers = (date_text(day), evidence or (event.place,), accepted_forms(day))
     return Candidate(form, about, GeneratedQuestion(TEMPORAL, text, *answers, derivation=Derivation(event)))
 
 
@@ -243,4 +239,4 @@ def _open_domain(script: Script) -> Iterator[Candidate]:
         photo = f"a picture of {picture.words}" if picture.which else picture.phrase
         text = f"On which day of the week did {owner} {picture.which}share {photo}?"
         question = GeneratedQuestion(OPEN_DOMAIN, text, WEEKDAYS[shown.day.weekday()], picture.places)
-        yield Candidate(f"weekday?{picture.doubt}", shown.member.name, question)
+        yield Candidate(f"weekday?{picture.fallback}", shown.member.name, question)

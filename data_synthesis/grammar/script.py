@@ -7,14 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 from data_synthesis.classes import UNKNOWN
-from data_synthesis.grammar.concept_looks import THINGS, odd_hour, seasonal, secret_words, suits_hour
+from data_synthesis.grammar.concept_looks import OBJECT_KINDS, odd_hour, seasonal, secret_words, suits_hour
 from data_synthesis.grammar.facts import Event, Line, ShownPhoto, Statement
 from data_synthesis.grammar.line_writer import TRIES, LineWriter, Slots, member_of
 from data_synthesis.grammar.plan import MOST_LINES, Member, Passage, Plan, chat_for, load
 from data_synthesis.grammar.speech import Template
 from data_synthesis.grammar.spoken_dates import day_before
-from data_synthesis.grammar.words import data, fill, written_out
-from data_synthesis.wording import holds, whole_words
+from data_synthesis.grammar.words import data, fill, filled_in
+from data_synthesis.wording import contains_phrase, whole_words
 
 _WITH_STORY = 0.7  # share of the photos that come with an anecdote
 _THANKED = 0.4  # share of the kind words that get a thank-you
@@ -85,10 +85,10 @@ class Script(LineWriter):
         left = list(session)
         while left:
             self._first = 1 - last
-            fitting = [one for one in left if self._can_begin(one)]
+            fitting = [passage for passage in left if self._can_begin(passage)]
             passage = (fitting or left)[0]
             if len(left) == len(session):
-                photos = [one for one in fitting if one.kind == "photo"]
+                photos = [passage for passage in fitting if passage.kind == "photo"]
                 passage = photos[0] if number == 0 and photos else left[0]
             left.remove(passage)
             lines = self._write(passage)
@@ -102,24 +102,12 @@ class Script(LineWriter):
         return passage.kind != "origin" or passage.owner != self._first
 
     def _write(self, passage: Passage) -> list[Line]:
-        writers = {
-            "photo": self._photo,
-            "arc": self._arc,
-            "origin": self._origin,
-            "job": self._job,
-            "nickname": self._nickname,
-            "date correction": self._date_correction,
-            "giver correction": self._giver_correction,
-            "class distractor": self._class_distractor,
-            "place distractor": self._place_distractor,
-            "life": self._life,
-            "chat": self._chat,
-        }
-        lines = writers[passage.kind](passage)
+        """The lines of a passage, by the method named after its kind: `_date_correction` writes a "date correction"."""
+        lines: list[Line] = getattr(self, f"_{passage.kind.replace(' ', '_')}")(passage)
         if passage.kind in ("life", "chat", "arc"):
             for before, line in pairwise(lines):
                 refuses = line.text.startswith(("No", "Yeah", "Of course"))
-                if before.opening == "wow" and not line.opening and not refuses and self.plan.drawn.random() < _THANKED:
+                if before.opening == "wow" and not line.opening and not refuses and self.plan.rng.random() < _THANKED:
                     line.opening = "thanks"
             for line in lines:
                 line.tail = "" if line.opening == "thanks" else line.opening
@@ -130,13 +118,13 @@ class Script(LineWriter):
         assert photo is not None
         texts, plan = data("text/photos.json"), self.plan
         today = plan.dates[passage.session]
-        dated = plan.drawn.random() < 0.6
+        dated = plan.rng.random() < 0.6
         drawing = member.kind == "drawing"
-        with_story = not drawing and plan.drawn.random() < _WITH_STORY
+        with_story = not drawing and plan.rng.random() < _WITH_STORY
         found = seasonal(photo) or drawing
         deck = ("show_found" if found else "show_dated") if dated else "show_plain"
         lead = "" if not (dated and found) else plan.decks.draw("back then", data("text/talk.json")["back_then"])
-        when = self._expression(passage, day_before(today, self._date_before(passage), plan.drawn)) if dated else ""
+        when = self._expression(passage, day_before(today, self._date_before(passage), plan.rng)) if dated else ""
         secret = frozenset(secret_words(member.concept))
         shows = texts[deck]
         if deck == "show_plain" and member.kind == "pet":
@@ -150,8 +138,8 @@ class Script(LineWriter):
             before = set(self._introduced)
             anecdote = plan.decks.draw("anecdotes", texts["anecdotes"], fits)
             reaction = self._reaction(member.kind, brief=load(plan.sessions[passage.session]) > MOST_LINES)
-            show = Template.of(plan.decks.draw(deck, shows), plan.drawn)
-            story = Template.of(anecdote["told"], plan.drawn).core
+            show = Template.of(plan.decks.draw(deck, shows), plan.rng)
+            story = Template.of(anecdote["told"], plan.rng).core
             first = f"O {show.core} {self.within(lead, story)}" if with_story else f"O {show.core}"
             template = [first, *reaction]
             slots, lines = self._lines("", [template], member.owner, {"when": when}, member, attempts=1)
@@ -168,28 +156,28 @@ class Script(LineWriter):
         occasion = occasion_told = ""
         if with_story:
             occasion = fill(anecdote["asked"], {**slots, "owner": plan.request.speakers[member.owner]})
-            occasion_told = written_out(story.replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
+            occasion_told = filled_in(story.replace("{kin1}", "{p1}").replace("{Kin1}", "{p1}"), slots)
         self.facts.shown.append(ShownPhoto(member, photo, lines[0], today, occasion, occasion_told, when, found))
         return lines
 
     def _reaction(self, kind: str, *, brief: bool) -> list[str]:
         """The friend's reaction to a photo and the owner's answer; without the answer sometimes, and always if `brief`."""
         texts, decks = data("text/photos.json")["reactions"], self.plan.decks
-        own = "thing" if kind in THINGS else kind
-        deck = own if own in texts and self.plan.drawn.random() < 0.6 else "any"
+        kind_deck = "thing" if kind in OBJECT_KINDS else kind
+        deck = kind_deck if kind_deck in texts and self.plan.rng.random() < 0.6 else "any"
         if deck == "any" and kind == "drawing":
             deck = "drawing"
-        reaction, answer = decks.draw(f"reactions {deck}", texts[deck], lambda one: not (brief and "?" in one[0]))
-        ends = brief or ("?" not in reaction and self.plan.drawn.random() < 0.5)
+        reaction, answer = decks.draw(f"reactions {deck}", texts[deck], lambda pair: not (brief and "?" in pair[0]))
+        ends = brief or ("?" not in reaction and self.plan.rng.random() < 0.5)
         return [f"F {reaction}"] if ends else [f"F {reaction}", f"O {answer}"]
 
     def _arc(self, passage: Passage) -> list[Line]:
         member, stage = member_of(passage), passage.template
         today = self.plan.dates[passage.session]
-        day = day_before(today, self._date_before(passage), self.plan.drawn)
+        day = day_before(today, self._date_before(passage), self.plan.rng)
         said_day = day
         if passage.misdated:
-            said_day = day - timedelta(days=self.plan.drawn.randint(1, _SLIP))
+            said_day = day - timedelta(days=self.plan.rng.randint(1, _SLIP))
         passage.day = day
         when = self._expression(passage, said_day)
         slots, lines = self._lines("", [stage["lines"]], member.owner, {"when": when}, member)
@@ -241,7 +229,11 @@ class Script(LineWriter):
     def _job(self, passage: Passage) -> list[Line]:
         member = member_of(passage)
         _, lines = self._lines("jobs", data("text/talk.json")["jobs"], member.owner, self._givers(passage), member)
-        origin = next(one for one in self.facts.statements if one.kind == "origin" and one.member is member)
+        origin = next(
+            statement
+            for statement in self.facts.statements
+            if statement.kind == "origin" and statement.member is member
+        )
         line = next(line for line in lines if line.speaker == member.owner)
         self.facts.statements.append(Statement("job", member, member.giver.job, (*origin.lines, line)))
         return lines
@@ -250,9 +242,10 @@ class Script(LineWriter):
         member = member_of(passage)
         texts = data("text/talk.json")["nicknames"]
         _, lines = self._lines("nicknames", texts, member.owner, {"nick": member.nickname}, member, own_name=True)
-        own = next(line for line in lines if line.speaker == member.owner)
-        others = () if holds(own.text, member.nickname) else tuple(line for line in lines if line is not own)
-        self.facts.nicknames[member.name] = (*others, own)
+        owner_line = next(line for line in lines if line.speaker == member.owner)
+        is_named_there = contains_phrase(owner_line.text, member.nickname)
+        other_lines = [line for line in lines if line is not owner_line and not is_named_there]
+        self.facts.nicknames[member.name] = (*other_lines, owner_line)
         return lines
 
     def _class_distractor(self, passage: Passage) -> list[Line]:
@@ -296,4 +289,4 @@ def lines_of(script: Script, number: int) -> Iterator[tuple[Passage | None, list
 
 def _saying(lines: Sequence[Line], line: Line, member: Member) -> tuple[Line, ...]:
     """The line, with the first one of its passage if only that names the concept: "Lynn carried the heavy things"."""
-    return (line,) if line is lines[0] or holds(line.text, member.name) else (lines[0], line)
+    return (line,) if line is lines[0] or contains_phrase(line.text, member.name) else (lines[0], line)

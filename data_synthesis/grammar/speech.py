@@ -11,9 +11,8 @@ from data_synthesis.voices import Voice, first_word
 
 _UNUSED_WEIGHT = 0.004  # of an opening that the speaker never used
 _ALWAYS = ("hey", "sorry", "sure")
-_INTRODUCTION = (
-    "kin1}"  # not optional, because later lines mention the person; nor is a question that is answered later
-)
+# An extra that introduces a person, or asks a question, is always kept: later lines refer to it.
+_INTRODUCTION = "kin1}"
 _STRETCH = 2.2  # makes up for the longest turns, for which there is never enough to say
 _SHORT = 6  # words: a sentence of this length may end with a name
 _SHORT_OF = 4  # words: a turn that is no shorter by more than this is long enough
@@ -33,12 +32,12 @@ class Template:
     led: bool = False
 
     @classmethod
-    def of(cls, text: str, drawn: random.Random) -> "Template":
+    def of(cls, text: str, rng: random.Random) -> "Template":
         """Reads a template such as "wow| That's fun! ~I'd love that.", choosing one of each "(alternatives|choices)"."""
-        text = _PHRASE.sub(lambda match: drawn.choice(_phrases()[match[0]]), text)
-        text = re.sub(r"\(([^()|]* )\)", lambda match: drawn.choice((match[1], "")), text)
+        text = _PHRASE.sub(lambda match: rng.choice(_phrases()[match[0]]), text)
+        text = re.sub(r"\(([^()|]* )\)", lambda match: rng.choice((match[1], "")), text)
         while match := re.search(r"\(([^()|]*(?:\|[^()|]*)+)\)", text):
-            text = text[: match.start()] + drawn.choice(match[1].split("|")) + text[match.end() :]
+            text = text[: match.start()] + rng.choice(match[1].split("|")) + text[match.end() :]
         opening, mark, rest = text.partition("|")
         core, *extras = (rest if mark else text).strip().split(" ~")
         needed = [extra for extra in extras if _INTRODUCTION in extra or extra.endswith("?")]
@@ -49,11 +48,11 @@ class Template:
 class Speech:
     """The turns of one speaker in one group."""
 
-    def __init__(self, voice: Voice, other: str, names: Sequence[str], drawn: random.Random):
+    def __init__(self, voice: Voice, other: str, names: Sequence[str], rng: random.Random):
         self.other = other
         self._names = names
         self.british = voice.british
-        self._voice, self._drawn = voice, drawn
+        self._voice, self._rng = voice, rng
         self._tails: dict[str, list[str]] = {}
         shares = dict(voice.openings)
         self._openings: dict[str, list[tuple[str, float]]] = {
@@ -65,7 +64,7 @@ class Speech:
 
     def turn(self, parts: Sequence[Template], may_say: Callable[[str], bool]) -> str:
         """The parts as one text, with as many optional sentences as the length of the turn allows."""
-        wanted = _STRETCH * self._drawn.choice(self._voice.lengths)
+        wanted = _STRETCH * self._rng.choice(self._voice.lengths)
         opening, named = self._opening(parts[0].opening, may_say)
         texts = [[part.core] for part in parts]
         length = sum(len(text.split()) for [text] in texts)
@@ -80,7 +79,7 @@ class Speech:
                 sentences[:] = _before_question(" ".join(sentences), tail)
                 length += len(tail.split())
         text = " ".join(" ".join(sentences) for sentences in texts)
-        if not named and not opening and self._drawn.random() < self._voice.naming * 0.6:
+        if not named and not opening and self._rng.random() < self._voice.naming * 0.6:
             text = self._with_name(text)
         return self.spelled(f"{opening} {text}".strip())
 
@@ -88,20 +87,20 @@ class Speech:
         """A sentence without new information that goes with lines of this kind; "" if none is left."""
         if part.tail not in self._tails:
             texts = data("text/tails.json").get(part.tail, [])
-            self._tails[part.tail] = self._drawn.sample(texts, len(texts))
+            self._tails[part.tail] = self._rng.sample(texts, len(texts))
         left = self._tails[part.tail]
         while left:
-            tail = Template.of(f"| {left.pop()}", self._drawn).core
+            tail = Template.of(f"| {left.pop()}", self._rng).core
             if may_say(tail):
                 return tail
         return ""
 
     def _opening(self, kind: str, may_say: Callable[[str], bool]) -> tuple[str, bool]:
-        if not kind or (kind not in _ALWAYS and self._drawn.random() > self._opened):
+        if not kind or (kind not in _ALWAYS and self._rng.random() > self._opened):
             return "", False
         texts, weights = zip(*self._openings[kind], strict=True)
-        text: str = self._drawn.choices(texts, weights)[0]
-        if self._drawn.random() > self._voice.naming * 1.5:
+        text: str = self._rng.choices(texts, weights)[0]
+        if self._rng.random() > self._voice.naming * 1.5:
             return (text, False) if may_say(text) else ("", False)
         between = " " if text[:-1] in ("Hey", "Hi", "Hello") else ", "
         named = f"{text[:-1]}{between}{self.other}{text[-1]}"

@@ -1,11 +1,12 @@
 """Questions whose answer must be seen on a photo, or that need a photo to tell whom they are about."""
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from data_synthesis.dates import written
+from data_synthesis.dates import date_text
 from data_synthesis.grammar.concept_looks import (
     attribute_question,
     easily_seen,
@@ -19,61 +20,94 @@ from data_synthesis.grammar.concept_looks import (
 from data_synthesis.grammar.facts import ShownPhoto, Statement
 from data_synthesis.grammar.plan import Member
 from data_synthesis.grammar.script import Script
-from data_synthesis.group import TurnPlace
+from data_synthesis.group import MULTI_HOP, SINGLE_HOP, GeneratedQuestion, TurnPlace
 from data_synthesis.photo_facts import without_remarks
 
-QuestionSketch = tuple[str, str, str, str, Sequence[TurnPlace], Sequence[str]]
-"""Form, concept, question, answer, evidence, accepted answers. A form that ends in "?" is used only if there is no other."""
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A question that could be asked. `form` and `about` serve to choose questions of different kinds.
+
+    A form that ends in "?" is a fallback, used only if there is no better question.
+    """
+
+    form: str
+    about: str
+    question: GeneratedQuestion
 
 
-def single_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
+def candidate(
+    category: int,
+    form: str,
+    member: Member,
+    text: str,
+    answer: str,
+    evidence: Iterable[TurnPlace],
+    accepted: Iterable[str],
+) -> Candidate:
+    places = tuple(sorted(set(evidence)))
+    return Candidate(form, member.name, GeneratedQuestion(category, text, answer, places, tuple(accepted)))
+
+
+def single_hop(script: Script, rng: random.Random) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
     for shown in script.facts.shown:
         member, owner = shown.member, speakers[shown.member.owner]
-        name, day = member.name, written(shown.day)
-        occasion, at = shown.occasion, [shown.line.at]
+        name, day = member.name, date_text(shown.day)
+        occasion, evidence = shown.occasion, [shown.line.at]
         if shown.asks_for_place:
-            which = f"that {owner} shared on {day}"
-            yield "place by date", name, where(shown, which), place_of(shown), at, short_places(shown.photo)
+            yield _place_question(SINGLE_HOP, "place by date", shown, f"that {owner} shared on {day}", evidence)
             if occasion:
-                which = f"taken when {occasion}"
-                yield "place by story", name, where(shown, which), place_of(shown), at, short_places(shown.photo)
+                yield _place_question(SINGLE_HOP, "place by story", shown, f"taken when {occasion}", evidence)
         elif occasion:
             if shown.quotable:
                 form, picture = "story by place?", pictured(name, shown.photo)
             else:
                 form, picture = "story by date?", f"{name} that was shared on {day}"
             text = f"What was going on when {owner} took the picture of {picture}?"
-            yield form, name, text, occasion, at, (shown.occasion_told,)
+            yield candidate(SINGLE_HOP, form, member, text, occasion, evidence, (shown.occasion_told,))
     for member in script.plan.members:
-        for _, text, answer, accepted, places in attributes(script, member, drawn, member.name):
-            yield f"attribute {drawn.randrange(3)}", member.name, text, answer, places, accepted
+        for question in _look_questions(SINGLE_HOP, "", script, member, rng, member.name):
+            yield replace(question, form=f"attribute {rng.randrange(3)}")
 
 
-def multi_hop(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
+def multi_hop(script: Script, rng: random.Random) -> Iterator[Candidate]:
     yield from _two_photos(script)
-    yield from _shown_with(script, drawn)
-    yield from _photo_and_words(script, drawn)
+    yield from _shown_with(script, rng)
+    yield from _photo_and_words(script, rng)
 
 
-def attributes(
-    script: Script, member: Member, drawn: random.Random, called: str, shown: Sequence[ShownPhoto] | None = None
-) -> Iterator[tuple[str, str, str, tuple[str, ...], list[TurnPlace]]]:
-    """Yields question, answer, accepted answers and the turns whose photos show the attribute; with `shown`, only of these.
+def _look_questions(
+    category: int,
+    form: str,
+    script: Script,
+    member: Member,
+    rng: random.Random,
+    called: str,
+    places: Iterable[TurnPlace] = (),
+    *,
+    shown: Sequence[ShownPhoto] | None = None,
+    before: str = "",
+) -> Iterator[Candidate]:
+    """Yields questions about the attributes of a concept, on all its photos or only on those `shown`.
 
-    Of what is not called by its name, the whole look can be asked as well, with "?" as a makeshift. Others begin with "".
+    The turns at `places` say whom `called` names, and `before` is a sentence before each question. If the concept is not called
+    by its name, the first question is about the whole look, as a fallback.
     """
-    own = [one for one in script.facts.shown if one.member is member] if shown is None else shown
+    photos = [photo for photo in script.facts.shown if photo.member is member] if shown is None else shown
+
+    def question(form: str, text: str, answer: str, accepted: Sequence[str], seen: Iterable[ShownPhoto]) -> Candidate:
+        evidence = [*places, *(photo.line.at for photo in seen)]
+        return candidate(category, form, member, f"{before}{text}", answer, evidence, accepted)
+
     look = without_remarks(member.concept.short_description).strip()
     if look and called != member.name:
-        yield "?", f"What does {called} look like?", look, (), [one.line.at for one in own]
-    for attribute in drawn.sample(member.concept.attributes, len(member.concept.attributes)):
-        if not easily_seen(attribute):
-            continue
-        seen = [one for one in own if attribute.visible_on(one.photo)]
-        if seen:
+        yield question(f"{form}?", f"What does {called} look like?", look, (), photos)
+    for attribute in rng.sample(member.concept.attributes, len(member.concept.attributes)):
+        seen = [photo for photo in photos if attribute.visible_on(photo.photo)]
+        if seen and easily_seen(attribute):
             text = question_about(script.plan.speech[member.owner].variant(attribute_question(attribute)), called)
-            yield "", text, attribute.value, attribute.accepted, [one.line.at for one in seen]
+            yield question(form, text, attribute.value, attribute.accepted, seen)
 
 
 def place_of(shown: ShownPhoto) -> str:
@@ -81,93 +115,83 @@ def place_of(shown: ShownPhoto) -> str:
     return without_layout(shown.photo.setting, shown.member.concept)
 
 
-def where(shown: ShownPhoto, which: str) -> str:
+def _place_question(
+    category: int, form: str, shown: ShownPhoto, which: str, evidence: Iterable[TurnPlace], called: str = ""
+) -> Candidate:
     """A question for the setting of a photo. `which` identifies it: "that Ann shared on 7 May 2023"."""
-    return f"Where is {shown.member.name} in the picture {which}?"
+    text = f"Where is {called or shown.member.name} in the picture {which}?"
+    return candidate(category, form, shown.member, text, place_of(shown), evidence, short_places(shown.photo))
 
 
-def _two_photos(script: Script) -> Iterator[QuestionSketch]:
+def _two_photos(script: Script) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
-    for one, two in combinations(script.facts.shown, 2):
-        owners = speakers[one.member.owner], speakers[two.member.owner]
-        evidence = [one.line.at, two.line.at]
-        if one.member is not two.member:
-            common = shared_surroundings(one.photo, two.photo)
-            if common and not one.quotable and not two.quotable:
+    for first, second in combinations(script.facts.shown, 2):
+        evidence = [first.line.at, second.line.at]
+        if first.member is not second.member:
+            common = shared_surroundings(first.photo, second.photo)
+            if common and not first.quotable and not second.quotable:
                 text = (
-                    f"What do the surroundings of {one.member.name} in the picture shared on {written(one.day)} and of "
-                    f"{two.member.name} in the picture shared on {written(two.day)} have in common?"
+                    f"What do the surroundings of {first.member.name} in the picture shared on {date_text(first.day)} and of "
+                    f"{second.member.name} in the picture shared on {date_text(second.day)} have in common?"
                 )
-                yield "common place?", one.member.name, text, common, evidence, (common.removeprefix("both are "),)
-            if one.day == two.day:
-                for asked, given in ((one, two), (two, one)):
-                    if asked.asks_for_place and given.quotable:
-                        which = f"shared on the same day as the picture of {pictured(given.member.name, given.photo)}"
-                        yield ("same day", asked.member.name, where(asked, which), place_of(asked), evidence,
-                               short_places(asked.photo))  # fmt: skip
+                accepted = (common.removeprefix("both are "),)
+                yield candidate(MULTI_HOP, "common place?", first.member, text, common, evidence, accepted)
+            if first.day == second.day:
+                for target, anchor in ((first, second), (second, first)):
+                    if target.asks_for_place and anchor.quotable:
+                        which = f"shared on the same day as the picture of {pictured(anchor.member.name, anchor.photo)}"
+                        yield _place_question(MULTI_HOP, "same day", target, which, evidence)
         else:
-            for asked, given, order in ((one, two, "before"), (two, one, "after")):
+            for target, anchor, order in ((first, second, "before"), (second, first, "after")):
                 between = [
-                    other
-                    for other in script.facts.shown
-                    if other.member is one.member and one.day < other.day < two.day
+                    shown
+                    for shown in script.facts.shown
+                    if shown.member is first.member and first.day < shown.day < second.day
                 ]
-                if not between and asked.asks_for_place and given.quotable:
-                    name = pictured(given.member.name, given.photo)
-                    which = f"that {owners[0]} shared just {order} the picture of {name}"
-                    yield ("neighbour", asked.member.name, where(asked, which), place_of(asked), evidence,
-                           short_places(asked.photo))  # fmt: skip
+                if not between and target.asks_for_place and anchor.quotable:
+                    picture = pictured(anchor.member.name, anchor.photo)
+                    which = f"that {speakers[first.member.owner]} shared just {order} the picture of {picture}"
+                    yield _place_question(MULTI_HOP, "neighbour", target, which, evidence)
 
 
-def _shown_with(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
+def _shown_with(script: Script, rng: random.Random) -> Iterator[Candidate]:
     """Questions about what somebody showed on the day on which something else was first or last shown."""
     speakers = script.plan.request.speakers
     for picture in pictures(script):
-        given, owner = picture.shown, speakers[picture.shown.member.owner]
+        anchor, owner = picture.shown, speakers[picture.shown.member.owner]
         if not picture.which:
             continue
         for number, friend in enumerate(speakers):
-            on_day = [one for one in script.facts.shown if one.day == given.day and one.member.owner == number]
-            if [one.member for one in on_day] in ([], [given.member]) or len(on_day) != 1:
+            on_day = [shown for shown in script.facts.shown if shown.day == anchor.day and shown.member.owner == number]
+            if len(on_day) != 1 or on_day[0].member is anchor.member:
                 continue
-            day = f"the day on which {owner} {picture.which}shared a picture of {picture.words}"
-            member = on_day[0].member
             (shown,) = on_day
+            day = f"the day on which {owner} {picture.which}shared a picture of {picture.words}"
             if shown.asks_for_place:
                 text = f"Where was the picture taken that {friend} shared on {day}?"
-                places = [*picture.places, shown.line.at]
-                yield (
-                    f"place by a look{picture.doubt}",
-                    member.name,
-                    text,
-                    place_of(shown),
-                    places,
-                    short_places(shown.photo),
-                )
-            for doubt, text, answer, accepted, places in attributes(script, member, drawn, "its subject", on_day):
-                text = f"{friend} shared a picture on {day}. {text}"
-                yield (
-                    f"look by a look{picture.doubt}{doubt}",
-                    member.name,
-                    text,
-                    answer,
-                    [*picture.places, *places],
-                    accepted,
-                )
+                form, evidence = f"place by a look{picture.fallback}", [*picture.places, shown.line.at]
+                accepted = short_places(shown.photo)
+                yield candidate(MULTI_HOP, form, shown.member, text, place_of(shown), evidence, accepted)
+            form, before = f"look by a look{picture.fallback}", f"{friend} shared a picture on {day}. "
+            yield from _look_questions(
+                *(MULTI_HOP, form, script, shown.member, rng, "its subject", picture.places),
+                shown=on_day,
+                before=before,
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A photo in words that fit no other. `which` is "first " or "last " if it is identified by its order, else "".
 
-    `doubt` is "?" for the form of a question that is used only if there is no better one.
+    `fallback` is "?" if questions about it are used only if there is no better one, else "".
     """
 
     shown: ShownPhoto
     words: str
     places: tuple[TurnPlace, ...]
     which: str = ""
-    doubt: str = ""
+    fallback: str = ""
 
     @property
     def phrase(self) -> str:
@@ -184,17 +208,19 @@ def pictures(script: Script) -> Iterator[Picture]:
         if shown.quotable:
             yield Picture(shown, pictured(shown.member.name, shown.photo), (shown.line.at,))
     for member in script.plan.members:
-        own = sorted((shown for shown in script.facts.shown if shown.member is member), key=lambda shown: shown.day)
-        apart = [shown for shown in own if [one.day for one in own].count(shown.day) == 1]
-        for shown, which in ((own[0], "first "), (own[-1], "last ")):
-            if len(own) > 1 and shown in apart:
-                for look, doubt in by_looks(script, member):
-                    yield Picture(shown, look, tuple(one.line.at for one in own), which, doubt)
+        member_photos = sorted(
+            (shown for shown in script.facts.shown if shown.member is member), key=lambda shown: shown.day
+        )
+        days = Counter(shown.day for shown in member_photos)
+        for shown, which in ((member_photos[0], "first "), (member_photos[-1], "last ")):
+            if len(member_photos) > 1 and days[shown.day] == 1:
+                for look, fallback in by_looks(script, member):
+                    yield Picture(shown, look, tuple(other.line.at for other in member_photos), which, fallback)
 
 
 def by_looks(script: Script, member: Member) -> list[tuple[str, str]]:
-    """Descriptions of a concept by its look, "the red-orange chow chow", each with "?" if a question with it is a makeshift."""
-    shown = [one.photo for one in script.facts.shown if one.member is member]
+    """Descriptions of a concept by its look, "the red-orange chow chow", each with "?" if questions with it are fallbacks."""
+    shown = [shown.photo for shown in script.facts.shown if shown.member is member]
     return [(f"the {look}", "?" if look.startswith("one with ") else "") for look in looks_of(member.concept, shown)]
 
 
@@ -204,40 +230,31 @@ def origin_question(script: Script, fact: Statement, called: str) -> str:
 
 def photo_places(script: Script, member: Member) -> list[TurnPlace]:
     """The turns that show the concept."""
-    return [one.line.at for one in script.facts.shown if one.member is member]
+    return [shown.line.at for shown in script.facts.shown if shown.member is member]
 
 
-def _photo_and_words(script: Script, drawn: random.Random) -> Iterator[QuestionSketch]:
+def _photo_and_words(script: Script, rng: random.Random) -> Iterator[Candidate]:
     speakers = script.plan.request.speakers
     for fact in script.facts.ambiguous_origins():
-        for look, doubt in by_looks(script, fact.member):
+        for look, fallback in by_looks(script, fact.member):
             evidence = [*photo_places(script, fact.member), *(line.at for line in fact.lines)]
-            yield (
-                f"origin of a look{doubt}",
-                fact.member.name,
-                origin_question(script, fact, look),
-                fact.answer,
-                evidence,
-                (),
-            )
+            text = origin_question(script, fact, look)
+            yield candidate(MULTI_HOP, f"origin of a look{fallback}", fact.member, text, fact.answer, evidence, ())
     for fact in script.facts.statements:
-        member, saying = fact.member, [line.at for line in fact.lines]
+        places = [line.at for line in fact.lines]
         giver = fact.answer if fact.kind == "origin" else f"the {fact.answer}"
-        called = f"the one that {speakers[member.owner]} has thanks to {giver}"
-        for doubt, text, answer, accepted, places in attributes(script, member, drawn, called):
-            yield f"look by {fact.kind}{doubt}", member.name, text, answer, [*saying, *places], accepted
+        called = f"the one that {speakers[fact.member.owner]} has thanks to {giver}"
+        yield from _look_questions(MULTI_HOP, f"look by {fact.kind}", script, fact.member, rng, called, places)
     for member in script.plan.members:
         lines = script.facts.nicknames.get(member.name)
         if lines is None:
             continue
         naming, called = [line.at for line in lines], f"the one nicknamed '{member.nickname}'"
-        for look, doubt in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
+        for look, fallback in by_looks(script, member) if script.facts.ambiguous_nicknames() else ():
             text, evidence = f"By what other name is {look} known?", [*photo_places(script, member), *naming]
-            yield f"nickname of a look{doubt}", member.name, text, member.nickname, evidence, ()
-        for doubt, text, answer, accepted, places in attributes(script, member, drawn, called):
-            yield f"look of a nickname{doubt}", member.name, text, answer, [*naming, *places], accepted
+            yield candidate(MULTI_HOP, f"nickname of a look{fallback}", member, text, member.nickname, evidence, ())
+        yield from _look_questions(MULTI_HOP, "look of a nickname", script, member, rng, called, naming)
         for shown in script.facts.shown:
             if shown.member is member and shown.asks_for_place:
-                text = where(shown, f"that was shared on {written(shown.day)}").replace(member.name, called)
-                yield ("place of a nickname", member.name, text, place_of(shown), [*naming, shown.line.at],
-                       short_places(shown.photo))  # fmt: skip
+                which, evidence = f"that was shared on {date_text(shown.day)}", [*naming, shown.line.at]
+                yield _place_question(MULTI_HOP, "place of a nickname", shown, which, evidence, called)

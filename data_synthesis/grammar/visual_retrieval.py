@@ -12,7 +12,7 @@ PER_CONCEPT_ALONE = 4  # where nothing else is asked
 
 
 def remembered_of(script: Script, concept: PersonalConcept) -> Iterator[Remembered]:
-    """The questions fit other concepts as well, and are answered otherwise there: only the photo tells which one is meant."""
+    """Yields facts whose question fits several concepts, with different answers, so that the photo must show which is meant."""
     member = next(member for member in script.plan.members if member.concept is concept)
     shown = photo_places(script, member)
     for fact in script.facts.ambiguous_origins():

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from data_synthesis.wording import long_sentences, sentences
+from data_synthesis.wording import comparable_sentences, long_sentences
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ def fill(template: str, slots: Mapping[str, str]) -> str:
     return _SLOT.sub(value, template)
 
 
-def written_out(template: str, slots: Mapping[str, str]) -> str:
+def filled_in(template: str, slots: Mapping[str, str]) -> str:
     """The filled template with a capital at the start of each sentence."""
     text = fill(template, slots)
     return _SENTENCE_START.sub(lambda match: match[1] + match[2] + match[3].upper(), text)
@@ -50,10 +50,10 @@ def written_out(template: str, slots: Mapping[str, str]) -> str:
 class Decks:
     """Draws from lists, every item once before any is repeated."""
 
-    def __init__(self, dialogue_id: str, number: int, drawn: random.Random):
+    def __init__(self, dialogue_id: str, number: int, rng: random.Random):
         digits = "".join(re.findall(r"\d+", dialogue_id)) or str(sum(dialogue_id.encode()))
         self._start = (int(digits) * _DIALOGUE_STEP + number * _GROUP_STEP) % 1
-        self._drawn = drawn
+        self._rng = rng
         self._left: dict[str, list[Any]] = {}
 
     def draw(self, name: str, items: Sequence[T], fits: Callable[[T], bool] = lambda item: True) -> T:
@@ -67,15 +67,15 @@ class Decks:
             self._left[name] = order[start:] + order[:start]
         left = self._left[name]
         place = next((place for place, item in enumerate(left) if fits(item)), 0)
-        drawn: T = left.pop(place)
-        return drawn
+        item: T = left.pop(place)
+        return item
 
     def chance(self, name: str, items: Sequence[T]) -> T:
         """The next item of a list of names or things, which this group's seed has shuffled."""
         if not self._left.get(name):
-            self._left[name] = self._drawn.sample(list(items), len(items))
-        drawn: T = self._left[name].pop()
-        return drawn
+            self._left[name] = self._rng.sample(list(items), len(items))
+        item: T = self._left[name].pop()
+        return item
 
 
 class UsedSentences:
@@ -87,10 +87,10 @@ class UsedSentences:
 
     def repeats(self, *texts: str) -> bool:
         """Whether the texts repeat a sentence of at least SHORT_SENTENCE words, or a long one from elsewhere."""
-        new = [sentence for text in texts for sentence in sentences(text)]
+        new = [sentence for text in texts for sentence in comparable_sentences(text)]
         if len(set(new)) < len(new) or not self._sentences.isdisjoint(new):
             return True
         return any(not self._elsewhere.isdisjoint(long_sentences(text)) for text in texts)
 
     def add(self, *texts: str) -> None:
-        self._sentences.update(sentence for text in texts for sentence in sentences(text))
+        self._sentences.update(sentence for text in texts for sentence in comparable_sentences(text))

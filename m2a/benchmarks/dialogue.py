@@ -1,7 +1,7 @@
 """The form that every benchmark is read into: dialogues in sessions, and questions about them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -112,6 +112,18 @@ class Benchmark:
     name: str
     dialogues: tuple[Dialogue, ...]
     categories: tuple[str, ...]
+
+
+def check_unique(key: str, ids: Iterable[tuple[str, object]]) -> None:
+    """Raises `BenchmarkError` if an id occurs twice. Each id comes with its place, which the message names."""
+    first_places: dict[str, object] = {}
+    for value, place in ids:
+        if value in first_places:
+            where = f"{place}" if first_places[value] == place else f"{place} and {first_places[value]}"
+            raise BenchmarkError(
+                f"{where}: {key} {value!r} occurs twice; give one of the two another id, or remove it."
+            )
+        first_places[value] = place
 
 
 def read_rows(file: Path, benchmark: str, noun: str) -> list[Any]:

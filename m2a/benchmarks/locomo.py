@@ -4,7 +4,6 @@ A file is a list of samples. A merged visual set has the same format with more k
 the file), and a question may have `question_id`, `photos` and `accepted_answers`.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,9 +18,9 @@ from m2a.benchmarks.dialogue import (
     Question,
     Session,
     Turn,
+    check_unique,
     read_rows,
 )
-from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.photos import check_photos
 
 Sample = dict[str, Any]
@@ -58,9 +57,9 @@ def read_locomo(path: Path) -> Benchmark:
         for file in sample_files(path)
         for number, sample in enumerate(read_samples(file), start=1)
     ]
-    _check_unique("sample_id", [(dialogue.dialogue_id, file) for file, dialogue in placed])
+    check_unique("sample_id", [(dialogue.dialogue_id, file) for file, dialogue in placed])
     questions = [(question, file) for file, dialogue in placed for question in dialogue.questions]
-    _check_unique("question_id", [(question.question_id, file) for question, file in questions])
+    check_unique("question_id", [(question.question_id, file) for question, file in questions])
     for file, dialogue in placed:
         check_photos(dialogue, file)
     used_categories = {question.category for question, _ in questions}
@@ -81,19 +80,9 @@ def sample_files(path: Path) -> list[Path]:
 def read_samples(file: Path) -> list[Sample]:
     """Returns the samples of one file unchanged. Raises `BenchmarkError` if they lack anything that the readers rely on."""
     samples: list[Sample] = read_rows(file, "LoCoMo", "samples")
-    ids: set[str] = set()
     for number, sample in enumerate(samples, start=1):
-        place = f"{file}: sample {number}"
-        _check_sample(sample, place)
-        if sample["sample_id"] in ids:
-            raise BenchmarkError(f"{place}: sample_id {sample['sample_id']!r} occurs twice.")
-        ids.add(sample["sample_id"])
+        _check_sample(sample, f"{file}: sample {number}")
     return samples
-
-
-def write_samples(samples: Sequence[Sample], file: Path) -> None:
-    """Writes all samples or nothing."""
-    write_whole(file, json.dumps(samples, ensure_ascii=False, indent=1) + "\n")
 
 
 def parse_date_time(text: str) -> datetime:
@@ -159,17 +148,6 @@ def _holds_samples(file: Path) -> bool:
             return stream.read(4096).lstrip().startswith("[") and '"sample_id"' in file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return False
-
-
-def _check_unique(key: str, ids: Sequence[tuple[str, Path]]) -> None:
-    first_files: dict[str, Path] = {}
-    for value, file in ids:
-        if value in first_files:
-            where = f"{file}" if first_files[value] == file else f"{file} and {first_files[value]}"
-            raise BenchmarkError(
-                f"{where}: {key} {value!r} occurs twice; give one of the two another id, or remove it."
-            )
-        first_files[value] = file
 
 
 def _check_sample(sample: object, place: str) -> None:

@@ -5,7 +5,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from m2a.benchmarks.dialogue import Benchmark, BenchmarkError, Dialogue, Question, Session, Turn, read_rows
+from m2a.benchmarks.dialogue import (
+    Benchmark,
+    BenchmarkError,
+    Dialogue,
+    Question,
+    Session,
+    Turn,
+    check_unique,
+    read_rows,
+)
 
 ABSTENTION = "abstention"
 CATEGORIES = (
@@ -32,12 +41,11 @@ def read_longmemeval(path: Path) -> Benchmark:
     if path.is_dir():
         path = _file_in(path)
     items = read_rows(path, "LongMemEval", "questions")
-    dialogues = tuple(_dialogue(item, f"{path}: question {number}") for number, item in enumerate(items, start=1))
-    ids: set[str] = set()
-    for number, dialogue in enumerate(dialogues, start=1):
-        if dialogue.dialogue_id in ids:
-            raise BenchmarkError(f"{path}: question {number}: question_id {dialogue.dialogue_id!r} occurs twice.")
-        ids.add(dialogue.dialogue_id)
+    places = [f"{path}: question {number}" for number, _ in enumerate(items, start=1)]
+    dialogues = tuple(map(_dialogue, items, places))
+    check_unique(
+        "question_id", ((dialogue.dialogue_id, place) for dialogue, place in zip(dialogues, places, strict=True))
+    )
     used_categories = {question.category for dialogue in dialogues for question in dialogue.questions}
     return Benchmark("longmemeval", dialogues, tuple(name for name in CATEGORIES if name in used_categories))
 

@@ -35,11 +35,11 @@ _STYLE: Any = {
 
 
 def charts_of(
-    summary: Mapping[str, Mapping[str, Any]], facts: Mapping[str, Mapping[str, Any]]
+    summary: Mapping[str, Mapping[str, Any]], amounts: Mapping[str, Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
     """Returns titles and drawings of the main rate by category, and against tokens and time if the run has them.
 
-    `facts` are `facts_of` the same run.
+    `amounts` are `amounts_of` the same run.
     """
     metric = main_rate(summary)
     if metric is None:
@@ -47,9 +47,9 @@ def charts_of(
     charts = [(f"{metric} by category", bars(summary, metric))]
     for key, label in (("total_tokens", "tokens per question"), ("seconds_p50", "seconds per question (p50)")):
         points = {
-            system: (float(facts[system][key]), float(figures[metric]))
+            system: (float(amounts[system][key]), float(figures[metric]))
             for system, figures in summary.items()
-            if metric in figures and facts.get(system, {}).get(key, 0) > 0
+            if metric in figures and amounts.get(system, {}).get(key, 0) > 0
         }
         if len(points) > 1:
             charts.append((f"{metric} against {label}", scatter(points, label, metric)))

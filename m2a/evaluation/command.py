@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import SecretStr
 
+from m2a.benchmarks.terminal import FAILED
 from m2a.evaluation.judge import KEY as JUDGE_KEY
 from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, has_unanswered, selected_benchmark, split_names
-from m2a.evaluation.terminal import FAILED, UsageError, print_failures, print_table, user_errors
+from m2a.evaluation.terminal import UsageError, print_failures, print_table, user_errors
 from m2a.sentences import naming
 from m2a.settings import Settings, load_settings
 

@@ -6,7 +6,7 @@ from typing import Any
 from m2a.evaluation.table import NONE, Summary, Table, has_metric, percent
 
 
-def costs(summary: Summary, facts: Summary) -> Table | None:
+def costs(summary: Summary, amounts: Summary) -> Table | None:
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "context tokens": lambda figures: _number(figures, "context_tokens"),
         "tokens per question": lambda figures: _tokens(figures, "total_tokens", "estimated_tokens"),
@@ -20,7 +20,7 @@ def costs(summary: Summary, facts: Summary) -> Table | None:
         ),
     }
     rows = tuple(
-        (system, *(cell({**facts.get(system, {}), **figures}) for cell in columns.values()))
+        (system, *(cell({**amounts.get(system, {}), **figures}) for cell in columns.values()))
         for system, figures in summary.items()
     )
     return Table(
@@ -30,23 +30,23 @@ def costs(summary: Summary, facts: Summary) -> Table | None:
         " ".join(
             [
                 "≈: estimated, because the server did not count all tokens. An unknown cost is shown as unknown, not as 0.",
-                *_failed_attempt_notes(facts),
+                *_failed_attempt_notes(amounts),
             ]
         ),
     )
 
 
-def _failed_attempt_notes(facts: Summary) -> list[str]:
+def _failed_attempt_notes(amounts: Summary) -> list[str]:
     return [
         f"In addition, {system} used {_number(figures, 'failed_tokens')} tokens in {figures['failed_attempts']} failed attempts "
         f"(cost {_cost(figures, 'failed_cost', 'failed_tokens')})."
-        for system, figures in facts.items()
+        for system, figures in amounts.items()
         if figures.get("failed_attempts")
     ]
 
 
-def ingestion(facts: Summary) -> Table | None:
-    if not has_metric(facts, "messages"):
+def ingestion(amounts: Summary) -> Table | None:
+    if not has_metric(amounts, "messages"):
         return None
 
     def stored(figures: Mapping[str, Any]) -> str:
@@ -67,7 +67,7 @@ def ingestion(facts: Summary) -> Table | None:
             _cost(figures, "ingestion_cost", "ingestion_calls"),
             str(figures.get("ingestion_failures", NONE)),
         )
-        for system, figures in facts.items()
+        for system, figures in amounts.items()
     )
     columns = (
         "system",

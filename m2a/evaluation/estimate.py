@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from m2a.benchmarks import Benchmark
 from m2a.systems import registry
+from m2a.systems.published_system import PublishedVariant
 from models.chat_model import CHARACTERS_PER_TOKEN
 
 _INSTRUCTION_TOKENS = 300
@@ -49,20 +49,6 @@ class Estimate:
         )
 
 
-class _Size(NamedTuple):
-    """The size of a benchmark.
-
-    `history` counts the tokens of each dialogue once per question, up to the window. `excess` is the number of tokens by which
-    the messages exceed short ones, as chunks of a document do. `judgements` counts the calls of one judge.
-    """
-
-    messages: int
-    questions: int
-    history: int
-    excess: int
-    judgements: int
-
-
 def estimate(
     benchmark: Benchmark, systems: Sequence[str], *, asks_model: bool, judges: int, window: int
 ) -> list[Estimate]:
@@ -72,42 +58,42 @@ def estimate(
         tokens = sum(len(turn.text) + 60 for turn in dialogue.turns) // CHARACTERS_PER_TOKEN
         messages += sum(1 for _ in dialogue.turns)
         questions += len(dialogue.questions)
-        history += min(window, tokens) * len(dialogue.questions)
+        history += min(window, tokens) * len(dialogue.questions)  # each question has the dialogue in its prompt
         total_tokens += tokens
         judgements += sum(
             _JUDGE_CALLS_PER_SUMMARY if question.measure == "summary" else 1 for question in dialogue.questions
         )
-    size = _Size(messages, questions, history, max(0, total_tokens - messages * _MEMORY_TOKENS), judgements)
-    return [_estimate_of(system, size, judges, asks_model=asks_model) for system in systems]
+    excess = max(0, total_tokens - messages * _MEMORY_TOKENS)  # chunks of a document are longer than chat messages
 
+    def estimate_of(system: str) -> Estimate:
+        judge_calls = judges * judgements if asks_model or registry.answers_offline(system) else 0
+        ingestion_calls = answer_calls = ingestion_tokens = answer_tokens = 0
+        if asks_model and system.startswith("m2a"):
+            ingestion_calls = round(messages * _AGENT_UPDATES_PER_MESSAGE * _AGENT_CALLS_PER_UPDATE)
+            ingestion_tokens = ingestion_calls * _AGENT_PROMPT_TOKENS
+            answer_calls = questions * _AGENT_CALLS_PER_QUESTION
+            answer_tokens = answer_calls * _AGENT_PROMPT_TOKENS
+        elif asks_model:
+            variant = registry.PUBLISHED.get(system, PublishedVariant())
+            ingestion_calls = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, variant.calls_per_message))
+            ingestion_tokens = ingestion_calls * (_INSTRUCTION_TOKENS + 10 * _MEMORY_TOKENS)
+            answer_calls = round(questions * variant.calls_per_question)
+            context_tokens = history if system == "full-context" else questions * 10 * _MEMORY_TOKENS
+            answer_tokens = answer_calls * _INSTRUCTION_TOKENS + context_tokens
+        if ingestion_calls:
+            ingestion_tokens += max(1, ingestion_calls // messages) * excess
+        if answer_calls and system != "full-context":
+            answer_tokens += questions * 10 * excess // messages
+        calls = ingestion_calls + answer_calls + judge_calls
+        return Estimate(
+            system,
+            messages,
+            questions,
+            calls,
+            ingestion_tokens + answer_tokens + judge_calls * _JUDGE_TOKENS,
+            calls * _REPLY_TOKENS,
+            ingestion_calls,
+            ingestion_tokens + ingestion_calls * _REPLY_TOKENS,
+        )
 
-def _estimate_of(system: str, size: _Size, judges: int, *, asks_model: bool) -> Estimate:
-    messages, questions, history, excess, judgements = size
-    judge_calls = judges * judgements if asks_model or registry.answers_offline(system) else 0
-    ingestion_calls = answer_calls = ingestion_tokens = answer_tokens = 0
-    if asks_model and system.startswith("m2a"):
-        ingestion_calls = round(messages * _AGENT_UPDATES_PER_MESSAGE * _AGENT_CALLS_PER_UPDATE)
-        ingestion_tokens = ingestion_calls * _AGENT_PROMPT_TOKENS
-        answer_calls = questions * _AGENT_CALLS_PER_QUESTION
-        answer_tokens = answer_calls * _AGENT_PROMPT_TOKENS
-    elif asks_model:
-        ingestion_calls = round(messages * _PEER_CALLS_PER_MESSAGE.get(system, registry.calls_per_message(system)))
-        ingestion_tokens = ingestion_calls * (_INSTRUCTION_TOKENS + 10 * _MEMORY_TOKENS)
-        answer_calls = round(questions * registry.calls_per_question(system))
-        context_tokens = history if system == "full-context" else questions * 10 * _MEMORY_TOKENS
-        answer_tokens = answer_calls * _INSTRUCTION_TOKENS + context_tokens
-    if ingestion_calls:
-        ingestion_tokens += max(1, ingestion_calls // messages) * excess
-    if answer_calls and system != "full-context":
-        answer_tokens += questions * 10 * excess // messages
-    calls = ingestion_calls + answer_calls + judge_calls
-    return Estimate(
-        system,
-        messages,
-        questions,
-        calls,
-        ingestion_tokens + answer_tokens + judge_calls * _JUDGE_TOKENS,
-        calls * _REPLY_TOKENS,
-        ingestion_calls,
-        ingestion_tokens + ingestion_calls * _REPLY_TOKENS,
-    )
+    return list(map(estimate_of, systems))

@@ -23,7 +23,7 @@ from models.thoughts import without_thoughts
 
 KEY = "M2A_JUDGE_API_KEY"
 REPEATS = 2
-STRICT = " (strict)"
+STRICT_SUFFIX = " (strict)"
 """Ends the name of a strict judge."""
 NOTHING_SAID = "Nothing was said of it: the right answer is that this is not known."
 """The gold answer of a question without an answer."""
@@ -79,7 +79,7 @@ class Judge:
     def __init__(self, chat_model: ChatModel, price: Price = unknown, *, wording: Wording = "lenient") -> None:
         self.name = {
             "lenient": chat_model.name,
-            "strict": f"{chat_model.name}{STRICT}",
+            "strict": f"{chat_model.name}{STRICT_SUFFIX}",
             "paper": f"{PAPER}{chat_model.name}",
         }[wording]
         self._wording = wording

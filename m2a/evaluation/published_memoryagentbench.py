@@ -19,7 +19,6 @@ QUESTIONS = {
     "factconsolidation_mh_262k": 100,
 }
 _COLUMNS = (*tuple(QUESTIONS)[:4], "classification", *tuple(QUESTIONS)[4:])  # classification: the mean of five sets
-_COMPETENCIES = (_COLUMNS[:4], _COLUMNS[4:6], _COLUMNS[6:8], _COLUMNS[8:])
 _EMPTY_STORE = "its adapter asks another store than it filled"
 
 
@@ -35,12 +34,6 @@ class PublishedRow:
     @property
     def rates(self) -> dict[str, float]:
         return dict(zip(_COLUMNS, self.printed, strict=True))
-
-    @property
-    def mean_of_competencies(self) -> float:
-        """The mean over the four competencies, which the overall must be."""
-        means = [sum(self.rates[column] for column in columns) / len(columns) for columns in _COMPETENCIES]
-        return sum(means) / len(means)
 
 
 ROWS = (

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
@@ -123,9 +123,21 @@ class FailedAttempt:
     cost: float | None = None
 
 
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {
-    kind: TypeAdapter(kind) for kind in (QuestionRecord, IngestionRecord, FailedAttempt)
-}
+@dataclass(frozen=True, slots=True)
+class IngestedMemory:
+    """A memory that holds its whole dialogue; a row of `work/memories.jsonl`.
+
+    `photos` are photo ids by question id and position in the question.
+    """
+
+    system: str
+    dialogue_id: str
+    owner: str
+    photos: dict[str, str]
+
+
+Row = QuestionRecord | IngestionRecord | FailedAttempt | IngestedMemory
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in get_args(Row)}
 
 
 def read_questions(file: Path) -> list[QuestionRecord]:
@@ -146,6 +158,11 @@ def read_failed_attempts(file: Path) -> list[FailedAttempt]:
     return _read(file, FailedAttempt)
 
 
+def read_memories(file: Path) -> list[IngestedMemory]:
+    """Returns the rows of a `memories.jsonl`, read like `read_questions`."""
+    return _read(file, IngestedMemory)
+
+
 def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
     """Returns what is kept of a failed row when the attempt is repeated."""
     return FailedAttempt(
@@ -160,7 +177,7 @@ def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
     )
 
 
-def as_line(row: QuestionRecord | IngestionRecord | FailedAttempt) -> str:
+def as_line(row: Row) -> str:
     """Returns a row as a line of JSON, including the line end."""
     return _ADAPTERS[type(row)].dump_json(row).decode() + "\n"
 

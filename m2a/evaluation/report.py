@@ -1,6 +1,5 @@
 """Writes the report of a run as HTML and Markdown, from its folder alone, and reports of several runs."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from m2a.benchmarks.folders import write_whole
+from m2a.benchmarks.folders import read_object, write_whole
 from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
@@ -43,7 +42,7 @@ class Run:
     folder: Path
     settings: Mapping[str, Any]
     summary: Mapping[str, Mapping[str, Any]]
-    facts: Mapping[str, Mapping[str, Any]]
+    amounts: Mapping[str, Mapping[str, Any]]
 
     @property
     def chat_model(self) -> str:
@@ -69,7 +68,7 @@ def read_run(folder: Path) -> Run:
 
 
 def _read_figures(file: Path) -> dict[str, Any]:
-    figures = _read_object(file, _REWRITE)
+    figures = read_object(file, ReportError, _REWRITE)
     if not all(isinstance(system, dict) and isinstance(system.get("categories"), dict) for system in figures.values()):
         raise ReportError(f"{file} is damaged (a system has no figures): {_REWRITE}.")
     return figures
@@ -85,20 +84,10 @@ def read_settings(folder: Path) -> Mapping[str, Any]:
     """Reads the settings of a run, finished or not. Raises `ReportError` if there is none."""
     if not (folder / "run.json").is_file():
         raise ReportError(f"{folder} holds no finished run. Run `m2a evaluate … --out {folder}` first.")
-    settings = _read_object(folder / "run.json", "repeat the run in another folder")
+    settings = read_object(folder / "run.json", ReportError, "repeat the run in another folder")
     if "format" in settings:
         raise ReportError(f"{folder} is a data set made by data_synthesis, not a run of `m2a evaluate`.")
     return settings
-
-
-def _read_object(file: Path, remedy: str) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ReportError(f"{file} is damaged ({error}): {remedy}.") from error
-    if not isinstance(value, dict):
-        raise ReportError(f"{file} is damaged (not an object): {remedy}.")
-    return value
 
 
 def differences(settings: Sequence[Mapping[str, Any]]) -> str:
@@ -119,8 +108,8 @@ def write_report(folder: Path) -> None:
     if not questions and run.summary:
         raise ReportError(f"{folder} holds no questions.jsonl with answers: {_REWRITE}.")
     failures = telling_failures(questions)
-    tables = tables_of(run.summary, run.facts, run.learned_from)
-    charts = charts_of(by_marked_name(run.summary, run.learned_from), by_marked_name(run.facts, run.learned_from))
+    tables = tables_of(run.summary, run.amounts, run.learned_from)
+    charts = charts_of(by_marked_name(run.summary, run.learned_from), by_marked_name(run.amounts, run.learned_from))
     facts = [(key.replace("_", " "), _as_text(value)) for key, value in run.settings.items() if _fits_on_a_line(value)]
     write_whole(
         folder / "report.html",

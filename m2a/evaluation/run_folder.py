@@ -5,19 +5,20 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from m2a.benchmarks.folders import FolderTakenError, lock_folder, write_whole
+from m2a.benchmarks.folders import lock_folder, read_object, write_json, write_whole
 from m2a.evaluation.record import (
+    IngestedMemory,
     IngestionRecord,
     QuestionRecord,
     as_line,
     failed_attempt,
     read_failed_attempts,
     read_ingestion,
+    read_memories,
     read_questions,
 )
 from m2a.types.errors import UserError
@@ -36,14 +37,6 @@ class RunFolderError(UserError):
     """The folder cannot be used for this run; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class IngestedMemory:
-    """A memory that holds its whole dialogue: its owner, and photo ids by question id and position in the question."""
-
-    owner: str
-    photos: dict[str, str]
-
-
 class RunFolder:
     """Appends rows as they come, so that an interrupted run can be continued.
 
@@ -53,7 +46,7 @@ class RunFolder:
 
     def __init__(self, path: Path, settings: Settings) -> None:
         self.path = path
-        self._lock: int | None = _locked(path)
+        self._lock: int | None = lock_folder(path, "Another `m2a evaluate` uses", RunFolderError)
         try:
             self._load(settings)
         except BaseException:
@@ -86,12 +79,12 @@ class RunFolder:
         self.questions = {(row.system, row.question_id): row for row in read_questions(path / "questions.jsonl")}
         self.ingestion = {(row.system, row.dialogue_id): row for row in read_ingestion(path / "ingestion.jsonl")}
         self._memories = self.work / "memories.jsonl"
-        self._ingested = {(row["system"], row["dialogue_id"]): row for row in _lines(self._memories)}
+        self._ingested = {(row.system, row.dialogue_id): row for row in read_memories(self._memories)}
         # Removes a line that was cut off, and rows that were replaced later.
         self._rewrite_rows()
         failed = read_failed_attempts(path / "failed_attempts.jsonl")
         write_whole(path / "failed_attempts.jsonl", "".join(map(as_line, failed)))
-        write_whole(self._memories, "".join(map(_line, self._ingested.values())))
+        write_whole(self._memories, "".join(map(as_line, self._ingested.values())))
 
     @property
     def work(self) -> Path:
@@ -131,9 +124,8 @@ class RunFolder:
         self.ingestion[row.system, row.dialogue_id] = row
         _append(self.path / "ingestion.jsonl", as_line(row))
         if memory is not None:
-            record = {"system": row.system, "dialogue_id": row.dialogue_id, **asdict(memory)}
-            self._ingested[row.system, row.dialogue_id] = record
-            _append(self._memories, _line(record))
+            self._ingested[row.system, row.dialogue_id] = memory
+            _append(self._memories, as_line(memory))
 
     def keep_photo(self, file: Path) -> str:
         """Copies a photo for the report into the folder, once. Returns its path within the folder."""
@@ -146,8 +138,7 @@ class RunFolder:
 
     def ingested_memory(self, system: str, dialogue_id: str) -> IngestedMemory | None:
         """Returns the complete memory of the dialogue, or None if there is none yet."""
-        record = self._ingested.get((system, dialogue_id))
-        return None if record is None else IngestedMemory(record["owner"], record["photos"])
+        return self._ingested.get((system, dialogue_id))
 
     def drop_figures(self) -> None:
         """Deletes figures that were computed from fewer or other rows."""
@@ -168,7 +159,7 @@ class RunFolder:
             if any(self.path.iterdir()):
                 raise RunFolderError(f"{self.path} holds other files; name a new folder with --out.")
             return {}
-        earlier = read_json(file)
+        earlier = read_object(file, RunFolderError, "the run cannot be continued, so name a new folder with --out")
         if "format" in earlier:
             raise RunFolderError(f"{self.path} is a data set made by data_synthesis; name a new folder with --out.")
         current = _without_added(_as_json(settings), earlier)
@@ -196,55 +187,6 @@ def _without_added(current: dict[str, Any], earlier: Mapping[str, Any]) -> dict[
 def answered_questions(path: Path) -> set[tuple[str, str]]:
     """Returns system and question id of each answer in a run's folder, which need not be open."""
     return {(row.system, row.question_id) for row in read_questions(path / "questions.jsonl") if row.error is None}
-
-
-def _locked(path: Path) -> int:
-    """Locks the folder until the process ends, however it ends."""
-    try:
-        return lock_folder(path)
-    except FolderTakenError as error:
-        raise RunFolderError(
-            f"Another `m2a evaluate` uses {path}; wait for it, or name another folder with --out."
-        ) from error
-    except OSError as error:
-        raise RunFolderError(
-            f"{path} cannot be written to ({error.strerror}); name another folder with --out."
-        ) from error
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunFolderError(
-            f"{file} is damaged ({error}), so the run cannot be continued; name a new folder with --out."
-        ) from error
-    if not isinstance(value, dict):
-        raise RunFolderError(
-            f"{file} is damaged (not an object), so the run cannot be continued; name a new folder with --out."
-        )
-    return value
-
-
-def write_json(file: Path, value: Mapping[str, Any]) -> None:
-    write_whole(file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
-
-
-def _lines(file: Path) -> list[dict[str, Any]]:
-    """Returns every whole line. The last one may have been cut off."""
-    if not file.exists():
-        return []
-    rows = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            continue
-    return rows
-
-
-def _line(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _append(file: Path, line: str) -> None:

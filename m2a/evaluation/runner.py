@@ -11,13 +11,14 @@ from typing import Any
 
 from m2a.benchmarks import Benchmark, Dialogue
 from m2a.benchmarks import Question as BenchmarkQuestion
+from m2a.benchmarks.folders import write_json
 from m2a.benchmarks.progress import Progress
-from m2a.evaluation.facts import facts_of
+from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.judge import Judge, in_judge_terms
 from m2a.evaluation.outage import ServiceGone, Watch, first_outage
-from m2a.evaluation.record import QuestionRecord, read_failed_attempts
+from m2a.evaluation.record import IngestedMemory, QuestionRecord, read_failed_attempts
 from m2a.evaluation.rows import error_sentence, ingestion_row, question_row, utterance, with_answer, with_error
-from m2a.evaluation.run_folder import IngestedMemory, RunFolder, write_json
+from m2a.evaluation.run_folder import RunFolder
 from m2a.evaluation.summary import summarise
 from m2a.evaluation.training_overlap import LearnedFrom
 from m2a.evaluation.work import Work, check_services, judge_unjudged, with_verdicts
@@ -150,7 +151,7 @@ def finish(
     rows = [folder.questions[system, question_id] for system in systems for question_id in ids]
     summary = summarise(rows)
     failures = read_failed_attempts(folder.path / "failed_attempts.jsonl")
-    write_json(folder.path / "facts.json", facts_of(rows, list(folder.ingestion.values()), failures))
+    write_json(folder.path / "facts.json", amounts_of(rows, list(folder.ingestion.values()), failures))
     write_json(folder.path / "summary.json", summary)
     if report is not None:
         report(folder.path)
@@ -239,7 +240,7 @@ async def _observe(work: Work, dialogue: Dialogue, system: MemorySystem, memory:
     if work.parts.chat_model is None:
         seconds += await asyncio.to_thread(memory.seconds_of_reused_vectors, messages, encoded)
     record = ingestion_row(system, dialogue, count, seconds, work.price)
-    work.folder.add_ingestion(record, IngestedMemory(memory.owner, photo_ids))
+    work.folder.add_ingestion(record, IngestedMemory(system.name, dialogue.dialogue_id, memory.owner, photo_ids))
     return _opened(system, memory, messages, photo_ids)
 
 

@@ -1,4 +1,4 @@
-"""Computes the rates of a run from its rows, for `summary.json`. `facts.py` computes amounts.
+"""Computes the rates of a run from its rows, for `summary.json`. `amounts.py` computes amounts.
 
 Accuracy and the metrics of words cover questions with an answer; those without one count only in `abstention`. A failed
 question counts as wrong. A metric without any value has no key.
@@ -6,16 +6,18 @@ question counts as wrong. A metric without any value has no key.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from m2a.benchmarks.dialogue import Measure
 from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.benchmarks.memoryagentbench import competency_of
 from m2a.benchmarks.visual import VISUAL_CENTRIC
 from m2a.evaluation import answer_metrics
 from m2a.evaluation.bootstrap import rate_interval
-from m2a.evaluation.judge import STRICT
+from m2a.evaluation.judge import STRICT_SUFFIX
 from m2a.evaluation.record import QuestionRecord
 from m2a.evaluation.retrieval_metrics import CUTOFFS, hit_at, recall_at, sessions_of
 from m2a.evaluation.word_measures import as_published, is_strictly_right
@@ -80,30 +82,30 @@ def metrics_of(rows: Sequence[QuestionRecord], judges: Sequence[str] | None = No
     if judges is None:
         judges = judges_of(rows)
     metrics: dict[str, Metric] = {}
-    main = [judge for judge in judges if not judge.endswith(STRICT)] or judges
+    main = [judge for judge in judges if not judge.endswith(STRICT_SUFFIX)] or judges
     if judges:
-        metrics["accuracy"] = _mean_of_judges(main)
+        metrics["accuracy"] = partial(_accuracy, main)
         if len(main) < len(judges):
-            metrics["strict_accuracy"] = _mean_of_judges([judge for judge in judges if judge not in main])
-        metrics |= {f"judge:{judge}": _of_judge(judge) for judge in judges}
-        metrics["judge_failed"] = _judge_failed(judges)
+            metrics["strict_accuracy"] = partial(_accuracy, [judge for judge in judges if judge not in main])
+        metrics |= {f"judge:{judge}": partial(_accuracy, [judge]) for judge in judges}
+        metrics["judge_failed"] = partial(_judge_failed, judges)
     metrics |= {
-        "f1": _of_reply(lambda reply, row: answer_metrics.token_f1(reply, _golds(row)[0])),
-        "bleu1": _of_reply(lambda reply, row: answer_metrics.bleu1(reply, _golds(row)[0])),
-        "exact_match": _of_reply(lambda reply, row: answer_metrics.exact_match(reply, _golds(row)[0])),
-        "accepted_match": _of_reply(_is_accepted),
-        "abstention": _abstention(main),
-        "false_abstention": _of_reply(_declines_wrongly),
-        "as_published": _of_reply(lambda reply, row: as_published(row.measure, reply, _golds(row)), _is_measured),
-        "summary_f1": _summary_f1(main),
-        "strict": _strict,
+        "f1": partial(_of_words, lambda reply, row: answer_metrics.token_f1(reply, _golds(row)[0])),
+        "bleu1": partial(_of_words, lambda reply, row: answer_metrics.bleu1(reply, _golds(row)[0])),
+        "exact_match": partial(_of_words, lambda reply, row: answer_metrics.exact_match(reply, _golds(row)[0])),
+        "accepted_match": partial(_of_words, _is_accepted),
+        "abstention": partial(_abstention, main),
+        "false_abstention": partial(_of_words, _declines_wrongly),
+        "as_published": partial(_of_measure, as_published),
+        "summary_f1": partial(_summary_f1, main),
+        "strict": partial(_of_measure, is_strictly_right),
         "chain_valid": _chain_valid,
         "errors": lambda row: float(row.error is not None),
     }
     for k in CUTOFFS:
-        metrics[f"recall@{k}"] = _of_evidence(recall_at, k)
-        metrics[f"hit@{k}"] = _of_evidence(hit_at, k)
-        metrics[f"session_recall@{k}"] = _of_sessions(k)
+        metrics[f"recall@{k}"] = partial(_of_evidence, recall_at, k)
+        metrics[f"hit@{k}"] = partial(_of_evidence, hit_at, k)
+        metrics[f"session_recall@{k}"] = partial(_session_recall, k)
     return metrics
 
 
@@ -127,25 +129,18 @@ def _figures(rows: Sequence[QuestionRecord]) -> Figures:
     return figures
 
 
-def _of_judge(judge: str) -> Metric:
-    return lambda row: None if row.gold is None else _right(row, judge)
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
 
 
-def _mean_of_judges(judges: Sequence[str]) -> Metric:
-    def metric(row: QuestionRecord) -> float | None:
-        verdicts = [_right(row, judge) for judge in judges]
-        known_verdicts = [verdict for verdict in verdicts if verdict is not None]
-        return None if row.gold is None or len(known_verdicts) < len(verdicts) else float(np.mean(known_verdicts))
-
-    return metric
+def _accuracy(judges: Sequence[str], row: QuestionRecord) -> float | None:
+    verdicts = [verdict for judge in judges if (verdict := _right(row, judge)) is not None]
+    return None if row.gold is None or len(verdicts) < len(judges) else _mean(verdicts)
 
 
-def _judge_failed(judges: Sequence[str]) -> Metric:
-    def metric(row: QuestionRecord) -> float | None:
-        verdicts = [row.verdicts[judge] for judge in judges if judge in row.verdicts]
-        return float("judge_failed" in verdicts) if verdicts else None
-
-    return metric
+def _judge_failed(judges: Sequence[str], row: QuestionRecord) -> float | None:
+    verdicts = [row.verdicts[judge] for judge in judges if judge in row.verdicts]
+    return float("judge_failed" in verdicts) if verdicts else None
 
 
 def _right(row: QuestionRecord, judge: str) -> float | None:
@@ -173,17 +168,18 @@ def _golds(row: QuestionRecord) -> tuple[str, ...]:
     return (row.gold or "", *row.accepted)
 
 
-def _of_reply(
-    score: Callable[[str, QuestionRecord], float | None], applies: Callable[[QuestionRecord], bool] = _has_words
-) -> Metric:
-    """Returns a metric that scores the reply, and gives 0 if there is none."""
+def _of_words(score: Callable[[str, QuestionRecord], float | None], row: QuestionRecord) -> float | None:
+    """Returns the score of the reply, or 0 if there is none."""
+    if not _has_words(row):
+        return None
+    return float((row.reply is not None and score(row.reply, row)) or 0)
 
-    def metric(row: QuestionRecord) -> float | None:
-        if not applies(row):
-            return None
-        return float((row.reply is not None and score(row.reply, row)) or 0)
 
-    return metric
+def _of_measure(score: Callable[[Measure, str, Sequence[str]], float | None], row: QuestionRecord) -> float | None:
+    """Returns the score of the reply by the benchmark's own measure, or 0 if there is no reply."""
+    if not _is_measured(row):
+        return None
+    return float((row.reply is not None and score(row.measure, row.reply, _golds(row))) or 0)
 
 
 def _is_accepted(reply: str, row: QuestionRecord) -> bool:
@@ -195,61 +191,43 @@ def _declines_wrongly(reply: str, row: QuestionRecord) -> bool:
     return answer_metrics.declines(reply) and not answer_metrics.declines(_golds(row)[0])
 
 
-_strict = _of_reply(lambda reply, row: is_strictly_right(row.measure, reply, _golds(row)), _is_measured)
-
-
 def _chain_valid(row: QuestionRecord) -> float | None:
     """Returns, for a question of several hops, 1 if the answer is strictly right and its evidence was among the sources."""
-    right = _strict(row)
+    right = _of_measure(is_strictly_right, row)
     if right is None or row.hops < 2 or not row.evidence:
         return None
     return right * float(set(row.evidence) <= set(row.sources))
 
 
-def _summary_f1(judges: Sequence[str]) -> Metric:
-    """Returns the metric of summaries, the mean score over the judges. A judge that failed gives 0."""
-
-    def metric(row: QuestionRecord) -> float | None:
-        scoring_judges = [judge for judge in judges if judge in row.verdicts]
-        if row.measure != "summary" or not scoring_judges:
-            return None
-        return float(np.mean([row.summary_f1.get(judge, 0.0) for judge in scoring_judges]))
-
-    return metric
+def _summary_f1(judges: Sequence[str], row: QuestionRecord) -> float | None:
+    """Returns, for a summary, the mean score over the judges. A judge that failed gives 0."""
+    if row.measure != "summary":
+        return None
+    return _mean([row.summary_f1.get(judge, 0.0) for judge in judges if judge in row.verdicts])
 
 
-def _abstention(judges: Sequence[str]) -> Metric:
-    """Returns the metric of abstention, decided by the judges, or by a rule if there are none."""
-
-    def metric(row: QuestionRecord) -> float | None:
-        if row.gold is not None or not _answered(row):
-            return None
-        if judges:
-            verdicts = [right for judge in judges if (right := _right(row, judge)) is not None]
-            return float(np.mean(verdicts)) if verdicts else None
-        return float(row.reply is not None and answer_metrics.declines(row.reply))
-
-    return metric
+def _abstention(judges: Sequence[str], row: QuestionRecord) -> float | None:
+    """Returns whether the reply says that this is not known, decided by the judges, or by a rule if there are none."""
+    if row.gold is not None or not _answered(row):
+        return None
+    if judges:
+        return _mean([right for judge in judges if (right := _right(row, judge)) is not None])
+    return float(row.reply is not None and answer_metrics.declines(row.reply))
 
 
-def _of_evidence(score: Callable[[Sequence[str], Sequence[str], int], float], k: int) -> Metric:
-    def metric(row: QuestionRecord) -> float | None:
-        if not has_evidence(row) or not _searched(row):
-            return None
-        return float(score(row.retrieved or (), row.evidence, k))
+def _of_evidence(
+    score: Callable[[Sequence[str], Sequence[str], int], float], k: int, row: QuestionRecord
+) -> float | None:
+    if not has_evidence(row) or not _searched(row):
+        return None
+    return float(score(row.retrieved or (), row.evidence, k))
 
-    return metric
 
-
-def _of_sessions(k: int) -> Metric:
-    """Returns the metric of session recall: the share of the sessions with evidence that the first k turns come from."""
-
-    def metric(row: QuestionRecord) -> float | None:
-        if not row.evidence_sessions or row.gold is None or not _searched(row):
-            return None
-        return recall_at(sessions_of((row.retrieved or ())[:k]), row.evidence_sessions, k)
-
-    return metric
+def _session_recall(k: int, row: QuestionRecord) -> float | None:
+    """Returns the share of the sessions with evidence that the first k turns come from."""
+    if not row.evidence_sessions or row.gold is None or not _searched(row):
+        return None
+    return recall_at(sessions_of((row.retrieved or ())[:k]), row.evidence_sessions, k)
 
 
 def _searched(row: QuestionRecord) -> bool:

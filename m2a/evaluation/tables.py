@@ -19,22 +19,22 @@ _LOCOMO = tuple(CATEGORY_NAMES.values())
 _CATEGORY_ORDER = (*_LOCOMO[:ADVERSARIAL], "visual-centric", *_LOCOMO[ADVERSARIAL:])
 
 
-def tables_of(summary: Summary, facts: Summary, learned: LearnedFrom | None = None) -> list[Table]:
-    """Returns the tables that the run has figures for. `facts` are from `facts_of`; systems in `learned` are marked."""
+def tables_of(summary: Summary, amounts: Summary, learned: LearnedFrom | None = None) -> list[Table]:
+    """Returns the tables that the run has figures for. `amounts` are from `amounts_of`; systems in `learned` are marked."""
     tables = [
-        _accuracy(summary, facts),
+        _accuracy(summary, amounts),
         _published_locomo(summary),
         _ablations(summary),
         _known_errors(summary),
-        _word_metrics(summary, facts),
+        _word_metrics(summary, amounts),
         _competencies(summary),
         _published_memoryagentbench(summary),
         _abilities(summary),
-        _retrieval(summary, facts),
-        _recall_by_category(summary, facts),
+        _retrieval(summary, amounts),
+        _recall_by_category(summary, amounts),
     ]
     rate_tables = [_with_marks(table, learned or {}) for table in tables if table is not None]
-    cost_tables = [table for table in (costs(summary, facts), ingestion(facts)) if table is not None]
+    cost_tables = [table for table in (costs(summary, amounts), ingestion(amounts)) if table is not None]
     return list(map(without_empty_columns, [*rate_tables, *cost_tables]))
 
 
@@ -44,10 +44,10 @@ def _with_marks(table: Table, learned: LearnedFrom) -> Table:
     return replace(table, rows=rows, note=" ".join(filter(None, (table.note, overlap_note(systems, learned)))))
 
 
-def _interval_note(facts: Summary, metric: str) -> str:
+def _interval_note(amounts: Summary, metric: str) -> str:
     """Returns an explanation of the intervals, and the range over dialogues, which they do not cover."""
     explanation = "In brackets: 95 % bootstrap interval over questions, or Wilson's interval if all of them agree."
-    ranges = {system: figures.get("range_over_dialogues", {}).get(metric) for system, figures in facts.items()}
+    ranges = {system: figures.get("range_over_dialogues", {}).get(metric) for system, figures in amounts.items()}
     shown = [f"{system} {100 * ends[0]:.1f}–{100 * ends[1]:.1f}" for system, ends in ranges.items() if ends]
     if not shown:
         return explanation
@@ -83,12 +83,12 @@ def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Map
     return columns, cells
 
 
-def _accuracy(summary: Summary, facts: Summary) -> Table | None:
+def _accuracy(summary: Summary, amounts: Summary) -> Table | None:
     if not has_metric(summary, "accuracy"):
         return None
     columns, cells = rates(summary, "accuracy")
     rows = [(system, *cells(figures)) for system, figures in summary.items()]
-    note = f"Questions without an answer are left out. {_interval_note(facts, 'accuracy')}"
+    note = f"Questions without an answer are left out. {_interval_note(amounts, 'accuracy')}"
     if "visual-centric" in columns:
         note += f" Published rows: {published.SOURCE}, on the authors' own set. {published.JUDGING_NOTE}"
         for row in published.TABLE_1:
@@ -145,7 +145,7 @@ def _ablations(summary: Summary) -> Table | None:
     )
 
 
-def _word_metrics(summary: Summary, facts: Summary) -> Table | None:
+def _word_metrics(summary: Summary, amounts: Summary) -> Table | None:
     metrics = (
         "accepted_match",
         "exact_match",
@@ -160,7 +160,7 @@ def _word_metrics(summary: Summary, facts: Summary) -> Table | None:
     if not set(present) - {"errors"}:
         return None
     rows = tuple((system, *(percent(figures, metric) for metric in present)) for system, figures in summary.items())
-    note = f"{NORMALISATION} {_interval_note(facts, 'accepted_match')}"
+    note = f"{NORMALISATION} {_interval_note(amounts, 'accepted_match')}"
     return Table("Answers compared by words, %", ("system", *present), rows, note)
 
 
@@ -257,7 +257,7 @@ def _abilities(summary: Summary) -> Table | None:
     )
 
 
-def _retrieval(summary: Summary, facts: Summary) -> Table | None:
+def _retrieval(summary: Summary, amounts: Summary) -> Table | None:
     metrics = [f"{name}@{k}" for name in ("recall", "hit", "session_recall") for k in CUTOFFS]
     metrics = [metric for metric in metrics if has_metric(summary, metric)]
     if not metrics:
@@ -265,7 +265,7 @@ def _retrieval(summary: Summary, facts: Summary) -> Table | None:
     rows = tuple(
         (
             system,
-            str(facts.get(system, {}).get("n_evidence", NONE)),
+            str(amounts.get(system, {}).get("n_evidence", NONE)),
             *(percent(figures, metric) for metric in metrics),
         )
         for system, figures in summary.items()
@@ -279,13 +279,13 @@ def _retrieval(summary: Summary, facts: Summary) -> Table | None:
         "Evidence found, %",
         ("system", "questions", *metrics),
         rows,
-        " ".join([*notes, *_short_list_notes(facts), _interval_note(facts, "recall@10")]),
+        " ".join([*notes, *_short_list_notes(amounts), _interval_note(amounts, "recall@10")]),
     )
 
 
-def _short_list_notes(facts: Summary) -> list[str]:
+def _short_list_notes(amounts: Summary) -> list[str]:
     """Returns a note for each system whose lists are shorter than the largest k by design."""
-    lists = {system: figures["longest_list"] for system, figures in facts.items() if "longest_list" in figures}
+    lists = {system: figures["longest_list"] for system, figures in amounts.items() if "longest_list" in figures}
     return [
         f"{system} returned at most {length} turns per question, so its figures beyond {length} are over {length}."
         for system, length in lists.items()
@@ -293,7 +293,7 @@ def _short_list_notes(facts: Summary) -> list[str]:
     ]
 
 
-def _recall_by_category(summary: Summary, facts: Summary) -> Table | None:
+def _recall_by_category(summary: Summary, amounts: Summary) -> Table | None:
     metric = next((name for name in ("recall@10", "session_recall@10") if has_metric(summary, name)), None)
     if metric is None:
         return None
@@ -304,7 +304,7 @@ def _recall_by_category(summary: Summary, facts: Summary) -> Table | None:
     ]
 
     def column(category: str) -> str:
-        source, key = (facts, "n_evidence") if metric == "recall@10" else (summary, "n")
+        source, key = (amounts, "n_evidence") if metric == "recall@10" else (summary, "n")
         counts = {figures.get("categories", {}).get(category, {}).get(key, 0) for figures in source.values()}
         return f"{category} (n = {'/'.join(map(str, sorted(counts)))})"
 

@@ -1,12 +1,10 @@
-"""The output of the evaluation's commands, and their exit codes."""
+"""The output of the evaluation's commands."""
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from m2a.benchmarks import terminal
 from m2a.evaluation.outage import ServiceGone
 from m2a.evaluation.training_overlap import LearnedFrom, by_marked_name, overlap_note
 from m2a.types.errors import UserError
@@ -14,7 +12,7 @@ from m2a.types.errors import UserError
 if TYPE_CHECKING:
     from m2a.evaluation.runner import RunResult
 
-FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+user_errors = partial(terminal.user_errors, "m2a", outages=(ServiceGone,))
 
 _COLUMNS = (
     "accuracy",
@@ -35,30 +33,6 @@ _COLUMNS = (
 
 class UsageError(UserError):
     """Options or input files that cannot be used; the message says why and what to do."""
-
-
-@contextmanager
-def user_errors(interrupted: str = "Interrupted.") -> Iterator[None]:
-    """Turns errors for the user into one sentence on standard error and exit code 2, or 1 if a service stopped answering.
-
-    On Ctrl+C, prints `interrupted` and exits with 130.
-    """
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        _print_error(interrupted)
-        raise typer.Exit(INTERRUPTED) from error
-    except ServiceGone as error:
-        _print_error(str(error))
-        raise typer.Exit(FAILED) from error
-    except OSError as error:
-        if not error.strerror:
-            raise
-        _print_error(f"{error.filename or 'A file'} cannot be read or written: {error.strerror}.")
-        raise typer.Exit(BAD_INPUT) from error
-    except UserError as error:
-        _print_error(str(error))
-        raise typer.Exit(BAD_INPUT) from error
 
 
 def print_table(summary: Mapping[str, Any], learned: LearnedFrom) -> None:
@@ -89,7 +63,3 @@ def print_failures(result: "RunResult") -> None:
         )
     if result.reason is not None:
         print(f"The most frequent reason: {result.reason}")
-
-
-def _print_error(sentence: str) -> None:
-    print("m2a:", " ".join(sentence.split()), file=sys.stderr)

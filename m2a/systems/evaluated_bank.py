@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from m2a.memory.bank import MemoryBank
 from m2a.memory.photo_album import PhotoAlbum
@@ -22,6 +22,7 @@ from m2a.types import (
     Refusal,
 )
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -82,6 +83,19 @@ class EvaluatedBank(MemoryBank):
         return [message for message in messages if message.message_id <= self._last_message]
 
 
+def _timed(search: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Returns the method with its time added to the bank's `search_seconds`."""
+
+    def timed(self: "QuestionBank", /, *arguments: P.args, **options: P.kwargs) -> T:
+        began = time.perf_counter()
+        try:
+            return search(self, *arguments, **options)
+        finally:
+            self.search_seconds += time.perf_counter() - began
+
+    return timed
+
+
 class QuestionBank(EvaluatedBank):
     """A bank for one question. It measures the time of searches, writes nothing, and keeps captions in memory."""
 
@@ -93,24 +107,10 @@ class QuestionBank(EvaluatedBank):
     def index(self) -> None:
         """Does nothing, since everything that was taken in is already indexed."""
 
-    def search_all(self, *arguments: Any, **options: Any) -> list[list[Hit]]:
-        return self._timed(lambda: super(QuestionBank, self).search_all(*arguments, **options))
-
-    def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
-        return self._timed(lambda: super(QuestionBank, self).messages_in_ranges(ranges))
-
-    def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        return self._timed(lambda: super(QuestionBank, self).messages_between(start, end))
-
-    def find_messages(self, query: str, limit: int = 10) -> list[Message]:
-        return self._timed(lambda: super(QuestionBank, self).find_messages(query, limit))
-
-    def _timed(self, work: Callable[[], T]) -> T:
-        began = time.perf_counter()
-        try:
-            return work()
-        finally:
-            self.search_seconds += time.perf_counter() - began
+    search_all = _timed(EvaluatedBank.search_all)
+    messages_in_ranges = _timed(EvaluatedBank.messages_in_ranges)
+    messages_between = _timed(EvaluatedBank.messages_between)
+    find_messages = _timed(EvaluatedBank.find_messages)
 
     def conversation(self, conversation_id: str, part: ConversationPart = WHOLE) -> list[Message]:
         """Returns no messages, since a question has no conversation before it."""

@@ -1,7 +1,6 @@
 """M2A and its ablations: the app's agents, run on the dialogues of a benchmark."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -18,6 +17,7 @@ from m2a.agents.policy import Policy
 from m2a.agents.state import Decision, MemoryContext, Observation, Opened, PhotoView, Searched, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter
 from m2a.memory.semantic_memory_store import RejectedWriteError
+from m2a.systems.base_system import BaseSystem
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.prompting import render
@@ -47,7 +47,7 @@ _QUESTION_ID = 2**62 - 1  # greater than the id of every message
 CHAT_TURNS = 5  # turns that the ChatAgent sees when it decides on an update
 
 
-class M2ASystem:
+class M2ASystem(BaseSystem):
     """M2A as an evaluated system.
 
     Without a chat model, the offline rules take in one message at a time, since they can only attribute it to one speaker. With a
@@ -60,13 +60,11 @@ class M2ASystem:
     """
 
     def __init__(self, name: str, variant: Variant, memory: Memory, parts: Parts) -> None:
+        super().__init__(memory, parts)
         self.name = name
         self.store_only = parts.retrieval_only
         self.version = "turns" if parts.retrieval_only else _policy_name(parts)
-        self.ingestion = Usage()
         self._variant = variant
-        self._memory = memory
-        self._parts = parts
         self._kinds: frozenset[RecordKind] = frozenset(["message"] if parts.retrieval_only else variant.searched)
         self._failures_in_a_row = 0
 
@@ -100,8 +98,7 @@ class M2ASystem:
                     message_ids |= dict.fromkeys(range(first, last + 1))
         return list(message_ids)[:k]
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        began = time.perf_counter()
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
         metered = self._metered(meter)
         policy = _AnsweringPolicy(self._policy(metered, style=question.instructions or render("style")))
         variant = self._variant
@@ -129,18 +126,13 @@ class M2ASystem:
         return Answer(
             reply.text,
             sources,
-            meter.usage,
             context_tokens,
             search_seconds=bank.search_seconds,
-            seconds=time.perf_counter() - began,
             trace=[
                 *(_event_trace(event) for event in events if isinstance(event, MemorySearched | EvidenceOpened)),
                 *({"context": _context_trace(context)} for context in policy.contexts),
             ],
         )
-
-    async def close(self) -> None:
-        """Does nothing, since nothing is open."""
 
     async def _take_in(self, session: Sequence[Message], start: int, people: tuple[str, ...]) -> None:
         """Runs the Update stage for the exchange that begins at `start`. Counts a failure if the model gives no usable answer."""

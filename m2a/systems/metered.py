@@ -34,10 +34,6 @@ class MeteredChatModel:
         self._chat_model = chat_model
 
     @property
-    def usage(self) -> Usage:
-        return self._meter.usage
-
-    @property
     def sees_photos(self) -> bool:
         return self._chat_model.sees_photos
 

@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
+from m2a.systems.base_system import BaseSystem
 from m2a.systems.peers.child import PeerChat, PeerChild, PeerMemory, PeerMessage
 from m2a.systems.peers.environment import PeerName
 from m2a.systems.peers.model_gateway import GatewayCounts, ModelGateway
@@ -22,22 +22,20 @@ class PeerUnusableError(UserError):
     """The peer cannot run with these settings; the message says what is missing."""
 
 
-class PeerSystem:
+class PeerSystem(BaseSystem):
     """A peer. A question is answered from ten memories (M2A, appendix B), and photos are given as captions.
 
     `ModelGateway` counts the model calls whose failure the package swallowed; they are reported as failures.
     """
 
     def __init__(self, child: PeerChild, gateway: ModelGateway | None, memory: Memory, parts: Parts) -> None:
+        super().__init__(memory, parts)
         about = child.about
         self.name: str = about.name
         self.version = "; ".join([f"{about.package} {about.version}", *about.notes])
         self.store_only = about.mode == "store-only"
         self._child = child
         self._gateway = gateway
-        self._memory = memory
-        self._parts = parts
-        self.ingestion = Usage()
         self._own_usage = Usage()  # of calls that did not go through the gateway
 
     async def observe(self, session: Sequence[Message]) -> None:
@@ -58,24 +56,21 @@ class PeerSystem:
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
         return _message_ids_of(await self._child.retrieve(question.text, k))[:k]
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        assert self._parts.chat_model is not None
-        began = time.perf_counter()
-        before = self._counts.lost
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
+        before, began = self._counts.lost, time.perf_counter()
         memories = await self._child.retrieve(question.text, MEMORIES)
         search_seconds = time.perf_counter() - began
         answer = await ask(
-            self._parts.chat_model,
+            self._chat_model,
             question,
             _lines(memories),
             self._memory,
             meter,
             sources=_message_ids_of(memories),
-            began=began,
             search_seconds=search_seconds,
         )
-        lost = max(0, self._counts.lost - before)
-        return replace(answer, usage=answer.usage + Usage(failures=lost))
+        meter.usage += Usage(failures=max(0, self._counts.lost - before))
+        return answer
 
     async def close(self) -> None:
         await self._child.close()

@@ -1,6 +1,5 @@
 """The answer prompt of systems without agents of their own: the lines that were found, and then the question."""
 
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
@@ -60,30 +59,6 @@ def answer_messages(
     ]
 
 
-async def ask_about(
-    chat_model: ChatModel,
-    question: Question,
-    messages: Sequence[Message],
-    memory: Memory,
-    meter: Meter,
-    *,
-    began: float,
-    search_seconds: float,
-) -> Answer:
-    """Answers the question from the messages as they are, and their photos."""
-    return await ask(
-        chat_model,
-        question,
-        list(map(message_line, messages)),
-        memory,
-        meter,
-        sources=[message.message_id for message in messages],
-        began=began,
-        search_seconds=search_seconds,
-        photos=photos_of(messages),
-    )
-
-
 async def ask(
     chat_model: ChatModel,
     question: Question,
@@ -92,12 +67,11 @@ async def ask(
     meter: Meter,
     *,
     sources: Sequence[int],
-    began: float,
     search_seconds: float,
     photos: Sequence[tuple[str, str]] = (),
     trace: Sequence[object] = (),
 ) -> Answer:
-    """Answers the question from the lines that were found. `began` is from `time.perf_counter`. Raises `ChatModelError`."""
+    """Answers the question from the lines that were found. Raises `ChatModelError`."""
     metered = MeteredChatModel(chat_model, meter)
     prompt = answer_messages(question, lines, memory, photos=photos, sees_photos=metered.sees_photos)
     text = ""
@@ -109,10 +83,8 @@ async def ask(
     return Answer(
         text.strip(),
         tuple(sources),
-        metered.usage,
         context_tokens=sum(tokens_of(line) for line in lines),
         search_seconds=search_seconds,
-        seconds=time.perf_counter() - began,
         trace=[*trace, {"found": list(lines)}],
     )
 

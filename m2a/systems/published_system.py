@@ -7,12 +7,13 @@ import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from m2a.systems.base_system import BaseSystem
 from m2a.systems.metered import MeteredChatModel
 from m2a.systems.model_steps import Attempts
 from m2a.systems.notes import Notes
 from m2a.systems.prompting import message_line, photos_of
 from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Meter, Question, Usage
+from m2a.systems.system import Meter, Question
 from m2a.types import Message, Query
 
 PHOTO_HITS = 5
@@ -49,7 +50,7 @@ class PublishedVariant:
         return 1.0
 
 
-class PublishedSystem:
+class PublishedSystem(BaseSystem):
     """A system that needs a chat model to answer, and to take messages in if its variant `takes_in_by_model`."""
 
     def __init__(
@@ -61,10 +62,8 @@ class PublishedSystem:
         *,
         without_vectors: Collection[str] = (),
     ) -> None:
+        super().__init__(memory, parts)
         self.name = name
-        self.ingestion = Usage()
-        self._memory = memory
-        self._parts = parts
         self._notes = Notes(memory, name, without_vectors=without_vectors)
         self._meter = Meter()
         self._attempts = Attempts(self._meter)
@@ -79,18 +78,13 @@ class PublishedSystem:
         finally:
             self.ingestion = self._meter.usage
 
-    async def close(self) -> None:
-        """Does nothing, since nothing is open."""
-
     async def _take_in(self, session: Sequence[Message], lines: Sequence[str]) -> None:
         """Adds notes of the messages. `lines` are the messages as `message_line` writes them, with captions."""
         raise NotImplementedError
 
     @property
-    def _model(self) -> MeteredChatModel:
-        """The chat model for taking messages in."""
-        assert self._parts.chat_model is not None
-        return MeteredChatModel(self._parts.chat_model, self._meter)
+    def _ingestion_model(self) -> MeteredChatModel:
+        return MeteredChatModel(self._chat_model, self._meter)
 
     async def _captioned(self, message: Message) -> str:
         async def caption_photos() -> list[str]:

@@ -33,6 +33,11 @@ BASELINES: Mapping[str, Callable[[Memory, Parts], MemorySystem]] = {
 }
 PEERS = ("mem0", "a-mem")
 PUBLISHED: Mapping[str, PublishedVariant] = {**HYMEM, **GAM, **ENGRAM}
+_PUBLISHED_SYSTEMS: Mapping[type[PublishedVariant], Callable[..., MemorySystem]] = {
+    HymemVariant: Hymem,
+    GamVariant: Gam,
+    EngramVariant: Engram,
+}
 
 INDEXED = (*VARIANTS, "rag", "hybrid", *(name for name, variant in PUBLISHED.items() if variant.photo_path))
 NAMES = (*VARIANTS, *PUBLISHED, *BASELINES, *PEERS)
@@ -91,16 +96,6 @@ def retrieves(name: str) -> bool:
     return name != FullContext.name and (name not in PUBLISHED or PUBLISHED[name].retrieves)
 
 
-def calls_per_message(name: str) -> float:
-    """Returns the estimated calls of the chat model per message for a system built from a paper, and 0 for others."""
-    return PUBLISHED[name].calls_per_message if name in PUBLISHED else 0.0
-
-
-def calls_per_question(name: str) -> float:
-    """Returns the estimated calls of the chat model per question for a system built from a paper, and 1 for others."""
-    return PUBLISHED[name].calls_per_question if name in PUBLISHED else 1.0
-
-
 def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
     """Whether the system's ranking was learned from one of these sessions, each given as the texts of its turns."""
     from m2a.memory.ranking.ranker import fingerprint, shipped_ranker
@@ -127,7 +122,8 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
     if name in VARIANTS:
         return M2ASystem(name, VARIANTS[name], memory, parts)
     if name in PUBLISHED:
-        return _published(name, memory, parts)
+        variant = PUBLISHED[name]
+        return _PUBLISHED_SYSTEMS[type(variant)](name, variant, memory, parts)
     if name in BASELINES:
         return BASELINES[name](memory, parts)
     if name in PEERS:
@@ -135,13 +131,3 @@ async def open_system(name: str, memory: Memory, parts: Parts) -> MemorySystem:
 
         return await open_peer(name, memory, parts)
     raise UnknownSystemError(f"There is no system {name!r}; choose from {', '.join(NAMES)}.")
-
-
-def _published(name: str, memory: Memory, parts: Parts) -> MemorySystem:
-    variant = PUBLISHED[name]
-    if isinstance(variant, HymemVariant):
-        return Hymem(name, variant, memory, parts)
-    if isinstance(variant, GamVariant):
-        return Gam(name, variant, memory, parts)
-    assert isinstance(variant, EngramVariant)
-    return Engram(name, variant, memory, parts)

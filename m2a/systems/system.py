@@ -60,11 +60,11 @@ class Answer:
 
     text: str
     sources: tuple[int, ...]
-    usage: Usage
     context_tokens: int
     search_seconds: float
-    seconds: float
     trace: Sequence[object] = field(default_factory=tuple)
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
 
 
 class MemorySystem(Protocol):

@@ -2,28 +2,23 @@
 
 import asyncio
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
-from m2a.systems.prompting import ask_about
-from m2a.systems.shared import Memory, Parts
-from m2a.systems.system import Answer, Meter, Question, Usage
+from m2a.systems.base_system import BaseSystem
+from m2a.systems.prompting import ask, message_line, photos_of
+from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
 TURNS = 5
 
 
-class TurnSearch(ABC):
+class TurnSearch(BaseSystem):
     """A system that ranks turns and has no other memory."""
 
     name: str
     version: str
     store_only = True  # also with a chat model
-
-    def __init__(self, memory: Memory, parts: Parts) -> None:
-        self.ingestion = Usage()
-        self._memory = memory
-        self._chat_model = parts.chat_model
 
     @abstractmethod
     async def observe(self, session: Sequence[Message]) -> None: ...
@@ -35,14 +30,17 @@ class TurnSearch(ABC):
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
         return [message.message_id for message in await asyncio.to_thread(self.search, question, k)]
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        assert self._chat_model is not None
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
         began = time.perf_counter()
         messages = await asyncio.to_thread(self.search, question, TURNS)
         search_seconds = time.perf_counter() - began
-        return await ask_about(
-            self._chat_model, question, messages, self._memory, meter, began=began, search_seconds=search_seconds
+        return await ask(
+            self._chat_model,
+            question,
+            list(map(message_line, messages)),
+            self._memory,
+            meter,
+            sources=[message.message_id for message in messages],
+            search_seconds=search_seconds,
+            photos=photos_of(messages),
         )
-
-    async def close(self) -> None:
-        return  # nothing is open

@@ -39,22 +39,19 @@ class Engram(PublishedSystem):
         banks = await asyncio.to_thread(self._search_banks, question, words)
         return list(_sources(banks)[:k])
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        assert self._parts.chat_model is not None
-        began = time.perf_counter()
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
         words = await self._words_of(question, meter)
-        search_began = time.perf_counter()
+        began = time.perf_counter()
         banks = await asyncio.to_thread(self._search_banks, question, words)
-        search_seconds = time.perf_counter() - search_began
+        search_seconds = time.perf_counter() - began
         sources = _sources(banks)
         return await ask(
-            self._parts.chat_model,
+            self._chat_model,
             question,
             _lines(banks),
             self._memory,
             meter,
             sources=sources,
-            began=began,
             search_seconds=search_seconds,
             photos=await asyncio.to_thread(self._photos, sources),
         )
@@ -89,7 +86,7 @@ class Engram(PublishedSystem):
             return None
         if self._variant.by_rules:
             return RuleWriter()
-        return ModelWriter(self._model, self._attempts)
+        return ModelWriter(self._ingestion_model, self._attempts)
 
 
 def _note(message: Message, record: Record) -> Note:

@@ -1,16 +1,16 @@
 """GAM as a system of an evaluation."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from functools import partial
 
 from m2a.systems.gam.forms import Plan
 from m2a.systems.gam.memorizer import Memorizer, MemoWriter, ModelMemoWriter, RuleMemoWriter, newest_memos
-from m2a.systems.gam.pages import MEMOS, PAGES, PageStore
+from m2a.systems.gam.pages import MEMOS, PAGES, PageStore, lines_of
 from m2a.systems.gam.researcher import Research, Researcher, search
 from m2a.systems.gam.variants import GamVariant
 from m2a.systems.metered import MeteredChatModel
+from m2a.systems.notes import messages_of
 from m2a.systems.prompting import ask, day
 from m2a.systems.published_system import PublishedSystem
 from m2a.systems.shared import Memory, Parts
@@ -40,14 +40,9 @@ class Gam(PublishedSystem):
         words = await self._words_of(question, Meter())
         plan = Plan(info_needs=(), keywords=(words,), vector_queries=(words,))
         pages = await search(self._store, self._variant, plan, partial(self._by_photo, question))
-        message_ids = dict.fromkeys(
-            message_id for page_id in pages for message_id in self._store.page(page_id).message_ids
-        )
-        return list(message_ids)[:k]
+        return list(messages_of(map(self._store.page, pages))[:k])
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        assert self._parts.chat_model is not None
-        began = time.perf_counter()
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
         await asyncio.to_thread(self._notes.check)
         words = await self._words_of(question, meter)
         result = Research()
@@ -56,17 +51,16 @@ class Gam(PublishedSystem):
             result = await self._researcher(question, meter).research(words)
             lines = [line for line in result.content.splitlines() if line.strip()]
         if self._variant.output == "pages":
-            lines += [line for page in result.pages for line in page.lines]
+            lines += lines_of(result.pages)
         lines += result.passages
-        sources = list(dict.fromkeys(message_id for page in result.pages for message_id in page.message_ids))
+        sources = messages_of(result.pages)
         return await ask(
-            self._parts.chat_model,
+            self._chat_model,
             question,
             lines,
             self._memory,
             meter,
             sources=sources,
-            began=began,
             search_seconds=result.search_seconds,
             photos=await asyncio.to_thread(self._photos, sources),
             trace=result.trace,
@@ -78,8 +72,7 @@ class Gam(PublishedSystem):
             await asyncio.to_thread(self._notes.add, message_ids, notes)
 
     def _researcher(self, question: Question, meter: Meter) -> Researcher:
-        assert self._parts.chat_model is not None
-        metered = MeteredChatModel(self._parts.chat_model, meter)
+        metered = MeteredChatModel(self._chat_model, meter)
         today = day(question.asked_at)
         return Researcher(metered, self._variant, self._store, self._window, today, partial(self._by_photo, question))
 
@@ -91,4 +84,4 @@ class Gam(PublishedSystem):
             return None
         if self._variant.by_rules:
             return RuleMemoWriter()
-        return ModelMemoWriter(self._model, self._attempts, self._window)
+        return ModelMemoWriter(self._ingestion_model, self._attempts, self._window)

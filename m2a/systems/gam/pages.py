@@ -1,8 +1,10 @@
-"""The page store: whole sessions, each under a header, with three ways to find them."""
+"""The page store: whole sessions, each under a header, with three ways to find them.
+
+A page is a note whose `text` is the header followed by the session; its field `page` is the page's id, which counts from 1.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from m2a.memory.words import finished_words
 from m2a.systems.bm25 import KeywordIndex
@@ -12,19 +14,6 @@ from models.chat_model import CHARACTERS_PER_TOKEN
 
 PAGES, MEMOS, PASSAGES = "page", "memo", "passage"
 _PASSAGE_TOKENS = 180  # a sentence encoder reads no more
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A session under a header. `page_id` counts from 1. `text` is the header followed by the session; both are indexed."""
-
-    page_id: int
-    text: str
-    message_ids: tuple[int, ...]
-
-    @property
-    def lines(self) -> list[str]:
-        return [f"Page {self.page_id}", *self.text.splitlines()]
 
 
 class PageStore:
@@ -37,9 +26,8 @@ class PageStore:
     def __len__(self) -> int:
         return len(self._notes.in_store(PAGES))
 
-    def page(self, page_id: int) -> Page:
-        note = self._notes.in_store(PAGES)[page_id - 1]
-        return Page(page_id, note.text, note.message_ids)
+    def page(self, page_id: int) -> Note:
+        return self._notes.in_store(PAGES)[page_id - 1]
 
     def by_keywords(self, keywords: Sequence[str], k: int) -> list[int]:
         """Returns the k best pages by BM25 over their finished words, with all keywords as one query."""
@@ -72,13 +60,17 @@ class PageStore:
 
     def by_messages(self, message_ids: Sequence[int]) -> list[int]:
         """Returns the pages that hold the messages, in the order of the messages."""
-        page_ids = {id(note): number for number, note in enumerate(self._notes.in_store(PAGES), start=1)}
-        return [page_ids[id(note)] for note in self._notes.resting_on(PAGES, message_ids)]
+        return [int(page.fields["page"]) for page in self._notes.resting_on(PAGES, message_ids)]
 
     @property
     def memos(self) -> list[str]:
         """The memory: a line `Page 3: …` for each page with a memo, in order."""
         return [f"Page {note.fields['page']}: {note.text}" for note in self._notes.in_store(MEMOS)]
+
+
+def lines_of(pages: Iterable[Note]) -> list[str]:
+    """Returns the lines of the pages, each page after its id."""
+    return [line for page in pages for line in (f"Page {page.fields['page']}", *page.text.splitlines())]
 
 
 def cut(lines: Sequence[tuple[int, str]], tokens: int) -> list[list[tuple[int, str]]]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from m2a.memory.fusion import reciprocal_rank_fusion
 from m2a.systems.gam.forms import MAX_QUERIES, Extracts, Integration, Plan, Reflection
 from m2a.systems.gam.memorizer import newest_memos
-from m2a.systems.gam.pages import Page, PageStore
+from m2a.systems.gam.pages import PageStore, lines_of
 from m2a.systems.gam.variants import GamVariant, SearchTool
 from m2a.systems.model_steps import ask_for
+from m2a.systems.notes import Note
 from models.chat_model import ChatModel
 
 _FIELDS: dict[SearchTool, str] = {"keyword": "keywords", "vector": "vector_queries", "page_id": "page_ids"}
@@ -21,7 +22,7 @@ class Research:
     """The result of research. `content` are the facts, and `pages` are where they come from; `trace` describes each round."""
 
     content: str = ""
-    pages: tuple[Page, ...] = ()
+    pages: tuple[Note, ...] = ()
     passages: tuple[str, ...] = ()
     search_seconds: float = 0.0
     trace: list[object] = field(default_factory=list)
@@ -114,9 +115,8 @@ class Researcher:
             today=self._today,
         )
 
-    async def _integrate(self, question: str, pages: Sequence[Page], findings: Integration) -> Integration:
-        lines = [line for page in pages for line in page.lines]
-        material = [("Known so far", findings.content.splitlines()), ("Pages", lines)]
+    async def _integrate(self, question: str, pages: Sequence[Note], findings: Integration) -> Integration:
+        material = [("Known so far", findings.content.splitlines()), ("Pages", lines_of(pages))]
         request = f"The question: {question}"
         return await ask_for(self._chat_model, Integration, "gam/integrate", material=material, request=request)
 
@@ -127,14 +127,11 @@ class Researcher:
             self._chat_model, Reflection, "gam/reflect", material=material, request=request, today=self._today
         )
 
-    async def _extracts(self, question: str, findings: Integration, pages: Sequence[Page]) -> tuple[str, ...]:
+    async def _extracts(self, question: str, findings: Integration, pages: Sequence[Note]) -> tuple[str, ...]:
         """Returns the passages that the model copied word for word from a page, and drops any others."""
         if not pages:
             return ()
-        material = [
-            ("Known so far", findings.content.splitlines()),
-            ("Pages", [line for page in pages for line in page.lines]),
-        ]
+        material = [("Known so far", findings.content.splitlines()), ("Pages", lines_of(pages))]
         request = f"The question: {question}"
         extracts = await ask_for(self._chat_model, Extracts, "gam/extract", material=material, request=request)
         texts = [" ".join(page.text.split()) for page in pages]

@@ -1,7 +1,6 @@
 """HyMem as a system of an evaluation."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 
 from m2a.systems.hymem.recall import Recall, nearest
@@ -37,13 +36,11 @@ class Hymem(PublishedSystem):
         notes = await asyncio.to_thread(nearest, self._notes, self._level, words, self._variant.candidates, first)
         return list(messages_of(notes)[:k])
 
-    async def answer(self, question: Question, meter: Meter) -> Answer:
-        assert self._parts.chat_model is not None
-        began = time.perf_counter()
+    async def _answer(self, question: Question, meter: Meter) -> Answer:
         await asyncio.to_thread(self._notes.check)
         words = await self._words_of(question, meter)
         first = await asyncio.to_thread(self._by_photo, question)
-        metered = MeteredChatModel(self._parts.chat_model, meter)
+        metered = MeteredChatModel(self._chat_model, meter)
         photos = await asyncio.to_thread(self._photo_parts, question, first) if metered.sees_photos else []
         today, style = day(question.asked_at), question.instructions or render("style")
         recall = Recall(metered, self._variant, self._notes, today, style, first=first, photos=photos)
@@ -53,10 +50,8 @@ class Hymem(PublishedSystem):
         return Answer(
             recalled.answer,
             recalled.sources,
-            meter.usage,
             context_tokens=recalled.context_tokens,
             search_seconds=recalled.search_seconds,
-            seconds=time.perf_counter() - began,
             trace=recalled.trace,
         )
 
@@ -89,4 +84,4 @@ class Hymem(PublishedSystem):
     def _make_divider(self) -> Divider:
         if self._variant.by_rules:
             return RuleDivider(lambda texts: self._memory.shared.text_encoder.encode(texts))
-        return ModelDivider(self._model, self._attempts)
+        return ModelDivider(self._ingestion_model, self._attempts)

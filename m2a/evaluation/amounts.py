@@ -20,7 +20,7 @@ from m2a.evaluation.summary import (
 _MIN_QUESTIONS = 5  # a dialogue with fewer questions is left out of the range over dialogues
 
 
-def facts_of(
+def amounts_of(
     questions: Sequence[QuestionRecord],
     ingestion: Sequence[IngestionRecord],
     failed: Sequence[FailedAttempt] = (),
@@ -36,16 +36,16 @@ def facts_of(
     (`range_over_dialogues`), the ingestion of the dialogues, and the cost of failed attempts.
     """
     attempts = [*failed, *(failed_attempt(record) for record in ingestion if record.error is not None)]
-    facts = {}
+    amounts = {}
     for system, rows in by_system(questions).items():
-        facts[system] = {
+        amounts[system] = {
             **_amounts(rows),
             **_system_amounts(rows),
             **_ingestion([record for record in ingestion if record.system == system]),
             **_attempts([attempt for attempt in attempts if attempt.system == system]),
             "categories": {category: _amounts(members) for category, members in by_category(rows).items()},
         }
-    return facts
+    return amounts
 
 
 def _amounts(rows: Sequence[QuestionRecord]) -> Figures:
