@@ -185,6 +185,7 @@ class Finish(_Action):
     context: str = Field(default="", description="What was found, in a few sentences.")
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
+    only_near: bool = Field(default=False, description="Whether these are the nearest, but not the answer.")
     missing: str = Field(default="", description="What the user wants forgotten and nothing holds.")
 
 

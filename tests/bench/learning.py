@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 from m2a.agents.offline.sense import as_decisions
 
@@ -30,7 +31,7 @@ class Example:
 def fit(
     examples: Sequence[Example], *, penalty: float, vector_penalty: float = 0.0, standardised: bool = True
 ) -> dict[str, object]:
-    """Ridge-penalised logistic regression by Newton's method; the weights fit the raw features.
+    """Ridge-penalised logistic regression; the weights fit the raw features.
 
     Features are `standardised` first, except where each is a word: a rare word would be as cheap as any other. The dimensions of
     vectors always are.
@@ -41,30 +42,22 @@ def fit(
     scale[scale == 0] = 1.0
     if not standardised:
         mean, scale = np.zeros_like(mean), np.ones_like(scale)
-    columns = [(rows - mean) / scale, np.ones((len(examples), 1))]
-    penalties = [penalty] * len(names) + [1e-6]
+    # A column divided by the root of its penalty is penalised as the classifier penalises all columns.
+    of_features = scale * np.sqrt(penalty)
+    columns = [(rows - mean) / of_features]
     vectors = np.array([example.vector for example in examples if example.vector is not None])
     if len(vectors):
-        centre, spread = vectors.mean(axis=0), (vectors.std(axis=0) + _LEAST_SPREAD) * np.sqrt(vectors.shape[1])
-        columns.append((vectors - centre) / spread)
-        penalties += [vector_penalty] * vectors.shape[1]
-    design = np.hstack(columns)
-    labels = np.array([example.label for example in examples], dtype=float)
-    weights = np.array([example.weight for example in examples])
-    ridge = np.diag(penalties)
-    beta = np.zeros(design.shape[1])
-    for _step in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(design @ beta, -30, 30)))
-        gradient = design.T @ (weights * (labels - chance)) - ridge @ beta
-        curvature = (design * (weights * chance * (1 - chance))[:, None]).T @ design + ridge
-        change = np.linalg.solve(curvature, gradient)
-        beta += change
-        if np.abs(change).max() < 1e-6:
-            break
-    raw = beta[: len(names)] / scale
-    bias = float(beta[len(names)] - raw @ mean)
+        centre = vectors.mean(axis=0)
+        of_vectors = (vectors.std(axis=0) + _LEAST_SPREAD) * np.sqrt(vectors.shape[1] * vector_penalty)
+        columns.append((vectors - centre) / of_vectors)
+    classifier = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-8, max_iter=_STEPS).fit(
+        np.hstack(columns), [e.label for e in examples], sample_weight=[e.weight for e in examples]
+    )
+    [weights], [bias] = classifier.coef_, classifier.intercept_
+    raw = weights[: len(names)] / of_features
+    bias = float(bias - raw @ mean)
     if len(vectors):
-        of_vector = beta[len(names) + 1 :] / spread
+        of_vector = weights[len(names) :] / of_vectors
         bias -= float(of_vector @ centre)
     model: dict[str, object] = {
         "bias": round(bias, 4),

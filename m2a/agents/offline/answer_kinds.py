@@ -146,11 +146,6 @@ def tells_the_taste(question: "Question", text: str) -> bool:
     return not stems_left and bool(_TELLS_OF_TASTE.search(text))
 
 
-def goes_by_a_name(question: "Question") -> bool:
-    """Whether only a name can answer the question: "which airline", "what school"."""
-    return question.kind.name == "noun" and stem(question.noun) in _HAS_NAMES
-
-
 def _new_names(question: "Question", text: str) -> list[str]:
     """Returns the names in the text that are not in the question or its message."""
     question_stems = set(stems(f"{question.context} {question.text}"))

@@ -36,14 +36,14 @@ def answer(
     today: date,
     recalled: Sequence[PhotoView] = (),
 ) -> str:
-    """Returns the answer with its citation marks from the chosen memories, best first; `DECLINED` if there is nothing.
+    """Returns the answer with its citation marks from the chosen memories, best first, or else from messages; "" without either.
 
     Of memories that exclude each other only the newest is quoted, with a note that older ones are kept.
     """
     messages = context.messages
     if not chosen:
         found = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
-        return _quoted_messages(question, found) if found else DECLINED
+        return _quoted_messages(question, found) if found else ""
     current, older = newest_of_each(chosen)
     reply = followed_by(_answer(question, current, messages, concepts, today, recalled), _older_notes(older, messages))
     is_open = not _ASKS_OF_PLANS.search(question.text) and all(_is_open(entry.text) for entry in current)

@@ -34,14 +34,13 @@ class Kind:
 
     A question that matches one of the patterns `asked_by` asks for it; their groups `noun` and `unit` are the words after
     "which …" and "how many …". `held_by(question, text, dated)` returns whether a memory with that text, `dated` or not, has
-    an answer of the kind, None if the text cannot show it. If the kind is `strict`, a memory without it is never the answer,
-    however near. A `value` is recognised by its form. `answer` is how the reply is made.
+    an answer of the kind, None if the text cannot show it. A `value` is recognised by its form. `answer` is how the reply is
+    made.
     """
 
     name: str
     asked_by: tuple[str, ...] = ()
     held_by: Callable[["Question", str, bool], bool | None] | None = None
-    strict: bool = False
     value: bool = False
     answer: AnswersBy = "quoted"
 
@@ -81,7 +80,6 @@ _TABLE = (
             ),
         ),
         held_by=looks_like(values.has_day),
-        strict=True,
         value=True,
         answer="computed",
     ),
@@ -89,7 +87,6 @@ _TABLE = (
         "ago",
         asked_by=(rf"\bhow (?:long'?s?|many {_UNIT})\b.*\b(?:ago|since|passed)\b",),
         held_by=looks_like(values.has_day),
-        strict=True,
         value=True,
         answer="computed",
     ),
@@ -104,7 +101,6 @@ _TABLE = (
         "frequency",
         asked_by=(r"\bhow (?:often|frequently|regularly|many times)\b",),
         held_by=looks_like(values.has_frequency),
-        strict=True,
         value=True,
     ),
     Kind(
@@ -137,7 +133,6 @@ _TABLE = (
             r"\bhow (?:much (?:is|are|was|were|an?|per)|expensive|pricey)\b",
         ),
         held_by=looks_like(values.has_money),
-        strict=True,
         value=True,
     ),
     Kind(
@@ -158,7 +153,6 @@ _TABLE = (
             r"\b(?:what|which) (?:exact )?(?:time|hour)\b(?! of (?:the )?year)|\bwhat time'|\bhow (?:late|early)\b",
         ),
         held_by=looks_like(values.has_time),
-        strict=True,
         value=True,
     ),
     Kind(
@@ -176,7 +170,6 @@ _TABLE = (
             ),
         ),
         held_by=holds_day,
-        strict=True,
         value=True,
     ),
     Kind(
@@ -195,7 +188,6 @@ _TABLE = (
             r"\b(?:what'?s?|which|who'?s?)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b",
         ),
         held_by=holds_name,
-        strict=True,
     ),
     Kind(
         "job",

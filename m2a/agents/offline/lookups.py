@@ -32,7 +32,7 @@ from m2a.types import (
     SearchSemanticMemories,
 )
 
-NEAREST = "Not the answer, but the nearest to it:"
+_NEAREST = "Not the answer, but the nearest to it:"
 _MAX_QUERY = 800  # characters
 _MAX_SHOWN = 4  # messages with photos
 _MAX_CHANGES = 2  # later memories quoted after an answer that they may change
@@ -78,11 +78,12 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     if found:
         return Finish(context=" ".join(f'"{message.text}"' for message in found), message_ids=_ids(found))
     if not question.is_read:
-        return Finish(context=NEAREST, message_ids=_ids(find_nearest_unread(question, _messages(state), state)))
+        near = find_nearest_unread(question, _messages(state), state)
+        return Finish(context=_NEAREST, message_ids=_ids(near), only_near=True)
     nearest = _with_changes(question, matches, sense)
     if not nearest and (spoken := find_spoken_of(question, _messages(state), state, sense)):
-        return Finish(context=NEAREST, message_ids=_ids(spoken))
-    return _finish(nearest, unsure=True)
+        return Finish(context=_NEAREST, message_ids=_ids(spoken), only_near=True)
+    return _finish(nearest, only_near=True)
 
 
 def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) -> list[MemoryEntry]:
@@ -118,10 +119,11 @@ def _next_of_photos(state: TurnState, hits: Sequence[Hit], actions: Sequence[Act
     return _finish(memories)
 
 
-def _finish(entries: Sequence[MemoryEntry], *, unsure: bool = False) -> Finish:
+def _finish(entries: Sequence[MemoryEntry], *, only_near: bool = False) -> Finish:
     quoted = " ".join(f'"{entry.text}"' for entry in entries)
     ids = tuple(entry.memory_id for entry in entries)
-    return Finish(context=f"{NEAREST} {quoted}" if entries and unsure else quoted, memory_ids=ids)
+    context = f"{_NEAREST} {quoted}" if entries and only_near else quoted
+    return Finish(context=context, memory_ids=ids, only_near=only_near)
 
 
 def _ids(messages: Sequence[Message]) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.answers import DECLINED
 from m2a.agents.offline.dates import written
 from m2a.agents.offline.quoting import quote
 from m2a.agents.offline.showing import ORDINALS, said_to_user
@@ -38,8 +37,6 @@ def who_is_this(
     is_temporary: bool = False,
 ) -> str:
     """Returns the answer for each of the photos, with a quotation of the memory if the concept is surely recognised."""
-    if not photos:
-        return DECLINED
     entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
     parts = []
     for position, view in enumerate(photos):
@@ -49,7 +46,7 @@ def who_is_this(
             which = "this photo" if len(photos) == 1 else f"the {_ordinal(position)} photo"
             unknown = UNKNOWN_HERE if is_temporary else UNKNOWN
             answer = " ".join(filter(None, (answer, unknown.format(this=which))))
-            parts.append(answer if answer.startswith("You") else f"{DECLINED} {answer}" if len(photos) == 1 else answer)
+            parts.append(answer)
             continue
         memory = next((entry for entry in entries if match.concept.concept_id in entry.concept_ids), None)
         if memory is not None:
@@ -60,6 +57,13 @@ def who_is_this(
             answer += quoted + "".join(marks[:1])
         parts.append(answer)
     return "\n".join(parts)
+
+
+def is_unknown(photos: Sequence[PhotoView]) -> bool:
+    """Returns whether there is nothing to say of the photos: none at all, or a single one that was never shown before."""
+    return not photos or (
+        len(photos) == 1 and photos[0].recognition.recognised is None and photos[0].recognition.shown_at is None
+    )
 
 
 def remark(view: PhotoView, position: int, photos: int, today: date) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from m2a.agents.offline.answer_kinds import gives_the_name, goes_by_a_name, holds_kind, tells_the_taste
+from m2a.agents.offline.answer_kinds import gives_the_name, holds_kind, tells_the_taste
 from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.homes import Home
@@ -24,7 +24,7 @@ _SYNONYM = 0.9  # the value of a listed synonym; the same word counts 1, and any
 _NEARBY = 0.8  # the value of a word that is in the same message, but not in the memory
 _MENTIONED = 0.5  # a word with a lower value is not mentioned
 _NAME_MET = 0.7
-_RULED_OUT = 0.5  # the factor on the probability if the kind of answer is missing: the memory can only be near
+_RULED_OUT = 0.5  # the factor on the probability if it is about somebody or something else: the memory can only be near
 # The features in which a memory may stand out among the others.
 _LEADING = (
     "cosine of a part",
@@ -205,7 +205,7 @@ _THING = re.compile(
 
 def tells_another_thing(question: Question, text: str) -> bool:
     """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code."""
-    match = _THING.search(plain(question.text))
+    match = _THING.search(plain(question.text)) if question.kind.name == "amount" else None
     which = content(match["which"]) if match is not None else set()
     words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
     roots = [stem(re.sub(r"'s$", "", word)) for word in words]
@@ -240,8 +240,6 @@ def _score(
     holds_all_words = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
     if about_user or about_taste or (holds_all_words and question.words):
         return SURE + (1 - SURE) * probability  # anything said about the thing by its name answers
-    if features["another number"] or _is_ruled_out(question, features):
-        return probability * _RULED_OUT
     return probability
 
 
@@ -249,19 +247,6 @@ def _asks_of_it(question: Question) -> bool:
     """Returns whether the question is just about the thing itself: "Show me my teapot", "tell me about Rex", "who is Rex?"."""
     return question.kind.name in ("show", "about") or (
         question.kind.name == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
-    )
-
-
-def _is_ruled_out(question: Question, features: Mapping[str, float]) -> bool:
-    """Returns whether a required part is missing, however near the memory is: a time for "what time", a food for "favourite
-    food", or the relative: a statement about the granddaughter does not answer a question about the sister-in-law."""
-    return bool(features["kin unmet"]) or (
-        bool(features["kind missing"])
-        and (
-            question.kind.strict
-            or goes_by_a_name(question)
-            or (question.kind.name == "noun" and bool(features["name met"]))
-        )
     )
 
 

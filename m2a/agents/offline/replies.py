@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest
 from m2a.agents.offline.heard import Heard
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.lookups import NEAREST
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.quoting import as_list, mark
-from m2a.agents.offline.recognised import remarks, who_is_this
+from m2a.agents.offline.recognised import is_unknown, remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.said import without_history
 from m2a.agents.offline.selection import selected, speaks_of
@@ -66,54 +65,82 @@ def small_talk(text: str) -> str:
     return "All right. I kept nothing of that as a memory; it stays in this conversation."
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """The reply to a question. If it `declines`, the text says what is near to an answer, if anything is."""
+
+    text: str
+    declines: bool = False
+    may_connect: bool = False
+
+    def __str__(self) -> str:
+        sentences = [DECLINED * self.declines, self.text, CONNECT * self.may_connect]
+        return " ".join(filter(None, sentences))
+
+
 def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
     """Returns the paragraphs of the reply."""
     questions = [q for q in heard.questions if q.is_read or _has_hits(q, heard, state)]
     unread = [q.text for q in questions if not q.is_read]
-    parts = [acknowledgement(heard.reading, unread, is_temporary=state.is_temporary)]
     today = state.message.said_at.date()
-    replies: list[str] = []
+    replies: list[_Reply] = []
     for question in questions:
-        index = heard.questions.index(question)
-        context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
-        entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
-        certain = not context.text.startswith(NEAREST)
-        if not context.complete:  # out of rounds: the memories are search results, not chosen yet
-            matches = answers(question, context.hits, state.concepts, sense)
-            entries, certain = selected(question, matches), is_sure(matches)
-        fresh = [entry for entry in entries if not any(mark(entry) in reply for reply in replies)]
-        if entries and (question.kind.answer == "quoted" or not certain):
-            if not fresh if certain else entries[0] not in fresh and _has_its_words(question, entries[0]):
-                continue  # the answer to a question before it answers this one, too
-            entries = fresh
-        if context.facts:
-            text = led_to(context.facts, context.messages)
-        elif question.kind.answer == "recognised":
-            text = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
-        elif (shown := _shown(question, context, state)) and not entries:
-            text = photos_shown(shown, state.recalled, state.concepts)
-        elif certain or not context.hits:
-            text = answer(question, entries, context, state.concepts, today, state.recalled)
-        else:
-            text = f"{DECLINED if question.is_read else UNREAD} {nearest(question, entries, context)}".rstrip()
-        if entries and not fresh and text == as_list(entries, context.messages, question.names):
-            continue  # an age that is only quoted
-        general = text == DECLINED and not question.about_self and not mentioned(question.text, state.concepts)
-        replies.append(f"{text} {CONNECT}" if general else text)
-    answered = [text for text in replies if not text.startswith(DECLINED)]
+        reply = _reply_to(question, heard.questions.index(question), state, replies, sense)
+        if reply is not None:
+            replies.append(reply)
     photos = (
         [] if _names_photos(heard.reading) or any(q.kind.answer == "recognised" for q in questions) else state.photos
     )
-    is_known = any(view.recognition.recognised for view in photos)
-    parts += list(dict.fromkeys(answered)) or ([] if is_known else replies[:1])  # "whose clock is this?"
-    if answered and len(answered) < len(replies):
-        declined = [
-            text.removeprefix(DECLINED).removesuffix(CONNECT).strip() for text in replies if text not in answered
-        ]
-        parts.append(f"The rest of what you ask I don't have in memory. {next(filter(None, declined), '')}".rstrip())
+    is_known = any(view.recognition.recognised for view in photos)  # "whose clock is this?"
+    answered = [str(reply) for reply in replies if not reply.declines]
+    declined = [reply for reply in replies if reply.declines]
+    parts = [acknowledgement(heard.reading, unread, is_temporary=state.is_temporary), *dict.fromkeys(answered)]
+    if answered and declined:
+        near = next((reply.text for reply in declined if reply.text), "")
+        parts.append(f"The rest of what you ask I don't have in memory. {near}".rstrip())
+    elif not is_known:
+        parts += map(str, declined[:1])
     parts.append(remarks(photos, today))
     paragraphs = [part for part in parts if part]
     return paragraphs or [_reply_to_rest(state, sense)]
+
+
+def _reply_to(
+    question: Question, index: int, state: TurnState, replies: Sequence[_Reply], sense: Sense
+) -> _Reply | None:
+    """Returns the reply to a question, None if the `replies` to those before it say the same already."""
+    context = without_history(state.context[index]) if index < len(state.context) else MemoryContext("", (), ())
+    entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+    certain = not context.only_near
+    if not context.complete:  # out of rounds: the memories are search results, not chosen yet
+        matches = answers(question, context.hits, state.concepts, sense)
+        entries, certain = selected(question, matches), is_sure(matches)
+    fresh = [entry for entry in entries if not any(mark(entry) in reply.text for reply in replies)]
+    if entries and (question.kind.answer == "quoted" or not certain):
+        if not fresh if certain else entries[0] not in fresh and _has_its_words(question, entries[0]):
+            return None
+        entries = fresh
+    today = state.message.said_at.date()
+    if context.facts:
+        return _Reply(led_to(context.facts, context.messages))
+    if question.kind.answer == "recognised":
+        text = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
+        return _declined(question, state, text) if is_unknown(state.photos) else _Reply(text)
+    if not entries and (shown := _shown(question, context, state)):
+        return _Reply(photos_shown(shown, state.recalled, state.concepts))
+    if context.hits and not certain:
+        near = nearest(question, entries, context)
+        return _declined(question, state, near) if question.is_read else _Reply(f"{UNREAD} {near}".rstrip())
+    text = answer(question, entries, context, state.concepts, today, state.recalled)
+    if entries and not fresh and text == as_list(entries, context.messages, question.names):
+        return None  # an age that is only quoted
+    return _Reply(text) if text else _declined(question, state)
+
+
+def _declined(question: Question, state: TurnState, near: str = "") -> _Reply:
+    """Returns the reply without an answer. A question about nothing that the user told may be one for a language model."""
+    is_general = not near and not question.about_self and not mentioned(question.text, state.concepts)
+    return _Reply(near, declines=True, may_connect=is_general)
 
 
 def _has_its_words(question: Question, entry: MemoryEntry) -> bool:
