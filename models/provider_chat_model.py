@@ -32,7 +32,7 @@ from models.chat_model import (
 from models.probes import ASK_FOR_YES, SAY_YES, ask_for_colours, names_colours
 from models.provider_connection import connect, public_address
 from models.provider_faults import Fault, FaultError, FaultReader
-from models.provider_prompt import Mode, is_cut, parameters, prompt, prompt_for, prompt_with_choice, usage_of
+from models.provider_prompt import Mode, is_cut, parameters, prompt, usage_of, with_instruction
 from models.request_line import RequestLine
 from models.server_facts import ask_server
 from models.thoughts import ThoughtFilter, has_lone_end
@@ -181,20 +181,13 @@ class ProviderChatModel:
                 raise ChatModelError(fault.sentence, unreachable=fault.unreachable, about_photos=fault.about_photos)
             await self._wait(attempt, fault)
 
-    async def aclose(self) -> None:
-        """Closes the connections of the running event loop."""
-        model = self._models.pop(asyncio.get_running_loop(), None)
-        client: Any = getattr(model, "client", None)
-        if hasattr(client, "close"):
-            await client.close()
-
     # One request
 
     async def _respond(self, messages: Sequence[ChatMessage], tools: Sequence[Tool], mode: Mode) -> "ModelResponse":
         """Returns the whole answer. It is streamed, so that a long one does not look like a silent server."""
         longest = max((tool.longest or CALL_TOKENS for tool in tools), default=CALL_TOKENS)
         events = self._events(
-            prompt_for(mode, messages, tools),
+            messages if mode == "tools" else with_instruction(json_reply.instruction(tools), messages),
             parameters(tools, mode),
             longest,
             tool_choice="required" if mode == "tools" else None,
@@ -214,7 +207,7 @@ class ProviderChatModel:
         if not tools:
             turns = in_words(messages)  # some servers refuse tool messages if no tools are offered
         elif not native:
-            turns = prompt_with_choice(messages, tools)
+            turns = with_instruction(json_reply.choice(tools), messages)
         line = RequestLine(tools)
         thoughts = ThoughtFilter(begins_thinking=bool(self._known.thinks_unopened))
         empty, usage = True, TokenUsage()

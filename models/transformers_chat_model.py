@@ -145,10 +145,6 @@ class TransformersChatModel:
                         )
                     yield piece
 
-    async def aclose(self) -> None:
-        """Waits for the thread, whose work should be cancelled first. The model cannot be used afterwards."""
-        await asyncio.to_thread(self._jobs.shutdown)
-
     # In the event loop
 
     async def _generate(

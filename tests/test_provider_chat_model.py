@@ -572,13 +572,7 @@ def test_one_model_serves_one_event_loop_after_the_other(serve):
     server = serve(say("Rex."))
     model = model_of(server)
 
-    async def once() -> tuple[str, TokenUsage]:
-        try:
-            return await reply_of(model)
-        finally:
-            await model.aclose()
-
-    assert [asyncio.run(once()) for _ in range(2)] == [("Rex.", USAGE)] * 2
+    assert [asyncio.run(reply_of(model)) for _ in range(2)] == [("Rex.", USAGE)] * 2
 
 
 async def test_calls_at_the_same_time_do_not_mix(serve):
