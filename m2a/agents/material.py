@@ -42,14 +42,14 @@ class Boundary:
 _HARMLESS_MARKS = (("[memory ", "(memory "), ("[photo ", "(photo "))
 
 
-def render(name: str, scope: SearchScope | None = None, **values: object) -> str:
-    """Returns the prompt file of that name with its values filled in. Raises `KeyError` for a missing value.
+def render(name: str, scope: SearchScope | None = None, *, package: str = "m2a.agents", **values: object) -> str:
+    """Returns the package's prompt file of that name with its values filled in. Raises `KeyError` for a missing value.
 
     A passage `{raw_messages? …}` is included if the scope allows raw messages, and `{no raw_messages? …}` if it does not.
     """
     allowed = asdict(scope or SearchScope())
     text = _PASSAGE.sub(
-        lambda match: match["text"] if allowed[match["setting"]] != bool(match["no"]) else "", _file(name)
+        lambda match: match["text"] if allowed[match["setting"]] != bool(match["no"]) else "", _file(package, name)
     )
     return Template(text).substitute(values).strip()
 
@@ -160,5 +160,5 @@ _PASSAGE = re.compile(r"\{(?P<no>no )?(?P<setting>\w+)\? (?P<text>[^{}]*)\}")
 
 
 @cache
-def _file(name: str) -> str:
-    return files("m2a.agents").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+def _file(package: str, name: str) -> str:
+    return files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")

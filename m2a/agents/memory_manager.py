@@ -134,7 +134,7 @@ class MemoryManager:
         hits = [seen[memory_id] for memory_id in dict.fromkeys(action.memory_ids)]
         hits += [Hit(messages[message_id], 0.0, {}) for message_id in dict.fromkeys(action.message_ids)]
         # A policy that judges each hit and names none found none; a model that names none has often just forgotten to.
-        if not hits and self._policy.relevance_floor:
+        if not hits and not self._policy.judges_hits:
             hits += _last_hits(state)
         return self._search.context(action.context, hits)
 

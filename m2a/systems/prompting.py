@@ -4,9 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
-from string import Template
+from functools import partial
 
 from m2a.agents.material import Boundary
 from m2a.agents.material import render as render_of_agents
@@ -19,9 +17,7 @@ from models.chat_model import ChatMessage, ChatModel, ChatModelError, PhotoPart
 MAX_PHOTOS = 8
 
 
-def render(name: str, **values: object) -> str:
-    """Returns the prompt file of that name, filled in. A missing value raises `KeyError`."""
-    return _template(name).substitute(values).strip()
+render = partial(render_of_agents, package="m2a.systems")
 
 
 def message_line(message: Message, captions: Iterable[str] = ()) -> str:
@@ -120,8 +116,3 @@ async def ask(
 def day(moment: datetime) -> str:
     """Returns a day like `Sunday 7 May 2023`."""
     return moment.strftime("%A %-d %B %Y")
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template(files("m2a.systems").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
