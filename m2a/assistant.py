@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -246,10 +246,6 @@ class Assistant:
         """Returns a part of a conversation as its owner reads it, including what answers may not use."""
         return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id, part)
 
-    def count_messages(self, owner: str, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
-        """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
-        return self.bank_of(owner, conversation_id).count_messages(conversation_id, since=since, up_to=up_to)
-
     def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
         """Returns what was searched for a reply, which sources it rests on, and what was remembered after it.
 
@@ -263,15 +259,6 @@ class Assistant:
         """Returns the same for several replies of one conversation, by message id."""
         bank = self.bank_of(owner, conversation_id)
         return {message_id: load_trace(bank, message_id, to_owner=True) for message_id in message_ids}
-
-    def before(
-        self, owner: str, message_ids: Collection[int], conversation_id: str | None = None
-    ) -> dict[int, Message]:
-        """Returns, by message id, the preceding message of the same conversation; first messages are left out.
-
-        Messages in a temporary chat are only found with the chat's `conversation_id`.
-        """
-        return self.bank_of(owner, conversation_id).preceding(message_ids)
 
     def edit_memory(self, owner: str, memory_id: int, text: str, happened: DateInterval | None) -> int:
         """Changes the text of a memory and when it happened.

@@ -36,36 +36,8 @@ MAX_SEARCH_LENGTH = 400
 # Gradio turns a longer pasted text into a file, and then refuses the file because it is not a photo.
 MAX_PASTED_LENGTH = 1_000_000_000
 
-_ON_TALK = """
-element.addEventListener('click', (click) => {
-  const button = click.target.closest('[data-example], [data-earlier], [data-retry], [data-act], [data-edit-message]');
-  if (!button) return;
-  const {act, reply, number, memory} = button.dataset;
-  if (['undo', 'insist', 'choose'].includes(act)) {
-    trigger(act, {reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0)});
-  }
-  if ('example' in button.dataset) trigger('example', {index: Number(button.dataset.example)});
-  if ('earlier' in button.dataset) trigger('earlier', {});
-  if ('retry' in button.dataset) trigger('retry', {message_id: Number(button.dataset.retry)});
-  if ('editMessage' in button.dataset) trigger('edit', {message_id: Number(button.dataset.editMessage)});
-});
-element.addEventListener('submit', (submit) => {
-  const form = submit.target.closest('[data-resend]');
-  if (!form) return;
-  submit.preventDefault();
-  const {text, memories} = Object.fromEntries(new FormData(form));
-  trigger('resend', {message_id: Number(form.dataset.resend), text, keep: memories === 'keep'});
-});
-"""
-_ON_CONVERSATIONS = """
-element.addEventListener('click', (click) => {
-  const link = click.target.closest('[data-open]');
-  if (!link || click.ctrlKey || click.metaKey || click.shiftKey || click.button) return;
-  click.preventDefault();
-  trigger('open', {conversation: link.dataset.open});
-});
-"""
-_ON_CONVERSATIONS += forwarded("m2a-conversations", ["open", "find", "rename"])
+_ON_TALK = forwarded("m2a-talk", ["example", "earlier", "retry", "edit", "resend", "undo", "insist", "choose"])
+_ON_CONVERSATIONS = forwarded("m2a-conversations", ["open", "find", "rename"])
 _ON_TEMPORARY = forwarded("m2a-temporary", ["attached", "detach", "end"])
 
 
@@ -79,6 +51,9 @@ class ChatPanel:
         self._tabs = Tabs(assistant.end_temporary)
         self._stream = ChatStream(assistant, self._view, self._tabs)
         self.resending = Resending(assistant, self._view, self._stream)
+        self.on_undo = self._acting(assistant.undo)
+        self.on_insist = self._acting(assistant.insist)
+        self.on_choose = self._acting(assistant.choose, "memory_id")
 
     def build_conversations(self) -> None:
         """Adds the search and the list of conversations to the side bar."""
@@ -274,34 +249,21 @@ class ChatPanel:
         tab.first_turn = turn if message.conversation_id is None else None
         return turn
 
-    def on_undo(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Undoes a change of the memory."""
-        return self._acted(current, shown_count, event, request, self._assistant.undo)
+    def _acting(self, act: Callable[..., object], *more_numbers: str) -> Callable[..., list[Any]]:
+        """Returns the handler that calls `act` with the numbers of a click, and redraws the conversation.
 
-    def on_insist(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Makes a change that the assistant had refused to make."""
-        return self._acted(current, shown_count, event, request, self._assistant.insist)
+        It warns if they name nothing any more.
+        """
 
-    def on_choose(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Replaces one of two memories that were both kept."""
-        return self._acted(current, shown_count, event, request, self._assistant.choose, "memory_id")
+        def on_act(current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+            owner = owner_of(request)
+            try:
+                act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
+            except LookupError:
+                gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
+            return Update(history=self._view.history(owner, current or None, shown_count or PAGE_SIZE)).outputs()
 
-    def _acted(
-        self,
-        current: str,
-        shown_count: int,
-        event: gr.EventData,
-        request: gr.Request,
-        act: Callable[..., object],
-        *more_numbers: str,
-    ) -> list[Any]:
-        """Calls `act` with the numbers of a click and redraws the conversation; warns if they name nothing any more."""
-        owner = owner_of(request)
-        try:
-            act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
-        except LookupError:
-            gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
-        return Update(history=self._view.history(owner, current or None, shown_count or PAGE_SIZE)).outputs()
+        return on_act
 
     def on_change(self, current: str, shown_count: int, request: gr.Request) -> list[Any]:
         """Redraws the conversation and the list after a change of the memory or an erasure."""

@@ -39,14 +39,6 @@ _QUESTIONS: Mapping[ErasureKind, tuple[str, str]] = {
         "All conversations, memories, photos and names go. I start over as if we had never met.",
     ),
 }
-_ON_BUTTON: Mapping[ErasureKind, str] = {
-    "message": "the message",
-    "memory": "the memory",
-    "photo": "the photo",
-    "conversation": "the conversation",
-    "forgotten": "what was forgotten",
-    "everything": "everything",
-}
 _CLOSE = '<button type="button" class="m-button" data-close-dialog autofocus>Close</button>'
 _TO_PURGE = (
     "It is gone from M2A: no answer, search or page shows it, and nothing brings it back. The last traces in M2A’s files are "
@@ -157,9 +149,10 @@ def _radio(erasure: Erasure, name: str, explanation: str, *, is_keeping: bool) -
 def _erase_now_button(erasure: Erasure) -> str:
     erased = "" if erasure.id is None else f' data-of="{markup.text(erasure.id)}"'
     keep = " data-keep" if erasure.keep_memories else ""
+    label = _QUESTIONS[erasure.kind][0].removesuffix("?").replace("this", "the")
     return (
         f'<button type="button" class="m-button m-danger" data-erase-now="{erasure.kind}"{erased}{keep}>'
-        f"Erase {_ON_BUTTON[erasure.kind]} for good</button>"
+        f"{label} for good</button>"
     )
 
 

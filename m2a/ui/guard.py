@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from m2a.sentences import place_of
 from m2a.ui.file_references import names_elsewhere, path_fetches
-from m2a.ui.temporary_route import PREFIX as TEMPORARY
+from m2a.ui.photo_route import TEMPORARY
 from m2a.ui.uploads import NoRoomError, Uploads
 
 UPLOAD_PATH = "/gradio_api/upload"

@@ -91,6 +91,9 @@ class MemoryPanel:
     def __init__(self, assistant: "Assistant") -> None:
         self._assistant = assistant
         self.review = ReviewPanel(assistant)
+        self.on_undo = self._acting(assistant.undo)
+        self.on_insist = self._acting(assistant.insist)
+        self.on_choose = self._acting(assistant.choose, "memory_id")
 
     def build(self) -> None:
         plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
@@ -245,21 +248,15 @@ class MemoryPanel:
         reply_id = messages[-1].message_id if messages and messages[-1].role == "assistant" else None
         return self._outputs(owner, replace(view_of(view), told=reply_id))
 
-    def on_undo(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.undo)
+    def _acting(self, act: Callable[..., object], *more_numbers: str) -> Callable[..., list[Any]]:
+        """Returns the handler that calls `act` with the numbers of a click, and shows what changed."""
 
-    def on_insist(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.insist)
+        def on_act(view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+            owner, (reply_id, *numbers) = owner_of(request), numbers_of(event, "reply_id", "number", *more_numbers)
+            act(owner, reply_id, *numbers)
+            return self._done(owner, view, reply_id)
 
-    def on_choose(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.choose, "memory_id")
-
-    def _acted(
-        self, view: str, event: gr.EventData, request: gr.Request, act: Callable[..., object], *more_numbers: str
-    ) -> list[Any]:
-        owner, (reply_id, *numbers) = owner_of(request), numbers_of(event, "reply_id", "number", *more_numbers)
-        act(owner, reply_id, *numbers)
-        return self._done(owner, view, reply_id)
+        return on_act
 
     def _done(self, owner: str, view: str, reply_id: int) -> list[Any]:
         """Shows the changes that the reply reports, and the current version of the memory that was open."""

@@ -12,7 +12,7 @@ from m2a.ui import temporary_view, welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
-from m2a.ui.events import Page, connect
+from m2a.ui.events import Page, connect, forwarded
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.settings_panel import SettingsPanel
 
@@ -24,13 +24,7 @@ HEAD = '<link rel="stylesheet" href="/m2a/page.css">'
 
 _PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
 _MARK = ' aria-current="page"'
-_ON_NEW = """
-element.addEventListener('click', (click) => {
-  if (click.target.closest('[data-new]')) trigger('new', {});
-  const begin = click.target.closest('[data-begin]');
-  if (begin) trigger('temporary', {reads: begin.dataset.begin});
-});
-"""
+_ON_NEW = forwarded("m2a-new", ["new", "temporary"])
 
 
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
