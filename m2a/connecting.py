@@ -65,7 +65,7 @@ async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, P
         policy = await in_thread(load_policy, new_settings)
     except ModelUnavailableError as error:
         raise SettingsError(naming(str(error), IN_THE_PAGE)) from error
-    sentences = ["Saved. From your next message on, I answer by rules, without a language model."]
+    sentences = ["Saved. From your next message on, I answer with built-in rules, without a language model."]
     if isinstance(policy, LanguagePolicy):
         try:
             outcome, abilities = await try_chat_model(policy.chat_model)

@@ -31,7 +31,7 @@ _DISK = {
     errno.ENOSPC: "The disk is full; free some space and try again.",
     errno.EDQUOT: "The disk quota is used up; free some space and try again.",
     errno.EROFS: "The disk is read-only; make it writable, or set M2A_DATA_DIR to a folder that you can write to.",
-    errno.EACCES: "M2A may not write there; make the data folder writable, or set M2A_DATA_DIR to another folder.",
+    errno.EACCES: "M2A has no permission to write to its data folder; make it writable, or set M2A_DATA_DIR to another folder.",
     errno.EMFILE: "M2A has too many files open; restart it.",
 }
 

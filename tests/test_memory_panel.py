@@ -498,7 +498,7 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_in_a_search_an
     answer = ChatView(assistant).history(assistant.local_owner, message.conversation_id, 80)
     assert "Another memory has corrected it since." in answer.partition("Why I said this")[2]
     opened = Shown(panel.on_memory("", click(memory_id=nurse.memory_id), request(assistant)))
-    assert "that one goes with it" in opened.opened
+    assert "the correction is treated the same way" in opened.opened
     kept_back = panel.on_keep(opened.view, click(act="withhold", memory_id=nurse.memory_id), request(assistant))
     assert "The memory that corrected it went with it." in Shown(kept_back).notice and bank.entries() == []
     forgotten = told(bank, "The boat is red.")

@@ -317,14 +317,14 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
 SAID: dict[str, tuple[Callable[[str], Reply], str]] = {
     "nothing": (lambda good: say(""), "empty"),
     "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "no tool call"),
-    "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "no valid JSON"),
+    "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "not valid JSON"),
     "cut off": (lambda good: call("write_group", good[: len(good) // 2], finish_reason="length"), "cut off"),
     "cut off in words": (lambda good: say('{"tool": "write_group", "arguments": ' + good[:900]), "cut off"),
     "another tool": (lambda good: call("write_poem", good), "no tool named 'write_poem'"),
     "bare JSON without the tool": (lambda good: say(good), 'names no "tool"'),
     "no arguments": (lambda good: call("write_group", ""), "arguments of 'write_group' are missing"),
     "JSON in JSON in JSON": (lambda good: call("write_group", json.dumps(json.dumps(good))), "must be a JSON object"),
-    "brackets without end": (lambda good: call("write_group", "[" * 100_000), "no valid JSON"),
+    "brackets without end": (lambda good: call("write_group", "[" * 100_000), "not valid JSON"),
     "braces without end": (lambda good: say('{"a":' * 50_000), "broken or was cut off"),
     "thoughts and no answer": (lambda good: say("<think>Ann and Bo could"), "empty"),
 }

@@ -288,7 +288,7 @@ async def test_a_model_without_a_chat_template_is_named(tmp_path):
 async def test_a_missing_folder_is_named(tmp_path):
     model = TransformersChatModel(str(tmp_path / "nowhere"))
     assert not model.sees_photos
-    with pytest.raises(ChatModelError, match=r"There is no folder .*nowhere"):
+    with pytest.raises(ChatModelError, match=r"The folder .*nowhere' does not exist"):
         await pieces_of(model)
 
 
@@ -304,7 +304,9 @@ def test_a_hub_out_of_reach_is_named(monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     model = TransformersChatModel("no-such-org/no-such-model")
     assert not model.sees_photos
-    with pytest.raises(ChatModelError, match=r"'no-such-org/no-such-model' cannot be loaded.*hub in reach") as raised:
+    with pytest.raises(
+        ChatModelError, match=r"'no-such-org/no-such-model' cannot be loaded.*connection to the hub"
+    ) as raised:
         model.load()
     assert "\n" not in str(raised.value)
 

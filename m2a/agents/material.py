@@ -71,11 +71,13 @@ def history_of(entry: MemoryEntry) -> str:
 
 
 def photos_text(photo_ids: Sequence[str], numbers: PhotoNumbers) -> str:
-    """Returns "photos 2, 3 and 1 photo": the numbered photos, and the count of those without a number; "" without photos."""
+    """Returns "photos 2, 3 and 1 other photo": those with a number, and the count of the others; "" without photos."""
     numbered = [str(numbers[photo_id]) for photo_id in photo_ids if photo_id in numbers]
     others = len(photo_ids) - len(numbered)
     by_number = f"photo{'s' if len(numbered) > 1 else ''} {', '.join(numbered)}" if numbered else ""
-    return " and ".join(filter(None, (by_number, plural(others, "photo") if others else "")))
+    return " and ".join(
+        filter(None, (by_number, plural(others, "other photo" if numbered else "photo") if others else ""))
+    )
 
 
 def one_line(text: str) -> str:

@@ -39,7 +39,7 @@ app.add_typer(memory_app, name="memory")
 
 @app.command()
 def verify() -> None:
-    """Check that database, photos and index agree. Changes nothing; the exit code is 1 if they do not agree."""
+    """Check that the database, the photos and the index are consistent. Changes nothing; the exit code is 1 if they are not."""
     _report("verify")
 
 
@@ -58,7 +58,7 @@ def _report(name: str) -> None:
     if faults:
         print(f"{plural(faults, 'fault')}." + (" `m2a repair` repairs what it can." if name == "verify" else ""))
         raise typer.Exit(1)
-    print("Database, photos and index agree.")
+    print("The database, the photos and the index are consistent.")
 
 
 @app.command()

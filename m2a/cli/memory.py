@@ -121,7 +121,10 @@ def delete_memory(memory_id: MemoryNumber) -> None:
         )
     except RejectedWriteError:
         if bank.kept_back_by_id([memory_id]):
-            fail(f"Answers no longer use memory {memory_id}; `m2a erase memory {memory_id}` erases it for good.")
+            fail(
+                f"Memory {memory_id} was not forgotten: answers do not use it any more. "
+                f"`m2a erase memory {memory_id}` erases it for good."
+            )
         fail(f"There is no memory {memory_id}; `m2a memory list` shows all memories.")
     assert forgotten.previous is not None
     print(f"Forgot memory {memory_id}: {forgotten.previous.text}")

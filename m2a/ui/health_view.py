@@ -35,7 +35,7 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
         (("forget", "Forget it"), ("", "Leave it")),
     ),
     "photo": (
-        "Photos that words cannot find",
+        "Photos that a text search cannot find",
         "They have no caption yet, or are not in the search index.",
         (("look", "Look at it now"), ("", "Leave it")),
     ),
@@ -52,7 +52,7 @@ def health_html(health: Health | None, checked_at: datetime | None = None, *, wo
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-health"><h3 id="m2a-set-health" tabindex="-1">Memory health</h3>'
         "<p>Finds memories that repeat or may contradict each other, that have no source or read like an instruction, "
-        f"and photos that words cannot find.</p>{working or _findings(health, checked_at)}"
+        f"and photos that a text search cannot find.</p>{working or _findings(health, checked_at)}"
         f'<div class="m-acts">{"" if working else button}</div></section>'
     )
 

@@ -13,7 +13,7 @@ from m2a.ui.forgotten_list import FORGOTTEN
 from m2a.ui.plain_words import page_error
 from m2a.ui.request import number_of
 
-_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Asked about"}
+_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Forget it?"}
 _SINCE: dict[KeptBackReason, str] = {
     "unmentioned": "not mentioned since",
     "expired": "expired; not used since",

@@ -11,8 +11,8 @@ from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
     "forgotten": "I no longer find, show or use it, not even in our conversations. It is not erased from the disk.",
-    "asked": "You may want this forgotten; I was not sure. Until you choose, no answer uses it, or the words it came from. If "
-    "you forget one, I use the others again.",
+    "asked": "You may have asked me to forget this; I was not sure. Until you decide, I use neither it nor the words it came "
+    "from. If there are several and you forget one, I use the others again.",
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
     "pinned": "It comes first in the list of Memory, and is sent to the language model with every message.",
 }
@@ -52,7 +52,7 @@ def memory_html(
 
 _WAITING = {
     "later": " yet</strong> I could not update it; I will try again with your next message.",
-    "aside": "</strong> Updating it kept failing, so I set it aside. What you said stays here. "
+    "aside": "</strong> The update failed several times, so I stopped trying. What you said stays here. "
     "“Check the stored data” in Settings lets me try again.",
 }
 
@@ -150,7 +150,7 @@ def _described(changed: MemoryChanged) -> tuple[str, str]:
             return "Unpinned", entry
         case "dated":
             last_day = changed.entry.used_until if changed.entry else None
-            return (f"Used until {markup.day(last_day)}" if last_day else "Used without a last day"), entry
+            return (f"Used until {markup.day(last_day)}" if last_day else "No last day any more"), entry
         case "withheld":
             return "No longer mentioned", previous or "a memory"
         case "asked":
@@ -165,7 +165,7 @@ def _undone(changed: MemoryChanged) -> str:
         case "added":
             return "I no longer remember this."
         case "restored":
-            return f"{entry or 'This'} is an earlier version again."
+            return f"{entry or 'This'} is an earlier version and no longer in use."
         case "pinned" | "unpinned" | "dated":
             return f"{entry or 'This memory'} is as it was before."
         case "withheld" | "asked":
@@ -177,8 +177,8 @@ def _undone(changed: MemoryChanged) -> str:
 
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
-    sentence = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
-    replace = _button("Replace it", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
+    sentence = f"I still have the earlier {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
+    replace = _button("Replace the earlier one", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
     return f"<div>{sentence}</div>{replace}"
 
 

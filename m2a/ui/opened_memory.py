@@ -111,7 +111,9 @@ def _near(opened: OpenedMemory) -> str:
         lines.append(f"No longer current. Replaced by: {memory_link(opened.successor)}")
     if opened.corrects is not None:
         lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
-    note = "<small>If you forget this one, or ask me not to mention it, that one goes with it.</small>"
+    note = (
+        "<small>If you forget this memory, or ask me not to mention it, the correction is treated the same way.</small>"
+    )
     lines += [f"A part of it is corrected by: {memory_link(correction)} {note}" for correction in opened.corrections]
     return "".join(f'<p class="m-near">{line}</p>' for line in lines)
 

@@ -172,7 +172,7 @@ class SettingsPanel:
     async def _connected(self, request: gr.Request, wish: ConnectionWish) -> AsyncIterator[list[Any]]:
         owner = self._local_owner(request)
         unchanged = [gr.skip()] * 5
-        yield [view.working_html("Asking the model… The first answer of a large one may take a minute."), *unchanged]
+        yield [view.working_html("Asking the model… A large model may need a minute for its first answer."), *unchanged]
         try:
             sentences = await self._assistant.connect(wish)
         except Exception as error:  # shown in place, not in a toast that disappears; the form keeps what was typed
@@ -203,7 +203,7 @@ class SettingsPanel:
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
-            return view.report_html(["Done. Words will find this photo from now on."])
+            return view.report_html(["Done. You can now find this photo by searching for words."])
         changes = self._assistant.explanation(owner, reply_id).changes
         return f'<div class="m-report" role="status">{memory_html(changes, reply_id=reply_id, place="s")}</div>'
 

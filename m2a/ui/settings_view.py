@@ -25,7 +25,7 @@ def connection_html(connection: ChatConnection) -> str:
     """Returns the form for the chat model. A field that the environment sets is disabled and names its variable."""
     model = "" if connection.chat_model == _OFFLINE else connection.chat_model
     key = "A key is saved; it is never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
-    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>; I answer by rules"
+    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>. I answer with built-in rules"
     if connection.sent_to:
         now += f". Your messages and photos are sent to {markup.text(connection.sent_to)}"
     off = '<button type="button" class="m-button" data-settings-act="offline">Use no language model</button>'
@@ -52,9 +52,9 @@ def connection_html(connection: ChatConnection) -> str:
         + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'
         "<small>With a provider, or a server on another computer, what you write, your photos and what I remember for an answer "
         "are sent there.</small>"
-        f"<small>M2A tests it first, and saves it only if it answers. It is saved in {markup.text(connection.file)}, which "
-        "only you can read. A key is sent only to the server that you entered it for: for another provider or "
-        "address, enter its key again.</small></form></section>"
+        f"<small>M2A tests the model first, and saves these settings only if the model answers. They are saved in "
+        f"{markup.text(connection.file)}, which only you can read. A key is sent only to the server that you entered it for: "
+        "for another provider or address, enter its key again.</small></form></section>"
     )
 
 
@@ -151,7 +151,7 @@ def faults_html(faults: Sequence[str], fixed: Sequence[str] | None = None) -> st
     """Returns the problems found, with a button that fixes them; after a repair, what was fixed and what is left."""
     if fixed is None:
         if not faults:
-            return report_html(["No problems found: messages, memories, photos and the search index agree."])
+            return report_html(["No problems found: messages, memories, photos and the search index are consistent."])
         button = '<button type="button" class="m-button" data-settings-act="repair">Fix what can be fixed</button>'
         title = f"{markup.plural(len(faults), 'problem')} found."
         return (
@@ -162,7 +162,7 @@ def faults_html(faults: Sequence[str], fixed: Sequence[str] | None = None) -> st
     left = (
         f"<p><b>Could not be fixed:</b></p>{_lines([naming(fault, IN_THE_PAGE) for fault in faults])}"
         if faults
-        else "<p>Everything agrees now.</p>"
+        else "<p>Everything is consistent now.</p>"
     )
     return f'<div class="m-report" role="status">{_lines(report)}{left}</div>'
 
