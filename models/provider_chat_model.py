@@ -7,6 +7,7 @@ This module decides what a fault means, whether to retry, and how to ask for a t
 import asyncio
 import itertools
 import random
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -122,7 +123,7 @@ class ProviderChatModel:
 
     def forget_abilities(self) -> None:
         """Forgets the known abilities, since the server may have been restarted with other options."""
-        self._record.keep(self._record_key, Abilities())
+        self._record.store(self._record_key, Abilities())
         self.mode, self._asked_server, self._plain_answers, self._tools_seen = "tools", False, 0, False
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
@@ -237,8 +238,8 @@ class ProviderChatModel:
             sentence = f"{self._faults.model_at} answered with nothing; try again or choose another model."
             if response.finish_reason == "length":
                 sentence = (
-                    f"{self._faults.model_at} did not come to its answer within {self._reply_tokens} tokens; "
-                    "raise M2A_REPLY_TOKENS or choose a model that thinks less."
+                    f"{self._faults.model_at} used all {self._reply_tokens} tokens before it reached its answer; "
+                    "raise M2A_REPLY_TOKENS or choose a model that reasons less."
                 )
             raise FaultError(Fault(sentence, retry=True))
         yield usage
@@ -271,7 +272,8 @@ class ProviderChatModel:
                     self.greedy = False
                 elif limit and fault.about_limit:
                     limit = None
-                    self._takes_limit = "upported" not in fault.sentence
+                    # A limit may only be too high for this prompt, or not supported at all.
+                    self._takes_limit = not re.search("unsupported|not supported", fault.sentence, re.I)
                 elif fault.photos_per_prompt is not None and fault.photos_per_prompt < photos:
                     self._learn(photos_per_prompt=fault.photos_per_prompt)
                 else:
@@ -403,7 +405,7 @@ class ProviderChatModel:
     def _learn(self, **abilities: bool | int) -> None:
         known = self._known
         if any(getattr(known, name) != value for name, value in abilities.items()):
-            self._record.keep(self._record_key, replace(known, **abilities))  # type: ignore[arg-type]
+            self._record.store(self._record_key, replace(known, **abilities))  # type: ignore[arg-type]
 
     async def _ask_server(self) -> None:
         client: Any = getattr(self._model(), "client", None)
@@ -411,7 +413,7 @@ class ProviderChatModel:
             return
         if reported := await ask_server(client, self._address, self._faults.model_name):
             self._asked_server = True
-            self._record.keep(self._record_key, reported.over(self._known))
+            self._record.store(self._record_key, reported.over(self._known))
 
     async def _probe_photos(self) -> None:
         answer = ""

@@ -1,7 +1,6 @@
 """The commands that talk to the assistant: `m2a ask` and `m2a chat`."""
 
 import json
-import stat
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -80,14 +79,9 @@ def _print_piece(piece: dict[str, Any]) -> None:
 
 
 def _readable_paths(photos: list[Path] | None) -> list[str]:
-    """Returns the full paths of the photos. Exits if one is not a readable file."""
+    """Returns the full paths of the photos. Raises `PhotoRefusedError` if one is not a readable file."""
+    from m2a.incoming import read_photo
+
     for photo in photos or []:
-        try:
-            is_file = stat.S_ISREG(photo.stat().st_mode)  # checked first, since opening a pipe may block forever
-            if is_file:
-                photo.open("rb").close()
-        except OSError as error:
-            fail(f"The photo {photo} cannot be read: {error.strerror}; choose another file.")
-        if not is_file:
-            fail(f"The photo {photo} is not a file; choose another.")
+        read_photo(photo)
     return [str(photo.absolute()) for photo in photos or []]

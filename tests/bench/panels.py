@@ -138,7 +138,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
         began = time.perf_counter()
         await asyncio.to_thread(assistant.memory(owner).index)
         print(f"Indexed in {time.perf_counter() - began:.0f} s. At the handlers:", flush=True)
-        memories = assistant.browser(owner).page(View().wanted(), start=0, count=1)
+        memories = assistant.browser(owner).page(View().filter(), start=0, count=1)
         newest, middle = memories.entries[0].memory_id, memories.total // 2
 
         def refresh(**values: Any) -> Callable[[], object]:
