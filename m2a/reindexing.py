@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 
 from m2a.agents.in_thread import in_thread
-from m2a.sentences import failure_sentence, log_unforeseen
+from m2a.sentences import log_unexpected, turn_sentence
 
 _POLL_SECONDS = 0.25
 
@@ -42,8 +42,8 @@ class Reindexing:
                 self.records = max(self.records, self.left)
             self.records = building.result()
         except Exception as error:  # the failure goes to whoever follows the rebuild
-            log_unforeseen(logger, "Rebuilding the index", error)
-            self.failure = failure_sentence(error)
+            log_unexpected(logger, "Rebuilding the index", error)
+            self.failure = turn_sentence(error)
         finally:
             if not building.done():
                 self.cancel()

@@ -408,7 +408,7 @@ def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
 async def test_what_is_kept_and_not_used_is_listed_and_marked(template, tmp_path):
     shutil.copytree(template, tmp_path / "data")
     async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
-        assistant.keep_memory(assistant.local_owner, KeepingBack(2, "the user chose it in the memory"))
+        assistant.change_use(assistant.local_owner, KeepingBack(2, "the user chose it in the memory"))
     listed = quick(tmp_path / "data", "memory", "list")
     assert re.search(r"^ +2 .*My sister Anna plays the violin\.  \[not mentioned\]$", listed.out, re.MULTILINE), listed
     lines = [json.loads(line) for line in quick(tmp_path / "data", "memory", "list", "--json").out.splitlines()]

@@ -154,7 +154,7 @@ def test_class_names_are_clean():
 def test_loading_needs_no_torch(tmp_path):
     program = (
         "import sys, pathlib; from models.efficientnet import EfficientNet; from PIL import Image;"
-        "EfficientNet.load(pathlib.Path(sys.argv[1])).look(Image.new('RGB', (9, 9)));"
+        "EfficientNet.load(pathlib.Path(sys.argv[1])).run(Image.new('RGB', (9, 9)));"
         "import models.siglip_encoder, models.open_clip_encoder, models.captioner, models.chat_captioner;"
         "print([m for m in ('torch', 'transformers', 'open_clip', 'gradio') if m in sys.modules])"
     )

@@ -9,7 +9,7 @@ import { askErase, showDialog } from './erasing.js';
 import { isWithin, keepFocus, restoreFocus, noteActed } from './focus.js';
 import { cancelForm, closeManage, fold, keepOpen, onSummary } from './folds.js';
 import {
-  TOLD, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
+  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
 } from './memory.js';
 import {
   follow, following, noteReader, scrollDown, seeMessage, showEditing, showMessage, stay, watchReader,
@@ -45,7 +45,7 @@ function onForm(form) {
   onSettingsForm(form);
   if (form.matches('[data-find]')) search(true);
   else if (form.matches('[data-edit]')) {
-    askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, TOLD);
+    askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, NOTICE);
   } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
   else if (form.matches('[data-tell]') && fields.text.trim()) {
     form.text.blur();
@@ -120,7 +120,7 @@ document.addEventListener('click', (click) => {
   if (folded) cancelForm(folded);
   const decided = target.closest('[data-review]');
   if (decided) {
-    const inReview = Boolean(decided.closest('#m2a-review, #m2a-review-told'));
+    const inReview = Boolean(decided.closest('#m2a-review, #m2a-review-notice'));
     if (!inReview) noteActed(decided, '', decided.closest('ul').id);
     askReview(decided.dataset.review, decided.dataset, {}, inReview);
   }
@@ -139,7 +139,7 @@ document.addEventListener('click', (click) => {
     const changed = { reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0) };
     const line = acting.closest('li').id;
     if (acting.closest('#m2a-settings')) askSettings(act, changed);
-    else if (acting.closest('#m2a-memory')) askMemory(act, changed, line ? `#${line}` : TOLD);
+    else if (acting.closest('#m2a-memory')) askMemory(act, changed, line ? `#${line}` : NOTICE);
     else {
       tell('m2a-talk', act, changed);
       noteActed(acting, line, acting.closest('ul').id);

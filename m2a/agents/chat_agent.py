@@ -144,7 +144,7 @@ class ChatAgent:
         while searches := await self._write_until_search(state, draft):
             state = replace(state, rounds_left=state.rounds_left - 1)
             for action in searches:
-                step = await self._look(state, action, draft)
+                step = await self._search_or_fetch(state, action, draft)
                 state = with_step(state, step)
             records = [record for step in state.steps for record in records_of(step.observation)]
             # They follow those recalled before, so that every photo keeps its number.
@@ -171,10 +171,10 @@ class ChatAgent:
             draft.end_paragraph()
         return searches if state.may_search else ()
 
-    async def _look(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
+    async def _search_or_fetch(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
         if isinstance(action, Rejected):
             return Step(None, Rejected(f"{action.reason} {OR_REPLY}"))
-        step = await self._manager.look(state, action, draft.emit)
+        step = await self._manager.search_or_fetch(state, action, draft.emit)
         if isinstance(step.observation, Searched | Opened):
             draft.contexts.append(await self._manager.context_of(step.observation))
         return step

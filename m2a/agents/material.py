@@ -42,7 +42,12 @@ class Boundary:
 _HARMLESS_MARKS = (("[memory ", "(memory "), ("[photo ", "(photo "))
 
 
-def render(name: str, scope: SearchScope | None = None, *, package: str = "m2a.agents", **values: object) -> str:
+def render(name: str, scope: SearchScope | None = None, **values: object) -> str:
+    """Returns the agents' prompt file of that name with its values filled in; see `prompt_text`."""
+    return prompt_text("m2a.agents", name, values, scope)
+
+
+def prompt_text(package: str, name: str, values: Mapping[str, object], scope: SearchScope | None = None) -> str:
     """Returns the package's prompt file of that name with its values filled in. Raises `KeyError` for a missing value.
 
     A passage `{raw_messages? …}` is included if the scope allows raw messages, and `{no raw_messages? …}` if it does not.

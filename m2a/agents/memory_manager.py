@@ -50,7 +50,7 @@ class MemoryManager:
                     return outcome
                 state = with_step(state, Step(action, outcome))
                 continue
-            state = with_step(state, await self.look(state, action, emit))
+            state = with_step(state, await self.search_or_fetch(state, action, emit))
         return await in_thread(self._unfinished, state)
 
     async def recall(self, state: TurnState, emit: Emit, *, nearest: int) -> MemoryContext:
@@ -66,9 +66,9 @@ class MemoryManager:
             emit(search)
         return context
 
-    async def look(self, state: TurnState, action: Action, emit: Emit) -> Step:
+    async def search_or_fetch(self, state: TurnState, action: Action, emit: Emit) -> Step:
         """Carries out a search or a fetch, and emits what is searched or opened."""
-        step, event = await in_thread(self._search.look, state, action)
+        step, event = await in_thread(self._search.search_or_fetch, state, action)
         if event is not None:
             emit(event)
         return step

@@ -56,7 +56,7 @@ class MemorySearch:
         self._bank = bank
         self._policy = policy
 
-    def look(self, state: TurnState, action: Action) -> tuple[Step, MemorySearched | EvidenceOpened | None]:
+    def search_or_fetch(self, state: TurnState, action: Action) -> tuple[Step, MemorySearched | EvidenceOpened | None]:
         """Carries out a search or a fetch. Returns the step, and the event that reports it unless it was rejected."""
         match action:
             case SearchSemanticMemories():

@@ -86,8 +86,8 @@ _CODE_LIKE = re.compile(r"/\*|(?<!\S)(?:!\w{3,}|§ |>> |-{3} ?[A-Z]{3,}|\w+_\w+\
 # If a text addresses an assistant, weaker signs are enough to recognise that it was passed on.
 _PASSES_ON = re.compile(
     rf"\b(?:{_TEXT_NOUNS}|{_TASK_VERBS}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|"
-    r"popped up|wall|door|window|screen|fridge|shop|board|lists?|tv|radio|advert|search result|download\w*|gefunden|bekommen|reçu|"
-    r"trouvé|recibí|encontré|ricevuto|trovato)\b",
+    r"popped up|wall|door|window|screen|fridge|shop|board|lists?|tv|radio|advert|search result|download\w*|gefunden|bekommen|"
+    r"reçu|trouvé|recibí|encontré|ricevuto|trovato)\b",
     re.I,
 )
 # "I said the wrong thing: …" and "Correction to my last message: …" announce the user's own words.

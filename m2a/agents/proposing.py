@@ -97,7 +97,7 @@ class Proposer:
                     refusal = refusal_of(proposal, TOO_MANY)
                     refusals[refusal.text] = refusal
             else:
-                step, _event = await in_thread(self._search.look, state, action)
+                step, _event = await in_thread(self._search.search_or_fetch, state, action)
                 photos = await in_thread(self._photos.named, records_of(step.observation), state)
                 state = replace(state, recalled=(*state.recalled, *photos))
             state = with_step(state, step)

@@ -7,8 +7,8 @@ from typing import Annotated, get_args
 import typer
 
 from m2a.cli.terminal import AsJson, fail
+from m2a.command_access import run_command, sql_bank
 from m2a.plurals import counted, plural
-from m2a.reach import pieces_of, sql_bank
 from m2a.types import KEEPING, ErasureKind
 
 
@@ -22,7 +22,7 @@ def erase(
     as_json: AsJson = False,
 ) -> None:
     """Erase something and everything that rests on it, for good. Without --yes, show what would be erased."""
-    from m2a.printed import erasure_lines
+    from m2a.command_lines import erasure_lines
 
     if kind not in get_args(ErasureKind):
         fail(f"{kind!r} cannot be erased; choose one of {', '.join(get_args(ErasureKind))}.")
@@ -43,7 +43,7 @@ def erase(
         "id": (int(which) if which.isdecimal() and kind not in ("photo", "conversation") else which) or None,
         "keep_memories": keep_memories,
     }
-    for piece in pieces_of("erase" if yes else "preview", **erasure):
+    for piece in run_command("erase" if yes else "preview", **erasure):
         if as_json:
             print(json.dumps(piece, ensure_ascii=False, indent=2))
             continue
@@ -63,7 +63,7 @@ def erase(
 
 def purge() -> None:
     """Remove erased content from the disk: from the database, the index, the photos and the caches."""
-    for piece in pieces_of("purge"):
+    for piece in run_command("purge"):
         print(f"Removed the data of {plural(piece['purged'], 'erasure')} from the disk.")
         for line in piece["out_of_reach"]:
             print(line)
@@ -71,7 +71,7 @@ def purge() -> None:
 
 def _erasable(kind: str) -> Iterator[str]:
     """Yields a line with the number or id of each item of this kind, newest last."""
-    from m2a.printed import memory_line
+    from m2a.command_lines import memory_line
 
     bank = sql_bank()
     if kind == "memory":

@@ -4,9 +4,8 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from functools import partial
 
-from m2a.agents.material import Boundary
+from m2a.agents.material import Boundary, prompt_text
 from m2a.agents.material import render as render_of_agents
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.shared import Memory
@@ -17,7 +16,9 @@ from models.chat_model import ChatMessage, ChatModel, ChatModelError, PhotoPart
 MAX_PHOTOS = 8
 
 
-render = partial(render_of_agents, package="m2a.systems")
+def render(name: str, **values: object) -> str:
+    """Returns the systems' prompt file of that name with its values filled in; see `prompt_text`."""
+    return prompt_text("m2a.systems", name, values)
 
 
 def message_line(message: Message, captions: Iterable[str] = ()) -> str:

@@ -126,11 +126,14 @@ class ChatPanel:
             connect(self.history.choose, self.on_choose, [self.current, self.shown], self.parts),
         ]
 
-    def connect_memory(self, tell: Callable[..., Any], acts: Sequence[Any]) -> Any:
-        """Runs a turn on the memory panel's `tell`, and redraws the chat after each of `acts`. Returns the turn's event."""
-        for act in acts:
-            connect(act.then, self.on_change, [self.current, self.shown], self.parts)
-        return connect(tell, streamed(self.on_tell), self.current, self.parts)
+    def connect_memory(self, message_sent: Callable[..., Any], memory_changes: Sequence[Any]) -> Any:
+        """Runs a turn when a message is sent from the memory panel, and redraws the chat after each change made there.
+
+        Returns the turn's event.
+        """
+        for change in memory_changes:
+            connect(change.then, self.on_change, [self.current, self.shown], self.parts)
+        return connect(message_sent, streamed(self.on_tell), self.current, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
         """Redraws the chat after each erasure."""

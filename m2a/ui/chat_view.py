@@ -196,7 +196,7 @@ class ChatView:
         return messages_html(
             messages,
             details,
-            by_hand=conversation_id == self._assistant.changes_by_hand(owner),
+            by_hand=conversation_id == self._assistant.edits_conversation_id(owner),
             hidden=hidden,
             failures=failures,
             open_end=open_end,

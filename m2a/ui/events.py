@@ -36,13 +36,13 @@ class Page(gr.Blocks):
         ]
 
 
-def forwarded(place: str, names: Sequence[str]) -> str:
-    """Returns the script of a component that triggers the named events when the page's script dispatches them to `place`.
+def forwarded(event_name: str, names: Sequence[str]) -> str:
+    """Returns the script of a component that triggers the named events when the page's script dispatches them to `event_name`.
 
     Gradio searches the script for the quoted names.
     """
     return f"""
-document.addEventListener('{place}', (event) => {{
+document.addEventListener('{event_name}', (event) => {{
   if ({list(names)}.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 }});
 """

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from m2a.sentences import place_of
+from m2a.sentences import location_of
 from m2a.ui.file_references import names_elsewhere, path_fetches
 from m2a.ui.photo_route import TEMPORARY
 from m2a.ui.uploads import NoRoomError, Uploads
@@ -138,7 +138,7 @@ class _Exchange:
     async def _fail(self, error: Exception) -> None:
         """Logs the error, and sends a short response if none has begun."""
         if not _is_http_refusal(error):
-            _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], place_of(error))
+            _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], location_of(error))
         if self._is_answered:
             return
         if self._is_begun:

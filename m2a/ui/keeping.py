@@ -117,7 +117,7 @@ def _row(kept_back: KeptBack) -> str:
 
 def _chip(name: str, title: str, count: int, *, is_chosen: bool) -> str:
     return (
-        f'<button type="button" data-memory-act="about" data-kept="{"" if is_chosen else name}" '
+        f'<button type="button" data-memory-act="about" data-unused-list="{"" if is_chosen else name}" '
         f'aria-pressed="{str(is_chosen).lower()}" data-focus="kept-{name}"><span>{title}</span> '
         f"<small>{count}</small>{' ✕' if is_chosen else ''}</button>"
     )

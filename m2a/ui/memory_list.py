@@ -34,8 +34,8 @@ def controls_html(by_photo: str) -> str:
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
         f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and why · '
-        '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Memory health</a></p>'
-        '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
+        '<a href="/?settings=" data-id_prefix="settings" data-at="m2a-set-health">Memory health</a></p>'
+        '<button type="button" class="m-icon" data-id_prefix="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
         f"{by_photo}"
@@ -121,7 +121,7 @@ def summary_html(total: int, kept_back: int, last_updated: datetime | None, *, t
 
 def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:
     """Returns the last changes, as the chat shows them, each with its Undo."""
-    lines = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
+    lines = memory_html(changes, not_kept, unasked, reply_id=reply_id, id_prefix="p")
     lines = lines or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
     return f'<div class="m-told" role="status" tabindex="-1" data-told="{reply_id}">{lines}</div>'
 

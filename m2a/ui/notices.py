@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from m2a.sentences import IN_THE_PAGE, STAYS, naming
+from m2a.sentences import IN_THE_PAGE, STAYS, with_names
 from m2a.types import Failed, Held, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
@@ -26,16 +26,16 @@ def memory_html(
     rejected: Sequence[NotKept] = (),
     waiting: Literal["later", "aside"] | None = None,
     reply_id: int | None = None,
-    place: str = "m",
+    id_prefix: str = "m",
 ) -> str:
     """Returns a line for each change, then what was not done. The lines get their buttons once there is a `reply_id`.
 
-    The ids of the lines begin with `place`, because the page may show the same lines in two places.
+    The ids of the lines begin with `id_prefix`, because the page may show the same lines in two places.
     """
     shown_changes = _by_undo(changes)
     last_of_kind = {recorded.changed.change: recorded.number for recorded in shown_changes if not recorded.undone}
     noted = set(last_of_kind.values())
-    lines = [_change(recorded, reply_id, place, has_note=recorded.number in noted) for recorded in shown_changes]
+    lines = [_change(recorded, reply_id, id_prefix, has_note=recorded.number in noted) for recorded in shown_changes]
     lines += [_not_kept(refusal, reply_id) for refusal in not_kept]
     lines += [_rejected(refusal, reply_id) for refusal in rejected]
     if unasked:
@@ -46,7 +46,7 @@ def memory_html(
         lines.append(f'<li class="m-change m-not-kept"><div><strong>Not in my memory{_WAITING[waiting]}</div></li>')
     if not lines:
         return ""
-    anchor = f' id="{place}{reply_id}-notices" tabindex="-1"' if reply_id else ""
+    anchor = f' id="{id_prefix}{reply_id}-notices" tabindex="-1"' if reply_id else ""
     return f'<ul class="m-changes" aria-label="Changes to the memory"{anchor}>{"".join(lines)}</ul>'
 
 
@@ -62,7 +62,7 @@ def failures_html(failures: Sequence[Failed]) -> str:
 
 
 def failure_html(failure: Failed) -> str:
-    why = naming(failure.reason, IN_THE_PAGE)
+    why = with_names(failure.reason, IN_THE_PAGE)
     title = "<strong>I could not answer.</strong> " if failure.stage == "reply" else ""
     return f'<div class="m-failure" role="alert">{title}<span dir="auto">{markup.text(why)}</span></div>'
 
@@ -86,9 +86,9 @@ def _by_undo(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
     return list(changes_by_undo.values())
 
 
-def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, has_note: bool) -> str:
+def _change(recorded: RecordedChange, reply_id: int | None, id_prefix: str, *, has_note: bool) -> str:
     changed = recorded.changed
-    anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
+    anchor = f' id="{id_prefix}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _described(changed)

@@ -60,7 +60,7 @@ def gone_html() -> str:
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory no longer exists.</h2>'
         '<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten can be brought back. What was erased is '
-        f'gone for good.</p><button type="button" class="m-button" data-memory-act="about" data-kept="{FORGOTTEN}" '
+        f'gone for good.</p><button type="button" class="m-button" data-memory-act="about" data-unused-list="{FORGOTTEN}" '
         'data-focus="kept-forgotten">Show what was forgotten</button></section>'
     )
 

@@ -1,6 +1,6 @@
-"""The page: the side bar with its places, the chat, the memory beside it, and the settings.
+"""The page: the side bar, the chat, the memory beside it, and the settings.
 
-A new place gets its own panel with `build` and `connect`, and a line in `_PLACES`.
+A new panel has `build` and `connect`, and a line in `_PANELS`.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The page already loads it at its start; this link comes after Gradio's styles and so overrides them.
 HEAD = '<link rel="stylesheet" href="/m2a/page.css">'
 
-_PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
+_PANELS = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
 _MARK = ' aria-current="page"'
 _ON_NEW = forwarded("m2a-new", ["new", "temporary"])
 
@@ -63,7 +63,7 @@ def brand_html(open_place: str = "") -> str:
     """Returns the head of the side bar. The open place is marked; if none is given, the page's script marks it."""
     places = "".join(
         f'<li><a href="{address}" data-place="{place}"{_MARK if place == open_place else ""}>{name}</a></li>'
-        for place, name, address in _PLACES
+        for place, name, address in _PANELS
     )
     return (
         '<a class="m-skip" href="#m2a-talk" data-skip>Skip to the content</a>'

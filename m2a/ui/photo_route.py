@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from m2a.sentences import sentence_of
+from m2a.sentences import known_sentence
 
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
@@ -50,7 +50,7 @@ def photo_routes(assistant: "Assistant", owner_of: Callable[[Request], str]) -> 
         except LookupError as error:
             raise HTTPException(404, str(error)) from None
         except ValueError as error:
-            raise HTTPException(422, sentence_of(error) or "This photo was not accepted.") from None
+            raise HTTPException(422, known_sentence(error) or "This photo was not accepted.") from None
         return Response(status_code=204)
 
     return router
@@ -65,4 +65,4 @@ def _response(load: Callable[[str], bytes], photo_id: str, *, is_temporary: bool
     try:
         return Response(load(photo_id), media_type="image/jpeg", headers=headers)
     except LookupError as error:
-        raise HTTPException(404, sentence_of(error) or "There is no such photo.") from None
+        raise HTTPException(404, known_sentence(error) or "There is no such photo.") from None

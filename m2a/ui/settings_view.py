@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.sentences import IN_THE_PAGE, naming
+from m2a.sentences import IN_THE_PAGE, with_names
 from m2a.types import ChatConnection, CostSum, DataSize
 from m2a.ui import markup
 from m2a.ui.costs import days_html
@@ -156,11 +156,11 @@ def faults_html(faults: Sequence[str], fixed: Sequence[str] | None = None) -> st
         title = f"{markup.plural(len(faults), 'problem')} found."
         return (
             f'<div class="m-report" role="status"><p><b>{title}</b> Fixing loses nothing that you said.</p>'
-            f"{_lines([naming(fault, _HERE) for fault in faults])}{button}</div>"
+            f"{_lines([with_names(fault, _HERE) for fault in faults])}{button}</div>"
         )
     report = list(fixed) or ["There was nothing to fix."]
     left = (
-        f"<p><b>Could not be fixed:</b></p>{_lines([naming(fault, IN_THE_PAGE) for fault in faults])}"
+        f"<p><b>Could not be fixed:</b></p>{_lines([with_names(fault, IN_THE_PAGE) for fault in faults])}"
         if faults
         else "<p>Everything is consistent now.</p>"
     )

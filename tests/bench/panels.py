@@ -165,7 +165,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
                 began = time.perf_counter()
                 update = await asyncio.to_thread(change, view, event, request)
                 took.append(time.perf_counter() - began)
-                assistant.undo(owner, json.loads(update[0])["told"], 0)
+                assistant.undo(owner, json.loads(update[0])["report_id"], 0)
             figures.show(title, took, CONTENT)
         searches: tuple[tuple[str, Callable[[str], object]], ...] = (
             ("search of the memory", lambda words: refresh(words=words)()),

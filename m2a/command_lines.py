@@ -37,7 +37,7 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
 
 
 def change_line(change: Mapping[str, Any]) -> str:
-    """Returns a line about a change to the memory, from the piece that `m2a.commands.change_piece` returns."""
+    """Returns a line about a change to the memory, from the piece that `m2a.commands.change_json` returns."""
     entry, previous = change["memory"], change["previous"]
     match change["change"]:
         case "added":
