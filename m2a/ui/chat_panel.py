@@ -20,7 +20,7 @@ from m2a.ui import welcome
 from m2a.ui.chat_stream import ChatStream, busy, emptied, ready, streamed
 from m2a.ui.chat_view import OPENING, PAGE_SIZE, ChatView, Update
 from m2a.ui.conversations_panel import search_html
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import page_error
 from m2a.ui.request import numbers_of, owner_of, record_id_in
@@ -57,24 +57,17 @@ class ChatPanel:
 
     def build_conversations(self) -> None:
         """Adds the search and the list of conversations to the side bar."""
-        gr.HTML(search_html(), elem_id="m2a-find-conversations", apply_default_css=False, js_on_load=None)
-        self.conversations = gr.HTML(
-            "", elem_id="m2a-conversations", apply_default_css=False, js_on_load=_ON_CONVERSATIONS
-        )
+        html_part(search_html(), elem_id="m2a-find-conversations")
+        self.conversations = html_part(elem_id="m2a-conversations", script=_ON_CONVERSATIONS)
 
     def build_talk(self) -> None:
         """Adds the heading, the messages and the message box."""
-        self.heading = gr.HTML("", elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
+        self.heading = html_part(elem_id="m2a-heading")
         with gr.Column(elem_id="m2a-talk"):
-            self.history = gr.HTML(
-                OPENING,
-                elem_id="m2a-history",
-                apply_default_css=False,
-                js_on_load=_ON_TALK,
-            )
-            self.live = gr.HTML("", elem_id="m2a-live", apply_default_css=False, js_on_load=None)
+            self.history = html_part(OPENING, elem_id="m2a-history", script=_ON_TALK)
+            self.live = html_part(elem_id="m2a-live")
         with gr.Column(elem_id="m2a-foot"):
-            self.loading = gr.HTML("", elem_id="m2a-loading", apply_default_css=False, js_on_load=None)
+            self.loading = html_part(elem_id="m2a-loading")
             self.composer = gr.MultimodalTextbox(
                 elem_id="m2a-composer",
                 label="Message to M2A",
@@ -88,7 +81,7 @@ class ChatPanel:
                 autofocus=True,
                 container=False,
             )
-            self.attached = gr.HTML("", elem_id="m2a-attached", apply_default_css=False, js_on_load=_ON_TEMPORARY)
+            self.attached = html_part(elem_id="m2a-attached", script=_ON_TEMPORARY)
         self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
         self.draft = gr.Textbox("", visible="hidden", elem_id="m2a-draft", label="Draft")
         self.shown = gr.State(PAGE_SIZE)

@@ -9,7 +9,7 @@ import gradio as gr
 from m2a.types import KEEPING, Erasure, ErasureKind
 from m2a.ui import erasure_view
 from m2a.ui.chat_panel import ChatPanel
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.plain_words import logged_sentence
 from m2a.ui.request import NoSuchThingError, number_of, owner_of
@@ -30,7 +30,7 @@ class ErasePanel:
         self._assistant = assistant
 
     def build(self) -> None:
-        self.dialog = gr.HTML("", elem_id="m2a-erase", apply_default_css=False, js_on_load=_ON_DIALOG)
+        self.dialog = html_part(elem_id="m2a-erase", script=_ON_DIALOG)
 
     def connect(self, chat: ChatPanel, memory: MemoryPanel) -> None:
         """Connects the dialog. After an erasure the chat and the memory are redrawn, so that nothing erased stays in view."""

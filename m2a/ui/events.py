@@ -1,4 +1,4 @@
-"""How the page and its handlers reach each other; every panel uses it."""
+"""What every panel is built of: its parts, and how they and the handlers reach each other."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -46,6 +46,13 @@ document.addEventListener('{event_name}', (event) => {{
   if ({list(names)}.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 }});
 """
+
+
+def html_part(
+    content: str | Callable[[], str] = "", *, elem_id: str | None = None, script: str | None = None
+) -> gr.HTML:
+    """Returns a part of the page that holds M2A's own HTML, which Gradio's styles leave alone."""
+    return gr.HTML(content, elem_id=elem_id, apply_default_css=False, js_on_load=script)
 
 
 def connect(

@@ -16,7 +16,7 @@ import gradio as gr
 from m2a.types import ConceptKind, ConversationPart, DateInterval, MemoryEntry, MemoryFilter, MemoryKind, RestsOn
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import MAX_SEARCH_LENGTH, ChatPanel
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.forgotten_list import FORGOTTEN, forgotten_html
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
@@ -96,15 +96,14 @@ class MemoryPanel:
         self.on_choose = self._acting(assistant.choose, "memory_id")
 
     def build(self) -> None:
-        plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-        gr.HTML(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls", **plain)
+        html_part(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls")
         with gr.Column(elem_id="m2a-memory-body"):
             self.review.build()
-            self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
-            self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
+            self.notice = html_part(elem_id="m2a-memory-notice")
+            self.opened = html_part(elem_id="m2a-memory-opened")
             script = forwarded("m2a-memory-list", _EVENTS)
-            self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=script)
-        gr.HTML(memory_list.foot_html(), elem_id="m2a-memory-foot", **plain)
+            self.listed = html_part(elem_id="m2a-memory-list", script=script)
+        html_part(memory_list.foot_html(), elem_id="m2a-memory-foot")
         self.view = gr.Textbox("", visible="hidden", elem_id="m2a-memory-view", label="View")
         self.parts = [self.view, self.notice, self.opened, self.listed]
 

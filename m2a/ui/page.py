@@ -12,7 +12,7 @@ from m2a.ui import temporary_view, welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
-from m2a.ui.events import Page, connect, forwarded
+from m2a.ui.events import Page, connect, forwarded, html_part
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.settings_panel import SettingsPanel
 
@@ -37,12 +37,10 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     ) as page:
         with gr.Row(elem_id="m2a"):
             with gr.Column(elem_id="m2a-side", scale=0, min_width=0):
-                new = gr.HTML(brand_html(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
+                new = html_part(brand_html(), elem_id="m2a-brand", script=_ON_NEW)
                 chat.build_conversations()
                 # Written again at each load of the page: what the model can do is learned while it is used.
-                foot = gr.HTML(
-                    lambda: foot_html(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None
-                )
+                foot = html_part(lambda: foot_html(assistant), elem_id="m2a-side-foot")
             with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
                 chat.build_talk()
             with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):

@@ -13,8 +13,7 @@ import gradio as gr
 from m2a.types import ConnectionRequest
 from m2a.ui import settings_view as view
 from m2a.ui.chat_panel import ChatPanel
-from m2a.ui.erase_offers import offers_html
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.health_view import health_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.memory_rule_form import memory_rule_html, rule_of
@@ -40,19 +39,18 @@ class SettingsPanel:
         self._assistant = assistant
 
     def build(self) -> None:
-        plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-        gr.HTML(view.head_html(), elem_id="m2a-settings-head", **plain)
+        html_part(view.head_html(), elem_id="m2a-settings-head")
         with gr.Column(elem_id="m2a-settings-body"):
-            self.connection = gr.HTML("", apply_default_css=False, js_on_load=forwarded("m2a-settings", _EVENTS))
-            self.connected = gr.HTML("", **plain)
-            self.rule = gr.HTML("", **plain)
-            gr.HTML(view.theme_html(), **plain)
-            self.costs = gr.HTML("", **plain)
-            self.data = gr.HTML("", **plain)
-            self.report = gr.HTML("", **plain)
-            self.health = gr.HTML("", **plain)
-            self.notice = gr.HTML("", **plain)
-            gr.HTML(offers_html(), **plain)
+            self.connection = html_part(script=forwarded("m2a-settings", _EVENTS))
+            self.connected = html_part()
+            self.rule = html_part()
+            html_part(view.theme_html())
+            self.costs = html_part()
+            self.data = html_part()
+            self.report = html_part()
+            self.health = html_part()
+            self.notice = html_part()
+            html_part(view.erasing_html())
 
     def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> list[Any]:
         """Returns the events after which another language model may be in use."""
@@ -90,7 +88,7 @@ class SettingsPanel:
     def sections(self, owner: str) -> list[str]:
         """Returns all sections below the heading, in order."""
         connection, rule, costs, data, health = self._outputs(owner)
-        return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
+        return [connection, rule, view.theme_html(), costs, data, health, view.erasing_html()]
 
     def on_show(self, request: gr.Request) -> list[Any]:
         """Redraws the settings without the reports of the last visit."""

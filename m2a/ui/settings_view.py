@@ -1,4 +1,4 @@
-"""The settings as HTML: the language model, the theme, cost and time, and the data."""
+"""The settings as HTML: the language model, the theme, cost and time, the data, and erasing for good."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -7,6 +7,7 @@ from m2a.sentences import IN_THE_PAGE, with_names
 from m2a.types import ChatConnection, CostSum, DataSize
 from m2a.ui import markup
 from m2a.ui.costs import days_html
+from m2a.ui.erase_button import erase_button
 
 _MAX_LINES = 50
 _OFFLINE = "offline"
@@ -103,6 +104,18 @@ def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
         f'<button type="button" class="m-button" data-settings-act="reindex">{reindex}</button></div>'
         "<small>Rebuilding the index loses nothing, and carries on if you leave this page. If you cancel it, the next search "
         "finishes it.</small></section>"
+    )
+
+
+def erasing_html() -> str:
+    """Returns the section that erases all that was forgotten, or everything, and lists past erasures."""
+    return (
+        '<section class="m-setting m-erase-offers" aria-labelledby="m2a-set-erase"><h3 id="m2a-set-erase">Erase for good</h3>'
+        "<p>You can erase a message, a photo, a memory or a conversation wherever you see it. Here you can erase more at "
+        "once. You always see what will be erased before it happens.</p>"
+        f"<div>{erase_button('forgotten', None, 'Erase what was forgotten…')}"
+        f"{erase_button('everything', None, 'Erase everything…', style='m-button m-warned')}"
+        '<button type="button" class="m-button" data-receipts>Past erasures</button></div></section>'
     )
 
 
