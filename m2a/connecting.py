@@ -20,7 +20,7 @@ from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_connection import is_on_this_machine, public_address
 
 # The settings that can be changed here, as messages name them.
-_SETTINGS = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and with it the server,"}
+_SETTINGS = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key"}
 
 
 async def try_chat_model(model: ChatModel) -> tuple[str, Abilities]:
@@ -131,8 +131,9 @@ def _settings_for(settings: Settings, request: ConnectionRequest) -> Settings:
 def _check_fixed(settings: Settings, new_settings: Settings) -> None:
     for name, variable in _fixed(settings).items():
         if getattr(settings, name) != getattr(new_settings, name):
+            reason = ", and a key belongs to its server" if name == "chat_api_key" else ""
             raise SettingsError(
-                f"The {_SETTINGS[name]} is set by {variable}; to change it here, restart M2A without {variable}."
+                f"The {_SETTINGS[name]} is set by {variable}{reason}; to change this here, restart M2A without {variable}."
             )
 
 

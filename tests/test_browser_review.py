@@ -47,7 +47,7 @@ def test_what_waits_is_reviewed_by_keyboard(server: Server, visit, shoot) -> Non
     page.keyboard.press("r")
     expect(page.locator("#m2a-review-notice")).to_contain_text("Rejected")
     expect(card).to_contain_text("Not kept")
-    shoot(visitor, "review-told")
+    shoot(visitor, "review-notice")
     page.locator("#m2a-review-notice").get_by_role("button", name="Undo").click()
     expect(card.locator(".m-memory")).to_have_text("My cat is called Miso.")
     card.focus()

@@ -173,11 +173,11 @@ async def test_with_the_memories_kept_it_is_not_said_that_all_goes_nor_that_a_na
     await last_of(panel.on_erase(click(kind="memory", id=named.memory_id), request(assistant)))
     assert "Names that I will no longer know" in await shown(kind="memory", id=1)
     told_after = await last_of(panel.on_erase(click(kind="memory", id=1), request(assistant)))
-    assert "It is erased" in told_after and "anybody else" not in told_after
+    assert "It is erased" in told_after and "other people" not in told_after
     owner_named(assistant.stores.database, "other")
     told(bank, PIN)
     last = bank.entries()[-1].memory_id
-    assert "anybody else" in await last_of(panel.on_erase(click(kind="memory", id=last), request(assistant)))
+    assert "other people" in await last_of(panel.on_erase(click(kind="memory", id=last), request(assistant)))
 
 
 async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:

@@ -140,8 +140,8 @@ def test_threads_agree(encoder):
     expected = [encoder.encode([photo])[0] for photo in photos]
     fresh = EfficientNet(encoder.network._session, "fresh")
     with ThreadPoolExecutor(4) as pool:
-        for index, look in enumerate(pool.map(lambda index: fresh.look(photos[index % 4]), range(32))):
-            assert np.allclose(look.features, expected[index % 4], atol=1e-6)
+        for index, output in enumerate(pool.map(lambda index: fresh.run(photos[index % 4]), range(32))):
+            assert np.allclose(output.features, expected[index % 4], atol=1e-6)
 
 
 def test_class_names_are_clean():

@@ -430,7 +430,7 @@ async def test_a_silent_server_is_asked_again(request_: GroupRequest, tmp_path: 
     [
         (status(401), "refuses the key", 1),
         (status(503), "try again later", 4),
-        (status(429), "takes no more", 4),
+        (status(429), "accepts no more", 4),
         (status(400, "no parameter named 'stream'"), "refuses the request", 4),
     ],
     ids=["authentication", "outage", "rate limit", "a server that takes nothing"],

@@ -627,7 +627,7 @@ async def test_as_published_a_search_that_gives_up_is_told_to_the_reply_and_to_t
         [reply] = chat.prompts("generate")
         assert "The memory was not searched to the end" in Prompt.of(reply.json).material
         [failure] = [e for e in events if isinstance(e, Failed)]
-        assert failure.stage == "query" and "may miss what I remember" in failure.reason
+        assert failure.stage == "query" and "may miss something that I remember" in failure.reason
 
 
 async def test_each_prompt_begins_as_the_one_before(tmp_path: Path) -> None:

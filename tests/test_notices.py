@@ -151,7 +151,7 @@ def test_a_failure_names_the_field_of_the_form_and_no_variable() -> None:
 
 def test_an_update_that_did_not_come_about_is_said() -> None:
     assert "Not in my memory yet" in memory_html([], waiting="later")
-    assert "set it aside" in memory_html([], waiting="aside")
+    assert "so I stopped trying" in memory_html([], waiting="aside")
 
 
 def test_what_is_the_same_of_several_changes_is_said_once() -> None:

@@ -81,7 +81,7 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     assert KEY not in str(panel.on_show(user)) and server.base_url in str(panel.on_show(user))
 
     off = await html(panel.on_offline(user))
-    assert "by rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
+    assert "built-in rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
     request_count = len(server.requests)
     await turn(assistant, "My tea is green.")
     assert len(server.requests) == request_count
@@ -172,7 +172,7 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
         )  # it can be tested all the same
         assert not (tmp_path / "data" / "m2a.toml").exists()
         monkeypatch.delenv("M2A_CHAT_BASE_URL")
-        with pytest.raises(SettingsError, match="and with it the server, is set by M2A_CHAT_API_KEY"):
+        with pytest.raises(SettingsError, match="The key is set by M2A_CHAT_API_KEY, and a key belongs to its server"):
             await assistant.connect(ConnectionRequest(None, "http://127.0.0.1:9/v1"))
 
 
