@@ -141,15 +141,7 @@ async def purge(assistant: Assistant) -> AsyncGenerator[Piece, None]:
 
 
 COMMANDS: dict[str, Callable[..., AsyncGenerator[Piece, None]]] = {
-    "ask": ask,
-    "temporary": temporary,
-    "search": search,
-    "verify": verify,
-    "repair": repair,
-    "reindex": reindex,
-    "preview": preview,
-    "erase": erase,
-    "purge": purge,
+    command.__name__: command for command in (ask, temporary, search, verify, repair, reindex, preview, erase, purge)
 }
 
 

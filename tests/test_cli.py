@@ -325,7 +325,7 @@ class TestCommands:
         (["memory", "list"], {"M2A_COLOUR": "red"}, "M2A_COLOUR is not a setting"),
         (["memory", "list"], {"M2A_PORT": "many"}, "port .environment. cannot be 'many'"),
         (["run", "--port", "70000"], {}, "port .flag. cannot be 70000"),
-        (["ask", "hello", "--photo", "nowhere.png"], {}, "photo nowhere.png cannot be read (No such file"),
+        (["ask", "hello", "--photo", "nowhere.png"], {}, r"photo nowhere.png cannot be read \(No such file"),
         (["ask", "hello", "--photo", "{tmp}/pipe"], {}, "photo .*/pipe is not a file"),
         (["ask", "caf\udce9"], {}, r"argument 'caf\\udce9' is not valid UTF-8"),
         (["ask", "x" * 20_001], {}, "20,001 characters, and M2A accepts up to 20,000 at once; send it in parts"),

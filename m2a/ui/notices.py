@@ -37,7 +37,7 @@ def memory_html(
     noted = set(last_of_kind.values())
     lines = [_change(recorded, reply_id, id_prefix, has_note=recorded.number in noted) for recorded in shown_changes]
     lines += [_not_kept(refusal, reply_id) for refusal in not_kept]
-    lines += [_rejected(refusal, reply_id) for refusal in rejected]
+    lines += [rejected_line(refusal, reply_id) for refusal in rejected]
     if unasked:
         were = "was" if unasked == 1 else "were"
         sentence = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
@@ -196,7 +196,8 @@ def _not_kept(refusal: NotKept, reply_id: int | None) -> str:
     return f'<li class="m-change m-not-kept"><div>{line}</div>{act}</li>'
 
 
-def _rejected(refusal: NotKept, reply_id: int | None) -> str:
+def rejected_line(refusal: NotKept, reply_id: int | None) -> str:
+    """Returns the line of a memory that the user rejected."""
     line = f'<strong>Rejected</strong> <span dir="auto">{markup.text(refusal.text)}</span> <small>{STAYS}</small>'
     acts = _review_button("Undo", "reopen", refusal, reply_id) + _erase_message(refusal, reply_id)
     return f'<li class="m-change m-not-kept"><div>{line}</div><span class="m-pair m-below">{acts}</span></li>'
