@@ -34,8 +34,8 @@ def controls_html(by_photo: str) -> str:
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
         f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and why · '
-        '<a href="/?settings=" data-id_prefix="settings" data-at="m2a-set-health">Memory health</a></p>'
-        '<button type="button" class="m-icon" data-id_prefix="chat" aria-label="Close the memory">✕</button></div>'
+        '<a href="/?settings=" data-place="settings" data-at="m2a-set-health">Memory health</a></p>'
+        '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
         f"{by_photo}"
