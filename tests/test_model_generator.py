@@ -316,7 +316,7 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
 
 SAID: dict[str, tuple[Callable[[str], Reply], str]] = {
     "nothing": (lambda good: say(""), "empty"),
-    "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "no tool call"),
+    "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "not a tool call"),
     "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "not valid JSON"),
     "cut off": (lambda good: call("write_group", good[: len(good) // 2], finish_reason="length"), "cut off"),
     "cut off in words": (lambda good: say('{"tool": "write_group", "arguments": ' + good[:900]), "cut off"),
@@ -645,7 +645,7 @@ def test_the_run_goes_on_without_a_group_that_cannot_be_had(tmp_path: Path) -> N
         assert len(server.requests) == 2 + 2 * 4
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert [(group["sample_id"], group["group"]) for group in record["set_aside"]] == [("c2", 1), ("c2", 2)]
-    assert all("no tool call" in group["reason"] for group in record["set_aside"])
+    assert all("not a tool call" in group["reason"] for group in record["set_aside"])
     merged = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert [len(sample["groups"]) for sample in merged] == [2, 0]
 
