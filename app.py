@@ -31,7 +31,6 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     from m2a.ui.guard import MAX_UPLOAD_BYTES, LocalGuard
     from m2a.ui.page_scripts import ADDRESS, PageScripts
     from m2a.ui.photo_route import photo_routes
-    from m2a.ui.temporary_route import temporary_routes
     from m2a.ui.uploads import Uploads
     from m2a.ui.welcome import ASSETS
 
@@ -55,7 +54,6 @@ def create_app(settings: "Settings", assistant: "Assistant | None" = None) -> "F
     app = FastAPI(title="M2A", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.include_router(photo_routes(assistant, owner_of))
     app.include_router(conversation_routes(assistant, owner_of))
-    app.include_router(temporary_routes(assistant, owner_of))
     token = assistant.folder.serve_at(f"http://{settings.host}:{settings.port}")
     app.include_router(local_api.router(assistant, token))
     app.mount(ADDRESS, PageScripts())

@@ -16,7 +16,7 @@ def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]
         case True:
             yield f"It sees photos{configured}."
         case False:
-            yield f"It sees no photos{configured}. It reads their captions instead, and says so."
+            yield f"It cannot see photos{configured}. It gets their captions instead, and tells you so."
         case None:
             yield (
                 "M2A could not find out whether it sees photos, so photos are sent to it. "
@@ -26,13 +26,16 @@ def ability_sentences(abilities: Abilities, settings: Settings) -> Iterator[str]
         yield f"It accepts at most {abilities.photos_per_prompt} photos in a prompt; the newest are sent."
     match abilities.calls_tools, abilities.follows_schema:
         case True, _:
-            yield "It calls tools."
+            yield "It supports tool calls."
         case False, True:
-            yield "It calls no tools. M2A asks for its steps as JSON that follows a schema."
+            yield "It does not support tool calls, so M2A asks it for JSON that follows a schema."
         case False, _:
-            yield "It calls no tools and follows no JSON schema. M2A reads its steps from its text, which fails more often."
+            yield (
+                "It supports neither tool calls nor JSON schemas, so M2A reads JSON from the model's text, "
+                "which fails more often."
+            )
         case _:
-            yield "M2A could not find out whether it calls tools, so it tries each way."
+            yield "M2A could not find out whether it supports tool calls, so it tries each way."
     if settings.context_window is not None:
         yield f"A prompt and its answer may have up to {abilities.window} tokens together (set by M2A_CONTEXT_WINDOW)."
     elif abilities.context_window is not None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -28,7 +28,7 @@ from m2a.memory.owners import all_owners, owner_named, owners_with_pending_updat
 from m2a.memory.purging import is_purge_due, purge
 from m2a.memory.retaining import CHANGES_IN_MEMORY
 from m2a.memory.stores import Stores
-from m2a.sentences import log_unforeseen
+from m2a.sentences import log_unexpected
 from m2a.settings import Settings, load_settings
 from m2a.speakers import THE_USER
 from m2a.temporary_chats import TemporaryChats
@@ -37,7 +37,7 @@ from m2a.types import (
     WHOLE,
     Change,
     ChatConnection,
-    ConnectionWish,
+    ConnectionRequest,
     ConversationPart,
     DateInterval,
     Erasure,
@@ -217,17 +217,17 @@ class Assistant:
 
     def last_continued(self, owner: str) -> str | None:
         """Returns the id of the conversation continued last; that of the changes by hand only if there is no other."""
-        conversations, by_hand = self.memory(owner).conversations(), self.changes_by_hand(owner)
+        conversations, by_hand = self.memory(owner).conversations(), self.edits_conversation_id(owner)
         chats = [chat for chat in conversations if chat.conversation_id != by_hand] or conversations
         last = max(chats, key=lambda chat: chat.last_said_at or chat.started_at, default=None)
         return last.conversation_id if last else None
 
-    def changes_by_hand(self, owner: str) -> str | None:
+    def edits_conversation_id(self, owner: str) -> str | None:
         """Returns the id of the conversation that records the owner's changes by hand; None before the first change."""
         conversations = self.memory(owner).conversations()
         return next((chat.conversation_id for chat in conversations if chat.title == CHANGES_IN_MEMORY), None)
 
-    def is_shared(self) -> bool:
+    def has_several_owners(self) -> bool:
         """Returns whether the files hold the memory of more than one owner."""
         return len(all_owners(self.stores.database)) > 1
 
@@ -245,10 +245,6 @@ class Assistant:
         """Returns a part of a conversation as its owner reads it, including what answers may not use."""
         return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id, part)
 
-    def count_messages(self, owner: str, conversation_id: str, *, since: int = 0, up_to: int | None = None) -> int:
-        """Returns the number of a conversation's messages from `since` to `up_to` inclusive."""
-        return self.bank_of(owner, conversation_id).count_messages(conversation_id, since=since, up_to=up_to)
-
     def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
         """Returns what was searched for a reply, which sources it rests on, and what was remembered after it.
 
@@ -262,15 +258,6 @@ class Assistant:
         """Returns the same for several replies of one conversation, by message id."""
         bank = self.bank_of(owner, conversation_id)
         return {message_id: load_trace(bank, message_id, to_owner=True) for message_id in message_ids}
-
-    def before(
-        self, owner: str, message_ids: Collection[int], conversation_id: str | None = None
-    ) -> dict[int, Message]:
-        """Returns, by message id, the preceding message of the same conversation; first messages are left out.
-
-        Messages in a temporary chat are only found with the chat's `conversation_id`.
-        """
-        return self.bank_of(owner, conversation_id).preceding(message_ids)
 
     def edit_memory(self, owner: str, memory_id: int, text: str, happened: DateInterval | None) -> int:
         """Changes the text of a memory and when it happened.
@@ -288,9 +275,9 @@ class Assistant:
         """Forgets a memory and the words that it came from. Returns and raises like `edit_memory`."""
         return memory_edits.forget(self.memory(owner), memory_id)
 
-    def keep_memory(self, owner: str, change: Keeping) -> int:
+    def change_use(self, owner: str, change: Keeping) -> int:
         """Pins a memory, sets its last day, or bans it from answers, or reverts that. Returns and raises like `edit_memory`."""
-        return memory_edits.keep(self.memory(owner), change)
+        return memory_edits.change_use(self.memory(owner), change)
 
     def undo(self, owner: str, reply_id: int, number: int) -> bool:
         """Undoes a change that a turn made. Returns False if it was already undone.
@@ -310,12 +297,12 @@ class Assistant:
         """Returns the memories that wait for a decision, with one of them in full; see `review.review`."""
         return review.review(self.memory(owner), at, skip=skip)
 
-    def keep(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
+    def accept_held(self, owner: str, reply_id: int, number: int, text: str | None = None) -> int:
         """Writes a memory that waited for review, with `text` in place of its own if given.
 
         Returns and raises like `edit_memory`.
         """
-        return review.keep(self.memory(owner), reply_id, number, text)
+        return review.accept_held(self.memory(owner), reply_id, number, text)
 
     def choose(self, owner: str, reply_id: int, number: int, memory_id: int) -> list[MemoryChanged]:
         """Does what a turn offered to do with `memory_id`.
@@ -362,7 +349,7 @@ class Assistant:
             try:
                 await in_thread(bank.index)
             except Exception as error:  # harmless: searches confirm hits in SQL, and the next one updates the index
-                log_unforeseen(logger, "Updating the index after an erasure", error)
+                log_unexpected(logger, "Updating the index after an erasure", error)
         return receipt
 
     async def purge(self) -> int:
@@ -379,13 +366,13 @@ class Assistant:
         """Returns the chat model in use, and which of its settings the environment fixes."""
         return connecting.connection(self.settings)
 
-    async def connect(self, wish: ConnectionWish) -> list[str]:
+    async def connect(self, request: ConnectionRequest) -> list[str]:
         """Tests another chat model, saves it in the settings and uses it from the next message on.
 
         Returns sentences that say what it can do. Raises `UserError` and changes nothing if the model cannot be used.
         """
         async with self._connecting:
-            self.settings, policy, sentences = await connecting.connect(self.settings, wish)
+            self.settings, policy, sentences = await connecting.connect(self.settings, request)
             retired = self._policy, self._captioner
             self._policy = Loading("chat model", lambda: policy)
             self._captioner = Loading("captions", lambda: load_captioner(policy))
@@ -413,7 +400,7 @@ class Assistant:
         try:
             await self.turns.resume(self.memory(owner))
         except Exception as error:  # the next turn tries again and reports the failure
-            log_unforeseen(logger, "Resuming the updates", error)
+            log_unexpected(logger, "Resuming the updates", error)
 
     async def _caption(self, owner: str) -> None:
         """Captions the owner's photos in the background; photos that arrive meanwhile wait for the next call."""
@@ -421,7 +408,7 @@ class Assistant:
             try:
                 await caption_photos(self.memory(owner), await in_thread(self._captioner.get), self._price)
             except Exception as error:  # the next turn with a photo, or the next start, tries again
-                log_unforeseen(logger, "Captioning photos", error)
+                log_unexpected(logger, "Captioning photos", error)
 
     async def _purge_daily(self) -> None:
         while True:
@@ -429,7 +416,7 @@ class Assistant:
                 if await in_thread(is_purge_due, self.stores.database):
                     await self.purge()
             except Exception as error:  # tried again the next day or at the next start
-                log_unforeseen(logger, "The purge", error)
+                log_unexpected(logger, "The purge", error)
             await asyncio.sleep(PURGE_EVERY)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from m2a.agents.traces import load_changes
 from m2a.assistant import Assistant
+from m2a.command_lines import change_line
 from m2a.memory.bank import MemoryBank
 from m2a.memory.purging import out_of_reach
-from m2a.printed import change_line
 from m2a.types import (
     Erasure,
     ErasureKind,
@@ -43,7 +43,7 @@ async def ask(
 ) -> AsyncGenerator[Piece, None]:
     """Runs one turn, in a new conversation if no `conversation_id` is given.
 
-    Yields the `conversation_id`, pieces of `text`, then the whole `turn`, or an `error`. `photos` are file paths: the caller
+    Yields the `conversation_id`, the `text` bit by bit, then the whole `turn`, or an `error`. `photos` are file paths: the caller
     is a user of this machine, and the bytes would be too large for a request.
     """
     turn: Piece = {"searched": [], "changes": [], "not_kept": [], "unasked": 0}
@@ -52,8 +52,8 @@ async def ask(
         match event:
             case MessageRecorded(message):
                 yield {"conversation_id": message.conversation_id}
-            case TextDelta(piece):
-                yield {"text": piece}
+            case TextDelta(delta):
+                yield {"text": delta}
             case MemorySearched(query, hits):
                 turn["searched"].append({"query": query.text, "found": len(hits)})
             case ReplyFinished(message, sources):
@@ -63,14 +63,14 @@ async def ask(
                     "message_id": message.message_id,
                     "photos": list(message.photos),
                     "sources": [
-                        entry_piece(source.hit.record) | {"messages": [message_piece(m) for m in source.messages]}
+                        entry_json(source.hit.record) | {"messages": [message_json(m) for m in source.messages]}
                         if isinstance(source.hit.record, MemoryEntry)
-                        else message_piece(source.hit.record)
+                        else message_json(source.hit.record)
                         for source in sources
                     ],
                 }
             case MemoryChanged():
-                turn["changes"].append(change_piece(event))
+                turn["changes"].append(change_json(event))
             case NotKept(what, reason, number, held, _):
                 turn["not_kept"].append({"text": what, "reason": reason, "number": number, "held": held})
             case UnaskedChanges(count):
@@ -98,7 +98,7 @@ async def search(assistant: Assistant, *, text: str, limit: int) -> AsyncGenerat
     """Yields the relevant memories, best first, each with its rank per path; if none is relevant, the closest ones."""
     find = assistant.browser(assistant.local_owner).find
     for hit in await asyncio.to_thread(find, text, MemoryFilter(), limit):
-        yield hit_piece(hit)
+        yield hit_json(hit)
 
 
 async def verify(assistant: Assistant) -> AsyncGenerator[Piece, None]:
@@ -109,8 +109,8 @@ async def verify(assistant: Assistant) -> AsyncGenerator[Piece, None]:
 
 async def repair(assistant: Assistant) -> AsyncGenerator[Piece, None]:
     """Yields what was repaired, then the faults that remain."""
-    for mended in await assistant.upkeep.repair():
-        yield {"mended": mended}
+    for repaired in await assistant.upkeep.repair():
+        yield {"repaired": repaired}
     async for piece in verify(assistant):
         yield piece
 
@@ -124,14 +124,14 @@ async def preview(
     assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool
 ) -> AsyncGenerator[Piece, None]:
     """Yields what an erasure would remove, with its text."""
-    yield preview_piece(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id, keep_memories)))
+    yield preview_json(await assistant.preview_erasure(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def erase(
     assistant: Assistant, *, kind: ErasureKind, id: int | str | None, keep_memories: bool
 ) -> AsyncGenerator[Piece, None]:
     """Erases something and yields the receipt."""
-    yield receipt_piece(await assistant.erase(assistant.local_owner, Erasure(kind, id, keep_memories)))
+    yield receipt_json(await assistant.erase(assistant.local_owner, Erasure(kind, id, keep_memories)))
 
 
 async def purge(assistant: Assistant) -> AsyncGenerator[Piece, None]:
@@ -141,15 +141,7 @@ async def purge(assistant: Assistant) -> AsyncGenerator[Piece, None]:
 
 
 COMMANDS: dict[str, Callable[..., AsyncGenerator[Piece, None]]] = {
-    "ask": ask,
-    "temporary": temporary,
-    "search": search,
-    "verify": verify,
-    "repair": repair,
-    "reindex": reindex,
-    "preview": preview,
-    "erase": erase,
-    "purge": purge,
+    command.__name__: command for command in (ask, temporary, search, verify, repair, reindex, preview, erase, purge)
 }
 
 
@@ -160,10 +152,10 @@ def undo_last(bank: MemoryBank) -> str:
     if reply_id is None or not standing:
         return "There is no change to the memory to undo."
     bank.undo(reply_id, standing[-1].number)
-    return f"Undone. {change_line(change_piece(standing[-1].changed))}"
+    return f"Undone. {change_line(change_json(standing[-1].changed))}"
 
 
-def entry_piece(entry: MemoryEntry) -> Piece:
+def entry_json(entry: MemoryEntry) -> Piece:
     return {
         "memory_id": entry.memory_id,
         "kind": entry.kind,
@@ -179,16 +171,16 @@ def entry_piece(entry: MemoryEntry) -> Piece:
     }
 
 
-def change_piece(changed: MemoryChanged) -> Piece:
+def change_json(changed: MemoryChanged) -> Piece:
     return {
         "change": changed.change,
-        "memory": changed.entry and entry_piece(changed.entry),
-        "previous": changed.previous and entry_piece(changed.previous),
-        "rivals": [entry_piece(rival) for rival in changed.rivals],
+        "memory": changed.entry and entry_json(changed.entry),
+        "previous": changed.previous and entry_json(changed.previous),
+        "rivals": [entry_json(rival) for rival in changed.rivals],
     }
 
 
-def history_piece(row: HistoryRow) -> Piece:
+def history_json(row: HistoryRow) -> Piece:
     return {
         "change": row.change,
         "who": row.who,
@@ -198,7 +190,7 @@ def history_piece(row: HistoryRow) -> Piece:
     }
 
 
-def message_piece(message: Message) -> Piece:
+def message_json(message: Message) -> Piece:
     return {
         "message_id": message.message_id,
         "said_at": message.said_at.isoformat(),
@@ -208,18 +200,18 @@ def message_piece(message: Message) -> Piece:
     }
 
 
-def preview_piece(preview: ErasurePreview) -> Piece:
+def preview_json(preview: ErasurePreview) -> Piece:
     return {
         "kind": preview.erasure.kind,
         "id": preview.erasure.id,
         "counts": preview.counts,
-        "messages": [message_piece(message) for message in preview.messages],
+        "messages": [message_json(message) for message in preview.messages],
         "rewritten": [
-            message_piece(rewriting.message) | {"words": list(rewriting.words)} for rewriting in preview.rewritten
+            message_json(rewriting.message) | {"words": list(rewriting.words)} for rewriting in preview.rewritten
         ],
-        "memories": [entry_piece(entry) for entry in preview.memories],
-        "kept_memories": [entry_piece(entry) for entry in preview.kept_memories],
-        "retained_memories": [entry_piece(entry) for entry in preview.retained_memories],
+        "memories": [entry_json(entry) for entry in preview.memories],
+        "kept_memories": [entry_json(entry) for entry in preview.kept_memories],
+        "retained_memories": [entry_json(entry) for entry in preview.retained_memories],
         "photos": list(preview.photo_ids),
         "captions": list(preview.captions),
         "names": list(preview.names),
@@ -228,7 +220,7 @@ def preview_piece(preview: ErasurePreview) -> Piece:
     }
 
 
-def receipt_piece(receipt: Receipt) -> Piece:
+def receipt_json(receipt: Receipt) -> Piece:
     return {
         "receipt": receipt.receipt_id,
         "kind": receipt.kind,
@@ -240,6 +232,6 @@ def receipt_piece(receipt: Receipt) -> Piece:
     }
 
 
-def hit_piece(hit: Hit) -> Piece:
-    record = entry_piece(hit.record) if isinstance(hit.record, MemoryEntry) else message_piece(hit.record)
+def hit_json(hit: Hit) -> Piece:
+    record = entry_json(hit.record) if isinstance(hit.record, MemoryEntry) else message_json(hit.record)
     return record | {"score": hit.score, "ranks": dict(hit.ranks), "is_near": hit.is_near}

@@ -8,10 +8,10 @@ from m2a.ability_sentences import ability_sentences
 from m2a.agents.in_thread import in_thread
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.policy import Policy
-from m2a.sentences import IN_THE_PAGE, naming
+from m2a.sentences import IN_THE_PAGE, with_names
 from m2a.settings import Settings, SettingsError, setting_origins
 from m2a.settings_file import file_of, write_settings
-from m2a.types import ChatConnection, ConnectionWish
+from m2a.types import ChatConnection, ConnectionRequest
 from m2a.wiring import OFFLINE, load_policy
 from models.abilities import Abilities
 from models.availability import ModelUnavailableError
@@ -20,7 +20,7 @@ from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_connection import is_on_this_machine, public_address
 
 # The settings that can be changed here, as messages name them.
-_SETTINGS = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key, and with it the server,"}
+_SETTINGS = {"chat_model": "model", "chat_base_url": "server", "chat_api_key": "key"}
 
 
 async def try_chat_model(model: ChatModel) -> tuple[str, Abilities]:
@@ -53,24 +53,24 @@ def connection(settings: Settings) -> ChatConnection:
     )
 
 
-async def connect(settings: Settings, wish: ConnectionWish) -> tuple[Settings, Policy, list[str]]:
+async def connect(settings: Settings, request: ConnectionRequest) -> tuple[Settings, Policy, list[str]]:
     """Switches to another chat model once it has answered, and saves the settings.
 
     Returns the new settings and policy, and sentences that say what the model can do. Raises `UserError` and changes
     nothing if the model cannot be used.
     """
-    new_settings = _settings_for(settings, wish)
+    new_settings = _settings_for(settings, request)
     _check_fixed(settings, new_settings)
     try:
         policy = await in_thread(load_policy, new_settings)
     except ModelUnavailableError as error:
-        raise SettingsError(naming(str(error), IN_THE_PAGE)) from error
-    sentences = ["Saved. From your next message on, I answer by rules, without a language model."]
+        raise SettingsError(with_names(str(error), IN_THE_PAGE)) from error
+    sentences = ["Saved. From your next message on, I answer with built-in rules, without a language model."]
     if isinstance(policy, LanguagePolicy):
         try:
             outcome, abilities = await try_chat_model(policy.chat_model)
         except ChatModelError as error:
-            raise SettingsError(f"{naming(str(error), IN_THE_PAGE)} Nothing was changed.") from error
+            raise SettingsError(f"{with_names(str(error), IN_THE_PAGE)} Nothing was changed.") from error
         saved = f"Saved. {new_settings.chat_model} {outcome}, and is used from your next message on."
         sentences = [saved, *_privacy_sentences(new_settings), *ability_sentences(abilities, new_settings)]
     key = new_settings.chat_api_key
@@ -99,10 +99,10 @@ def _privacy_sentences(settings: Settings) -> list[str]:
     return [f"Your messages and photos, and what I remember for an answer, are sent to {place}."] if place else []
 
 
-def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
-    model = settings.chat_model if wish.chat_model is None else wish.chat_model.strip()
-    address = settings.chat_base_url if wish.chat_base_url is None else wish.chat_base_url.strip() or None
-    key = (wish.key or "").strip()
+def _settings_for(settings: Settings, request: ConnectionRequest) -> Settings:
+    model = settings.chat_model if request.chat_model is None else request.chat_model.strip()
+    address = settings.chat_base_url if request.chat_base_url is None else request.chat_base_url.strip() or None
+    key = (request.key or "").strip()
     if any(not value.isprintable() for value in (model, address or "", key)):
         raise SettingsError(
             "The model, the address and the key cannot contain line breaks or control characters; please type them again."
@@ -131,8 +131,9 @@ def _settings_for(settings: Settings, wish: ConnectionWish) -> Settings:
 def _check_fixed(settings: Settings, new_settings: Settings) -> None:
     for name, variable in _fixed(settings).items():
         if getattr(settings, name) != getattr(new_settings, name):
+            reason = ", and a key belongs to its server" if name == "chat_api_key" else ""
             raise SettingsError(
-                f"The {_SETTINGS[name]} is set by {variable}; to change it here, restart M2A without {variable}."
+                f"The {_SETTINGS[name]} is set by {variable}{reason}; to change this here, restart M2A without {variable}."
             )
 
 

@@ -103,12 +103,15 @@ def _data_folder(settings: Settings) -> Iterator[tuple[str, bool]]:
         if pending:
             yield f"  pending memory updates: {pending}; the next turn or `m2a run` performs them", True
         if failure:
-            yield f"  the last attempt at such an update failed: {failure}", True
+            yield f"  the last attempt to update the memory failed: {failure}", True
 
 
 def _models(settings: Settings) -> Iterator[tuple[str, bool]]:
     if settings.chat_model == OFFLINE:
-        yield "  chat model: none; answers come from rules. To connect one, set M2A_CHAT_MODEL (see the README)", True
+        yield (
+            "  chat model: none; answers come from built-in rules. To connect one, set M2A_CHAT_MODEL (see the README)",
+            True,
+        )
     else:
         yield from _chat_model(settings)
     text_encoder = text_encoder_loading(settings)
@@ -132,8 +135,8 @@ def _photo_floor(settings: Settings, encoder_id: str) -> Iterator[tuple[str, boo
     configured = (settings.photo_floor, settings.photo_words_floor)
     if settings.relevance_floor and not floor.photos_are_measured and None in configured:
         line = (
-            "    its relevance floor has not been measured: a photo is relevant from a cosine of "
-            f"{floor.photo_cosine:g} to another photo and {floor.photo_to_words_cosine:g} to words; "
+            "    no relevance floor has been measured for it, so a photo counts as relevant from a cosine of "
+            f"{floor.photo_cosine:g} with another photo, or {floor.photo_to_words_cosine:g} with words; "
             "set M2A_PHOTO_FLOOR and M2A_PHOTO_WORDS_FLOOR to change this"
         )
         yield line, True

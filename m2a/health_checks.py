@@ -16,13 +16,13 @@ from m2a.memory.withheld import photos_left
 from m2a.types import Finding, FindingKind, Health, OpenFinding
 from m2a.types.errors import UserError
 
-Mending = Literal["newer", "older", "forget", "look"]
+Remedy = Literal["newer", "older", "forget", "caption"]
 
 MAX_SHOWN = 30  # of each kind
 _ORDER: tuple[FindingKind, ...] = ("injection", "contradiction", "corrected", "duplicate", "unsupported", "photo")
 
 
-class MendingError(UserError):
+class RepairError(UserError):
     """The finding could not be repaired. The message says why."""
 
 
@@ -45,7 +45,7 @@ class HealthChecks:
         self._clock = clock
         self._checks: dict[str, HealthCheck] = {}
 
-    async def look(self, owner: str) -> AsyncIterator[tuple[int, int]]:
+    async def check(self, owner: str) -> AsyncIterator[tuple[int, int]]:
         """Checks the owner's memory. Yields (checked, total) record counts; `health` shows the findings once it is complete."""
         check = await in_thread(HealthCheck, self._stores, owner)
         steps = check.steps()
@@ -78,40 +78,40 @@ class HealthChecks:
                 left_out.append((kind, len(findings) - MAX_SHOWN))
         return Health(check.memories, check.unused, tuple(open_findings), tuple(left_out))
 
-    async def mend(self, owner: str, kind: str, subject: str, mending: Mending) -> int | None:
+    async def repair(self, owner: str, kind: str, subject: str, remedy: Remedy) -> int | None:
         """Repairs a finding in the chosen way.
 
         Returns the id of the reply that reports the change, for `undo`; None for a photo, where there is nothing to undo.
-        Raises `MendingError` and `RejectedWriteError`.
+        Raises `RepairError` and `RejectedWriteError`.
         """
         finding = self._finding(owner, kind, subject)
         bank, ids = self._bank(owner), finding.memory_ids
         reply_id: int | None = None
-        if finding.kind == "photo" and mending == "look":
-            await self._look_at_photo(bank, finding.photo_id or "")
-        elif finding.kind in ("duplicate", "contradiction", "corrected") and mending in ("newer", "older"):
-            kept_id = ids[-1] if mending == "newer" else ids[0]
+        if finding.kind == "photo" and remedy == "caption":
+            await self._caption_photo(bank, finding.photo_id or "")
+        elif finding.kind in ("duplicate", "contradiction", "corrected") and remedy in ("newer", "older"):
+            kept_id = ids[-1] if remedy == "newer" else ids[0]
             other_ids = [memory_id for memory_id in ids if memory_id != kept_id]
             reply_id = await in_thread(memory_edits.keep_one, bank, kept_id, other_ids)
-        elif finding.kind in ("injection", "unsupported") and mending == "forget":
+        elif finding.kind in ("injection", "unsupported") and remedy == "forget":
             reply_id = await in_thread(memory_edits.forget, bank, ids[0])
         else:
-            raise MendingError("This cannot be repaired in that way; check the memory again.")
-        self._settle(owner, finding)
+            raise RepairError("This cannot be repaired in that way; check the memory again.")
+        self._remove(owner, finding)
         return reply_id
 
     def dismiss(self, owner: str, kind: str, subject: str) -> None:
-        """Records that nothing is wrong, so that no later check reports this again. Raises `MendingError`."""
+        """Records that nothing is wrong, so that no later check reports this again. Raises `RepairError`."""
         finding = self._finding(owner, kind, subject)
         with self._stores.database.write(owner) as unit:
             health.dismiss(unit, finding)
-        self._settle(owner, finding)
+        self._remove(owner, finding)
 
     def _note(self, owner: str) -> None:
         with self._stores.database.write(owner) as unit:
             owner_settings.note_health_check(unit, self._clock())
 
-    def _settle(self, owner: str, finding: Finding) -> None:
+    def _remove(self, owner: str, finding: Finding) -> None:
         """Removes the finding, even if a second click or a new check came in between."""
         check = self._checks[owner]
         check.findings = [other for other in check.findings if other != finding]
@@ -121,7 +121,7 @@ class HealthChecks:
         for finding in check.findings if check else ():
             if (finding.kind, finding.subject) == (kind, subject):
                 return finding
-        raise MendingError("This was already repaired or dismissed; check the memory again.")
+        raise RepairError("This was already repaired or dismissed; check the memory again.")
 
     def _open_findings(self, owner: str, findings: Sequence[Finding]) -> list[OpenFinding]:
         """Returns the findings whose memories and photo all still exist, with the current entries."""
@@ -137,15 +137,15 @@ class HealthChecks:
             if entries.keys() >= set(finding.memory_ids) and (finding.photo_id is None or finding.photo_id in photos)
         ]
 
-    async def _look_at_photo(self, bank: MemoryBank, photo_id: str) -> None:
+    async def _caption_photo(self, bank: MemoryBank, photo_id: str) -> None:
         photo_vectors = self._stores.retrieval().photo_vectors
         try:
             await in_thread(photo_vectors.of, bank.owner, [photo_id])
         except (PhotoDamagedError, PhotoNotFoundError, OSError) as error:
-            raise MendingError(
+            raise RepairError(
                 "The file of this photo is damaged or missing; restore it from a backup, or erase the photo."
             ) from error
         await self._caption(bank.owner)
         await in_thread(bank.index)
         if photo_id in await in_thread(bank.photos.uncaptioned):
-            raise MendingError("The captioning model did not answer; try again later.")
+            raise RepairError("The captioning model did not answer; try again later.")

@@ -24,7 +24,7 @@ class IncomingMessage:
     """A message of the user before it is stored.
 
     Without a `conversation_id` it begins a new conversation. `replaces` is the id of the message that it edits;
-    `takes_memories` also withdraws the memories that rest on that message alone. `stored_photos` are the ids of photos that
+    `forgets_memories` also withdraws the memories that rest on that message alone. `stored_photos` are the ids of photos that
     were shown before.
     """
 
@@ -32,7 +32,7 @@ class IncomingMessage:
     photos: tuple[bytes | Path, ...] = ()
     conversation_id: str | None = None
     replaces: int | None = None
-    takes_memories: bool = False
+    forgets_memories: bool = False
     stored_photos: tuple[str, ...] = ()
 
 

@@ -16,11 +16,11 @@ class Loading(Generic[T]):
         self._load = load
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"load {name}")
         self._future: Future[T] | None = None
-        self._beginning = threading.Lock()  # several callers after a failure start one new attempt, not several
+        self._start_lock = threading.Lock()  # several callers after a failure start one new attempt, not several
 
     def start(self) -> None:
         """Starts loading unless it has already started."""
-        with self._beginning:
+        with self._start_lock:
             if self._future is None:
                 self._future = self._executor.submit(self._load)
 
@@ -35,7 +35,7 @@ class Loading(Generic[T]):
 
     def get(self) -> T:
         """Waits for the value and returns it. Raises the exception with which loading failed."""
-        with self._beginning:
+        with self._start_lock:
             if self._future is None or self.error is not None:
                 self._future = self._executor.submit(self._load)
             attempt = self._future

@@ -6,7 +6,7 @@ import sys
 import traceback
 from types import ModuleType, SimpleNamespace
 
-from m2a.sentences import place_of
+from m2a.sentences import location_of
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ class WordlessFormatter(logging.Formatter):
         if record.name == "asyncio":  # its messages end with tasks and handles, which contain errors and arguments
             message = message.partition("\n")[0].partition("(")[0].partition("<")[0].strip()
         error = record.exc_info[1] if record.exc_info else None
-        return f"{record.levelname}: {message}" + (f" ({place_of(error)})" if error is not None else "")
+        return f"{record.levelname}: {message}" + (f" ({location_of(error)})" if error is not None else "")
 
 
 def log_to_standard_error() -> None:
@@ -42,6 +42,6 @@ def without_tracebacks(module: ModuleType) -> None:
 
     def log_place() -> None:
         if error := sys.exception():
-            _log.error("A request failed: %s", place_of(error))
+            _log.error("A request failed: %s", location_of(error))
 
     module.traceback = SimpleNamespace(**vars(traceback) | {"print_exc": log_place})  # type: ignore[attr-defined]

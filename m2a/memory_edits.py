@@ -53,7 +53,7 @@ _ACTS_WITH_TEXT = {
 _GONE = "This memory no longer exists; it was changed or forgotten meanwhile."
 
 
-def act_sentence(text: str) -> str:
+def edit_sentence(text: str) -> str:
     """Returns a description of the user's change from the message that records it; words that they typed stay as they are."""
     for prefix, description in _ACTS_WITH_TEXT.items():
         if text.startswith(prefix):
@@ -100,7 +100,7 @@ def restore(bank: MemoryBank, memory_id: int) -> int:
     return _recorded(bank, f"{_BROUGHT_BACK}{older.text}", "I brought it back.", changes)
 
 
-def keep_edited(bank: MemoryBank, held_memory: HeldMemory, text: str) -> int:
+def accept_edited(bank: MemoryBank, held_memory: HeldMemory, text: str) -> int:
     """Writes a memory that was held for review, with the user's text in place of its own.
 
     It rests on its original evidence and on the user's new words. Raises `RejectedWriteError` and `MessageRefusedError`.
@@ -137,7 +137,7 @@ def forget(bank: MemoryBank, memory_id: int) -> int:
     return _recorded(bank, _FORGET, "I forgot it.", lambda _message: [forgetting])
 
 
-def keep(bank: MemoryBank, change: Keeping) -> int:
+def change_use(bank: MemoryBank, change: Keeping) -> int:
     """Pins a memory, sets its last day, or bans it from answers, or reverts that.
 
     The recorded message repeats nothing from the memory, so it is no evidence and reveals nothing. Raises

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 
 from m2a.agents.in_thread import in_thread
-from m2a.sentences import failure_sentence, log_unforeseen
+from m2a.sentences import known_sentence, log_unexpected
 
 _POLL_SECONDS = 0.25
 
@@ -42,8 +42,9 @@ class Reindexing:
                 self.records = max(self.records, self.left)
             self.records = building.result()
         except Exception as error:  # the failure goes to whoever follows the rebuild
-            log_unforeseen(logger, "Rebuilding the index", error)
-            self.failure = failure_sentence(error)
+            log_unexpected(logger, "Rebuilding the index", error)
+            reason = f"Something went wrong ({type(error).__name__}); see the server's log for details."
+            self.failure = known_sentence(error) or reason
         finally:
             if not building.done():
                 self.cancel()

@@ -23,7 +23,7 @@ def review(bank: MemoryBank, at: tuple[int, int] | None, *, skip: bool = False) 
     return Review(0, 0)
 
 
-def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None) -> int:
+def accept_held(bank: MemoryBank, reply_id: int, number: int, text: str | None) -> int:
     """Writes a memory that was held, with `text` in place of its own if given.
 
     Returns the id of the reply that reports the change, for `undo`. Raises `RejectedWriteError`, `MessageRefusedError` and
@@ -33,7 +33,7 @@ def keep(bank: MemoryBank, reply_id: int, number: int, text: str | None) -> int:
     if text is None or text.strip() == memory.change.draft.text:
         bank.review_queue.insist(reply_id, number)
         return reply_id
-    return memory_edits.keep_edited(bank, memory, text)
+    return memory_edits.accept_edited(bank, memory, text)
 
 
 def _position(places: list[HeldPlace], at: tuple[int, int] | None, *, skip: bool) -> int:

@@ -1,7 +1,7 @@
 """Turns errors into sentences for the user.
 
 M2A's own errors (`UserError`) already say what is wrong and what to do. Errors of the machine are translated: a database that
-is locked or damaged, a disk that is full. All others are unforeseen.
+is locked or damaged, a disk that is full. All others are unexpected.
 """
 
 import errno
@@ -31,13 +31,13 @@ _DISK = {
     errno.ENOSPC: "The disk is full; free some space and try again.",
     errno.EDQUOT: "The disk quota is used up; free some space and try again.",
     errno.EROFS: "The disk is read-only; make it writable, or set M2A_DATA_DIR to a folder that you can write to.",
-    errno.EACCES: "M2A may not write there; make the data folder writable, or set M2A_DATA_DIR to another folder.",
+    errno.EACCES: "M2A has no permission to write to its data folder; make it writable, or set M2A_DATA_DIR to another folder.",
     errno.EMFILE: "M2A has too many files open; restart it.",
 }
 
 
-def sentence_of(error: BaseException) -> str | None:
-    """Returns the sentence that tells the user about an error, or None for an unforeseen one, which belongs in the log."""
+def known_sentence(error: BaseException) -> str | None:
+    """Returns the sentence that tells the user about an error, or None for an unexpected one, which belongs in the log."""
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, OSError):
@@ -53,24 +53,24 @@ def sentence_of(error: BaseException) -> str | None:
     return None
 
 
-def naming(sentence: str, names: Mapping[str, str]) -> str:
+def with_names(sentence: str, names: Mapping[str, str]) -> str:
     """Returns the sentence with the names of settings and commands replaced."""
     for name, replacement in names.items():
         sentence = sentence.replace(name, replacement)
     return sentence
 
 
-def failure_sentence(error: BaseException) -> str:
+def turn_sentence(error: BaseException) -> str:
     """Returns the sentence that tells the user about an error in a turn after the message was stored."""
-    return sentence_of(error) or (
+    return known_sentence(error) or (
         f"Something went wrong ({type(error).__name__}); your message is kept. See the server's log for details."
     )
 
 
-def log_unforeseen(logger: Logger, activity: str, error: BaseException) -> None:
+def log_unexpected(logger: Logger, activity: str, error: BaseException) -> None:
     """Logs the place of a failure for which there is no sentence that tells the user what to do."""
-    if sentence_of(error) is None:
-        logger.error("%s failed: %s", activity, place_of(error))
+    if known_sentence(error) is None:
+        logger.error("%s failed: %s", activity, location_of(error))
 
 
 def _database_sentence(driver_message: str) -> str:
@@ -89,9 +89,9 @@ def _database_sentence(driver_message: str) -> str:
     return f"The database failed: {reason}. Check that it is running and can be reached, and try again."
 
 
-def place_of(error: BaseException) -> str:
+def location_of(error: BaseException) -> str:
     """Returns the type and place of an error for the log, without its message, which may quote a user."""
     frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
     place = " < ".join(f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in reversed(frames))
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return f"{type(error).__name__} at {place or 'no place'}" + (f", after {place_of(cause)}" if cause else "")
+    return f"{type(error).__name__} at {place or 'no place'}" + (f", after {location_of(cause)}" if cause else "")

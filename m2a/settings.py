@@ -77,10 +77,14 @@ class Settings(BaseSettings):
         default=None,
         ge=-1,
         le=1,
-        description="Lowest cosine of two similar photos; if not set, the photo encoder's own.",
+        description="Minimum cosine at which two photos count as similar; if not set, the value measured for the photo encoder.",
     )
     photo_words_floor: float | None = Field(
-        default=None, ge=-1, le=1, description="Lowest cosine of a photo to words; if not set, the photo encoder's own."
+        default=None,
+        ge=-1,
+        le=1,
+        description="Minimum cosine at which a photo counts as similar to words; if not set, the value measured for the "
+        "photo encoder.",
     )
     context_turns: int = Field(default=5, ge=0, description="Latest turns included in each memory request.")
     max_queries: int = Field(default=5, ge=0, description="Maximum memory requests in one turn.")

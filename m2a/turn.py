@@ -27,8 +27,8 @@ class Turn:
 
     `recorded` is the user's message once it is stored, and `reply` the reply. `refused` is the error if the message could not
     be stored. `answered` is true once the reply is complete or none will come, so that the next message may be sent;
-    `stopped` once the user has stopped the reply; and `done` once no more events will come. `first_word` is the number of
-    seconds until the first word of the reply.
+    `stopped` once the user has stopped the reply; and `done` once no more events will come. `seconds_to_first_word` is
+    None until the first word of the reply.
     """
 
     def __init__(self, owner: str, message: IncomingMessage) -> None:
@@ -39,7 +39,7 @@ class Turn:
         self.reply: Message | None = None
         self.refused: Exception | None = None
         self.answered = self.stopped = self.done = False
-        self.first_word: float | None = None
+        self.seconds_to_first_word: float | None = None
         self._began = time.monotonic()
         self._stoppable: asyncio.Task[Any] | None = None
         self._grown = asyncio.Event()
@@ -65,8 +65,8 @@ class Turn:
         match event:
             case MessageRecorded(message):
                 self.recorded = message
-            case TextDelta() if self.first_word is None:
-                self.first_word = self.seconds
+            case TextDelta() if self.seconds_to_first_word is None:
+                self.seconds_to_first_word = self.seconds
             case ReplyFinished(message):
                 self.reply, self.answered = message, True
             case Failed("reply"):
@@ -103,7 +103,7 @@ class Turn:
             return None
         return child.result()
 
-    async def grows(self, count: int) -> None:
+    async def wait_for_events(self, count: int) -> None:
         """Waits until there are more than `count` events, or the turn is done."""
         while len(self.events) <= count and not self.done:
             await self._grown.wait()
@@ -116,7 +116,7 @@ class Turn:
                 yield event
             if self.done and position == len(self.events):
                 break
-            await self.grows(position)
+            await self.wait_for_events(position)
         if self.refused is not None:
             raise self.refused
 

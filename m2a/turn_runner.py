@@ -15,7 +15,7 @@ from m2a.agents.traces import dump_trace
 from m2a.costing import cost_of
 from m2a.incoming import IncomingMessage, check_message, read_photo
 from m2a.memory.bank import MemoryBank, MessageErasedError
-from m2a.sentences import failure_sentence, log_unforeseen
+from m2a.sentences import log_unexpected, turn_sentence
 from m2a.speakers import ASSISTANT, USER
 from m2a.turn import ClosedError, Turn
 from m2a.types import Emit, Erasure, Failed, Message, MessageRecorded, ReplyFinished, TurnEvent
@@ -130,8 +130,8 @@ class TurnRunner:
                 await in_thread(bank.index)
         except Exception as error:  # the boundary of a turn: the user learns of any failure, and the next turn runs
             stage: Literal["reply", "update"] = "reply" if turn.reply is None else "update"
-            log_unforeseen(logger, f"The {stage}", error)
-            turn.emit(Failed(stage, failure_sentence(error)))
+            log_unexpected(logger, f"The {stage}", error)
+            turn.emit(Failed(stage, turn_sentence(error)))
 
     async def _catch_up(self, message: Message, agents: Agents, emit: Emit) -> None:
         """Performs the pending updates if the reply to the message needs them."""
@@ -157,7 +157,7 @@ class TurnRunner:
                 stored_photos=incoming.stored_photos,
                 replaces=incoming.replaces,
             )
-            if incoming.replaces is not None and incoming.takes_memories and not bank.is_temporary:
+            if incoming.replaces is not None and incoming.forgets_memories and not bank.is_temporary:
                 bank.take_back_memories(incoming.replaces)
             return recorded
 
@@ -175,7 +175,7 @@ class TurnRunner:
         """Stores the reply with its trace and marks its update as pending. An empty failed reply is only reported."""
         failure = None if turn.stopped else reply.failure
         if reply.text or failure is None:
-            cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, price, turn.first_word)
+            cost = await in_thread(cost_of, "reply", turn.seconds, reply.usage, price, turn.seconds_to_first_word)
             recorded = await in_thread(
                 bank.record_reply,
                 message.conversation_id,

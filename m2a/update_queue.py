@@ -9,7 +9,7 @@ from m2a.agents.steps import UsageMeter
 from m2a.costing import cost_of
 from m2a.memory.admission import admitted
 from m2a.memory.bank import MemoryBank
-from m2a.sentences import failure_sentence, log_unforeseen
+from m2a.sentences import log_unexpected, turn_sentence
 from m2a.types import Addition, Emit, Failed, Message, NotKept, UnaskedChanges
 from models.chat_model import ChatModelError
 from models.prices import Price
@@ -43,17 +43,17 @@ class UpdateQueue:
             try:
                 await self._update(reply_id, emit if after is not None and reply_id == after.message_id else None)
             except Exception as error:  # a broken update must not break the turn
-                log_unforeseen(logger, f"The update of reply {reply_id}", error)
+                log_unexpected(logger, f"The update of reply {reply_id}", error)
                 failures = 0
                 if _counts_as_failure(error, replied=after is not None):
-                    failures = await in_thread(self._bank.replies.note_failed_update, reply_id, failure_sentence(error))
+                    failures = await in_thread(self._bank.replies.note_failed_update, reply_id, turn_sentence(error))
                 if emit is not None and failures >= SET_ASIDE_AFTER:
                     await in_thread(self._bank.replies.set_aside_update, reply_id)
                     logger.warning("The update of reply %s was set aside after %s failures.", reply_id, failures)
                     emit(Failed("update", await in_thread(self._set_aside_notice, reply_id, error)))
                     continue
                 if emit is not None and after is not None:
-                    reason = f"I could not update my memory and will try again later. {failure_sentence(error)}"
+                    reason = f"I could not update my memory and will try again later. {turn_sentence(error)}"
                     emit(Failed("update", reason))
                 return
 
@@ -98,7 +98,7 @@ class UpdateQueue:
         message = f"“{text[:_QUOTE_LENGTH]}{'…' * (len(text) > _QUOTE_LENGTH)}”" if text else "the photo that you sent"
         return (
             f"I tried {SET_ASIDE_AFTER} times to update my memory after {message}, and each try failed. "
-            f"{failure_sentence(error)} I skip this update so that later ones can go on. Your message stays in the chat; "
+            f"{turn_sentence(error)} I skip this update so that later ones can go on. Your message stays in the chat; "
             "`m2a repair` tries the update again."
         )
 

@@ -215,10 +215,10 @@ def _image_encoder(name: str, text_encoder_name: str) -> "ImageEncoder":
 
 @cache
 def _tag_captioner() -> Captioner:
-    from models.efficientnet import EfficientNet
+    from models.load import load_network
     from models.tag_captioner import TagCaptioner
 
-    return TagCaptioner(EfficientNet.load(cache_dir()))
+    return TagCaptioner(load_network(cache_dir()))
 
 
 def known_abilities(policy: Policy) -> Abilities | None:
@@ -233,7 +233,7 @@ def load_captioner(policy: Policy | None) -> Captioner:
     from m2a.agents.language_policy import LanguagePolicy
 
     if isinstance(policy, LanguagePolicy) and policy.chat_model.sees_photos:
-        from models.chat_captioner import BestCaptioner
+        from models.chat_captioner import ChatCaptioner
 
-        return BestCaptioner(policy.chat_model, _tag_captioner)
+        return ChatCaptioner(policy.chat_model, _tag_captioner)
     return _tag_captioner()

@@ -1,4 +1,4 @@
-"""Writes files that are made once and kept in the cache folder."""
+"""Writes files that other processes may read or write at the same time."""
 
 import os
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Has `write` fill a temporary file, then moves it to `path`. Creates the folder if necessary.
 
     Two processes may write the same file at once: each moves a complete one, and readers see one or the other.

@@ -17,21 +17,28 @@ _NOTHING = "unknown"
 
 
 class ChatCaptioner:
-    """Asks for a caption of one line. The prompt says that text in a photo is part of the picture and not an instruction."""
+    """Asks a chat model for a caption of one line, or another captioner, loaded on demand, if the model sees no photos.
 
-    def __init__(self, chat_model: ChatModel) -> None:
-        """Raises `ValueError` if the chat model sees no photos."""
-        if not chat_model.sees_photos:
-            raise ValueError(
-                f"The chat model {chat_model.name!r} sees no photos: set chat_sees_photos or choose another."
-            )
+    The prompt says that text in a photo is part of the picture and not an instruction.
+    """
+
+    def __init__(self, chat_model: ChatModel, load_other: Callable[[], Captioner]) -> None:
         self._prompt = _PROMPT_FILE.read_text(encoding="utf-8").strip()
         prompt_hash = hashlib.sha256(self._prompt.encode()).hexdigest()[:12]
-        self.captioner_id = f"chat:{chat_model.name}@{prompt_hash}"
+        self.captioner_id = f"chat:{chat_model.name}@{prompt_hash}, or tags"
         self._chat_model = chat_model
+        self._load_other = load_other
 
     async def caption(self, photo: bytes, count: Count = uncounted) -> str:
         """Returns a caption. Raises `ChatModelError` if the service fails."""
+        if (await self._chat_model.abilities(("photos",))).sees_photos is not False:
+            try:
+                return await self._caption(photo, count)
+            except MalformedReplyError as error:
+                count(error.usage)  # an answer of another form contains no caption
+        return await self._load_other().caption(photo, count)
+
+    async def _caption(self, photo: bytes, count: Count) -> str:
         messages = (
             ChatMessage("system", (self._prompt,)),
             ChatMessage("user", (PhotoPart("The photo:", photo, _media_type(photo)),)),
@@ -44,25 +51,6 @@ class ChatCaptioner:
                 count(piece)
         line = textwrap.shorten(words, _MAXIMUM_LENGTH, placeholder=" …").strip("\"'“” ")
         return "" if line.strip(".").lower() == _NOTHING else line
-
-
-class BestCaptioner:
-    """Captions by a chat model if it sees photos, or else by another captioner, which is loaded on demand."""
-
-    def __init__(self, chat_model: ChatModel, load_other: Callable[[], Captioner]) -> None:
-        self._chat_model = chat_model
-        self._chat_captioner = ChatCaptioner(chat_model)
-        self._load_other = load_other
-        self.captioner_id = f"{self._chat_captioner.captioner_id}, or tags"
-
-    async def caption(self, photo: bytes, count: Count = uncounted) -> str:
-        """Returns a caption. Raises `ChatModelError` if the service fails."""
-        if (await self._chat_model.abilities(("photos",))).sees_photos is not False:
-            try:
-                return await self._chat_captioner.caption(photo, count)
-            except MalformedReplyError as error:
-                count(error.usage)  # an answer of another form contains no caption
-        return await self._load_other().caption(photo, count)
 
 
 def _media_type(photo: bytes) -> str:

@@ -40,14 +40,14 @@ class ConseEncoder:
     def encode(self, photos: Sequence[Image]) -> np.ndarray:
         vectors = np.empty((len(photos), self.dimensions), dtype=np.float32)
         for row, photo in enumerate(photos):
-            vectors[row] = self.network.look(photo).features
+            vectors[row] = self.network.run(photo).features
         return vectors
 
     def encode_for_words(self, photos: Sequence[Image]) -> np.ndarray:
         names = self._class_name_vectors()
         vectors = np.empty((len(photos), names.shape[1]), dtype=np.float32)
         for row, photo in enumerate(photos):
-            vectors[row] = convex_combination(self.network.look(photo).probabilities, names)
+            vectors[row] = convex_combination(self.network.run(photo).probabilities, names)
         return vectors
 
     def encode_words(self, texts: Sequence[str]) -> np.ndarray:

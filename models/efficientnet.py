@@ -24,7 +24,7 @@ _SIZE = 224
 _CROP = _SIZE / (_SIZE + 32)  # share of the shorter side, as in the model's own evaluation
 _LIKENESS_SIZES = (320, 448)
 _MEAN, _DEVIATION = 127.0, 128.0
-_LOOKS_KEPT = 256
+_OUTPUTS_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class NetworkOutput:
     """The result of one run of the network: 1,280 pooled features of unit length, and a probability for each class."""
 
     features: np.ndarray
@@ -63,7 +63,7 @@ class EfficientNet:
     def __init__(self, session: "InferenceSession", network_id: str) -> None:
         self.network_id = network_id
         self._session = session
-        self._looks: OrderedDict[bytes, Look] = OrderedDict()
+        self._outputs: OrderedDict[bytes, NetworkOutput] = OrderedDict()
         self._lock = threading.Lock()
 
     @classmethod
@@ -77,21 +77,21 @@ class EfficientNet:
         session = open_session(path, partial(_write_graph, weights))
         return cls(session, f"efficientnet-lite0@{short_hash}-v{_FEATURES_VERSION}")
 
-    def look(self, photo: Image.Image) -> Look:
+    def run(self, photo: Image.Image) -> NetworkOutput:
         pixels = _centre(photo)
         key = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest()
         with self._lock:
-            known = self._looks.get(key)
+            known = self._outputs.get(key)
             if known is not None:
-                self._looks.move_to_end(key)
+                self._outputs.move_to_end(key)
                 return known
         features, probabilities = self._session.run(["features", "probabilities"], {"photos": _inputs(pixels)})
-        look = Look(_unit(features[0]), probabilities[0])
+        output = NetworkOutput(_unit(features[0]), probabilities[0])
         with self._lock:
-            self._looks[key] = look
-            while len(self._looks) > _LOOKS_KEPT:
-                self._looks.popitem(last=False)
-        return look
+            self._outputs[key] = output
+            while len(self._outputs) > _OUTPUTS_KEPT:
+                self._outputs.popitem(last=False)
+        return output
 
     def likeness(self, photo: Image.Image) -> np.ndarray:
         """Returns 1,280 values of unit length that are closer for photos of the same thing than `features` are.
@@ -108,7 +108,7 @@ class EfficientNet:
     def tags(self, photo: Image.Image, minimum_probability: float = 0.2) -> list[Tag]:
         """Returns the likely classes, likeliest first, and often none. Classes with the same name count as one."""
         by_name: dict[str, Tag] = {}
-        for name, phrase, value in zip(class_names(), class_phrases(), self.look(photo).probabilities, strict=True):
+        for name, phrase, value in zip(class_names(), class_phrases(), self.run(photo).probabilities, strict=True):
             before = by_name[name].probability if name in by_name else 0.0
             by_name[name] = Tag(name, phrase, before + float(value))
         likely = [tag for tag in by_name.values() if tag.probability >= minimum_probability]

@@ -92,7 +92,7 @@ def parse_call(text: str, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
     if "{" in answer:
         broken = _quote(answer[answer.index("{") :])
         raise MalformedReplyError(f"The JSON object in the answer is broken or was cut off: {broken}. {_remedy(tools)}")
-    raise MalformedReplyError(f"The answer was text and no tool call: {_quote(answer)}. {_remedy(tools)}")
+    raise MalformedReplyError(f"The answer was text, not a tool call: {_quote(answer)}. {_remedy(tools)}")
 
 
 def check_call(name: object, arguments: object, tools: Sequence[Tool]) -> tuple[str, dict[str, Any]]:
@@ -113,7 +113,7 @@ def check_call(name: object, arguments: object, tools: Sequence[Tool]) -> tuple[
             arguments = json.loads(arguments)
         except (ValueError, RecursionError) as error:
             raise MalformedReplyError(
-                f"The arguments of {tool.name!r} are no valid JSON, perhaps cut off: {error}. "
+                f"The arguments of {tool.name!r} are not valid JSON, perhaps cut off: {error}. "
                 "Call it again with complete arguments, shorter if need be."
             ) from None
     if not isinstance(arguments, Mapping):

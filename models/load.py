@@ -3,12 +3,16 @@
 import threading
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from models.abilities import AbilityRecord
 from models.availability import ModelUnavailableError, check_transformers
 from models.chat_model import REPLY_TOKENS, ChatModel
 from models.image_encoder import EFFICIENTNET, ImageEncoder
 from models.text_encoder import MINILM, TextEncoder
+
+if TYPE_CHECKING:
+    from models.efficientnet import EfficientNet
 
 _loading = threading.Lock()  # concurrent callers get the same encoder
 
@@ -33,6 +37,19 @@ def _loaded(name: str, cache_dir: Path) -> TextEncoder:
     return SentenceTransformersEncoder(name)
 
 
+def load_network(cache_dir: Path) -> "EfficientNet":
+    """Returns EfficientNet-Lite0, loaded only once, so that the vectors and the tags of a photo cost one run of it."""
+    with _loading:
+        return _loaded_network(cache_dir)
+
+
+@cache
+def _loaded_network(cache_dir: Path) -> "EfficientNet":
+    from models.efficientnet import EfficientNet
+
+    return EfficientNet.load(cache_dir)
+
+
 def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) -> ImageEncoder:
     """Returns `efficientnet-lite0`, `siglip:NAME_OR_FOLDER` or `open-clip:NAME`. Only the first uses the text encoder.
 
@@ -42,9 +59,8 @@ def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) ->
     kind, _, model = name.partition(":")
     if name == EFFICIENTNET:
         from models.conse_encoder import ConseEncoder
-        from models.efficientnet import EfficientNet
 
-        return ConseEncoder(EfficientNet.load(cache_dir), text_encoder, cache_dir)
+        return ConseEncoder(load_network(cache_dir), text_encoder, cache_dir)
     if kind == "siglip" and model:
         check_transformers(f"image_encoder {name!r}")
         from models.siglip_encoder import SiglipEncoder
@@ -60,25 +76,28 @@ def load_image_encoder(name: str, text_encoder: TextEncoder, cache_dir: Path) ->
     )
 
 
-def load_chat_model(
-    name: str,
-    *,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    sees_photos: bool | None = True,
-    timeout: float = 120.0,
-    greedy: bool = False,
-    context_window: int | None = None,
-    reply_tokens: int = REPLY_TOKENS,
-    record: AbilityRecord | None = None,
-) -> ChatModel:
-    """Returns the chat model `transformers:NAME_OR_FOLDER` or `provider:name`; the caller handles `offline`.
+class ChatModelOptions(TypedDict, total=False):
+    """Options of a chat model; one in this process has only those that need no server.
 
     If `sees_photos` or `context_window` is None, it is determined and kept in `record`. A reply has at most `reply_tokens`.
-
     `greedy` always takes the likeliest token, so that measurements are repeatable: at a provider, temperature 0 if the model
-    accepts one. Otherwise, the model's or the server's own sampling applies. Does not connect or load weights yet. Raises
-    `ModelUnavailableError` and `PackageMissingError`.
+    accepts one. Otherwise, the model's or the server's own sampling applies.
+    """
+
+    base_url: str | None
+    api_key: str | None
+    sees_photos: bool | None
+    timeout: float
+    greedy: bool
+    context_window: int | None
+    reply_tokens: int
+    record: AbilityRecord | None
+
+
+def load_chat_model(name: str, **options: Unpack[ChatModelOptions]) -> ChatModel:
+    """Returns the chat model `transformers:NAME_OR_FOLDER` or `provider:name`; the caller handles `offline`.
+
+    Does not connect or load weights yet. Raises `ModelUnavailableError` and `PackageMissingError`.
     """
     form, _, which = name.partition(":")
     if not form or not which:
@@ -92,21 +111,11 @@ def load_chat_model(
 
         return TransformersChatModel(
             which,
-            sees_photos=sees_photos is not False,
-            greedy=greedy,
-            context_window=context_window,
-            reply_tokens=reply_tokens,
+            sees_photos=options.get("sees_photos") is not False,
+            greedy=options.get("greedy", False),
+            context_window=options.get("context_window"),
+            reply_tokens=options.get("reply_tokens", REPLY_TOKENS),
         )
     from models.provider_chat_model import ProviderChatModel
 
-    return ProviderChatModel(
-        name,
-        base_url=base_url,
-        api_key=api_key,
-        sees_photos=sees_photos,
-        timeout=timeout,
-        greedy=greedy,
-        context_window=context_window,
-        reply_tokens=reply_tokens,
-        record=record,
-    )
+    return ProviderChatModel(name, **options)

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 _GRAPH_VERSION = 5  # increase it when `write_minilm` changes; it is part of the file name
 _MAXIMUM_TOKENS = 256  # as in the model's own sentence_bert_config.json
-# A call costs as much as about 15 tokens, since it reads all weights. Short texts share a row, though each token is compared
-# with all of its row; and rows share a call unless one is padded much, or the states no longer fit into the processor's cache.
-_ROW = 128
-_CALL = 384
-_PADDED = 8
+# A call costs as much as about 15 tokens, since it reads all weights. So short texts are packed into one row, although each
+# token is compared with all of its row, and rows are batched while little padding is needed and the states fit into the
+# processor's cache.
+_ROW_TOKENS = 128
+_BATCH_TOKENS = 384
+_MAX_PADDING = 8
 _RECENT = 64  # texts
 
 
@@ -152,7 +153,7 @@ def _rows(lengths: Sequence[int]) -> list[_Row]:
     """Puts texts of these lengths in tokens into rows: a long text has a row of its own, short ones share."""
     rows: list[_Row] = []
     for text in sorted(range(len(lengths)), key=lambda text: -lengths[text]):
-        row = next((row for row in rows if row.tokens + lengths[text] <= _ROW), None)
+        row = next((row for row in rows if row.tokens + lengths[text] <= _ROW_TOKENS), None)
         if row is None:
             rows.append(_Row([text], lengths[text]))
         else:
@@ -168,7 +169,7 @@ def _calls(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     for row in sorted(rows, key=lambda row: row.tokens):
         if call:
             padded += len(call) * (row.tokens - call[-1].tokens)
-            if padded > _PADDED or (len(call) + 1) * row.tokens > _CALL:
+            if padded > _MAX_PADDING or (len(call) + 1) * row.tokens > _BATCH_TOKENS:
                 yield call
                 call, padded = [], 0
         call.append(row)

@@ -47,7 +47,7 @@ def _session_or_none(path: Path) -> "InferenceSession | None":
         # onnxruntime's error types have no common base; most likely memory is short and the file is intact.
         raise ModelFileError(
             f"The model file {path} cannot be loaded ({' '.join(str(error).split())}); free some memory and try again, "
-            "or remove the file, which is then made again."
+            "or delete the file; M2A makes it again."
         ) from error
 
 

@@ -28,7 +28,7 @@ class OpenClipEncoder:
             import torch
         except Exception as error:  # a torchvision of a different build raises RuntimeError on import
             raise PackageMissingError(
-                f"image_encoder 'open-clip:{name}' needs open_clip with a torchvision that fits torch: "
+                f"image_encoder 'open-clip:{name}' needs open_clip with a torchvision that matches torch: "
                 f"{install_command(VISION)} in the folder of M2A, or use siglip:NAME_OR_FOLDER."
             ) from error
         model_name = f"local-dir:{_folder(name, open_clip)}"

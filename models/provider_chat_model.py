@@ -7,6 +7,7 @@ This module decides what a fault means, whether to retry, and how to ask for a t
 import asyncio
 import itertools
 import random
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -32,7 +33,7 @@ from models.chat_model import (
 from models.probes import ASK_FOR_YES, SAY_YES, ask_for_colours, names_colours
 from models.provider_connection import connect, public_address
 from models.provider_faults import Fault, FaultError, FaultReader
-from models.provider_prompt import Mode, is_cut, parameters, prompt, prompt_for, prompt_with_choice, usage_of
+from models.provider_prompt import Mode, is_cut, parameters, prompt, usage_of, with_instruction
 from models.request_line import RequestLine
 from models.server_facts import ask_server
 from models.thoughts import ThoughtFilter, has_lone_end
@@ -122,7 +123,7 @@ class ProviderChatModel:
 
     def forget_abilities(self) -> None:
         """Forgets the known abilities, since the server may have been restarted with other options."""
-        self._record.keep(self._record_key, Abilities())
+        self._record.store(self._record_key, Abilities())
         self.mode, self._asked_server, self._plain_answers, self._tools_seen = "tools", False, 0, False
 
     async def choose(self, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ToolCall:
@@ -181,20 +182,13 @@ class ProviderChatModel:
                 raise ChatModelError(fault.sentence, unreachable=fault.unreachable, about_photos=fault.about_photos)
             await self._wait(attempt, fault)
 
-    async def aclose(self) -> None:
-        """Closes the connections of the running event loop."""
-        model = self._models.pop(asyncio.get_running_loop(), None)
-        client: Any = getattr(model, "client", None)
-        if hasattr(client, "close"):
-            await client.close()
-
     # One request
 
     async def _respond(self, messages: Sequence[ChatMessage], tools: Sequence[Tool], mode: Mode) -> "ModelResponse":
         """Returns the whole answer. It is streamed, so that a long one does not look like a silent server."""
         longest = max((tool.longest or CALL_TOKENS for tool in tools), default=CALL_TOKENS)
         events = self._events(
-            prompt_for(mode, messages, tools),
+            messages if mode == "tools" else with_instruction(json_reply.instruction(tools), messages),
             parameters(tools, mode),
             longest,
             tool_choice="required" if mode == "tools" else None,
@@ -214,7 +208,7 @@ class ProviderChatModel:
         if not tools:
             turns = in_words(messages)  # some servers refuse tool messages if no tools are offered
         elif not native:
-            turns = prompt_with_choice(messages, tools)
+            turns = with_instruction(json_reply.choice(tools), messages)
         line = RequestLine(tools)
         thoughts = ThoughtFilter(begins_thinking=bool(self._known.thinks_unopened))
         empty, usage = True, TokenUsage()
@@ -244,8 +238,8 @@ class ProviderChatModel:
             sentence = f"{self._faults.model_at} answered with nothing; try again or choose another model."
             if response.finish_reason == "length":
                 sentence = (
-                    f"{self._faults.model_at} did not come to its answer within {self._reply_tokens} tokens; "
-                    "raise M2A_REPLY_TOKENS or choose a model that thinks less."
+                    f"{self._faults.model_at} used all {self._reply_tokens} tokens before it reached its answer; "
+                    "raise M2A_REPLY_TOKENS or choose a model that reasons less."
                 )
             raise FaultError(Fault(sentence, retry=True))
         yield usage
@@ -278,7 +272,8 @@ class ProviderChatModel:
                     self.greedy = False
                 elif limit and fault.about_limit:
                     limit = None
-                    self._takes_limit = "upported" not in fault.sentence
+                    # A limit may only be too high for this prompt, or not supported at all.
+                    self._takes_limit = not re.search("unsupported|not supported", fault.sentence, re.I)
                 elif fault.photos_per_prompt is not None and fault.photos_per_prompt < photos:
                     self._learn(photos_per_prompt=fault.photos_per_prompt)
                 else:
@@ -410,7 +405,7 @@ class ProviderChatModel:
     def _learn(self, **abilities: bool | int) -> None:
         known = self._known
         if any(getattr(known, name) != value for name, value in abilities.items()):
-            self._record.keep(self._record_key, replace(known, **abilities))  # type: ignore[arg-type]
+            self._record.store(self._record_key, replace(known, **abilities))  # type: ignore[arg-type]
 
     async def _ask_server(self) -> None:
         client: Any = getattr(self._model(), "client", None)
@@ -418,7 +413,7 @@ class ProviderChatModel:
             return
         if reported := await ask_server(client, self._address, self._faults.model_name):
             self._asked_server = True
-            self._record.keep(self._record_key, reported.over(self._known))
+            self._record.store(self._record_key, reported.over(self._known))
 
     async def _probe_photos(self) -> None:
         answer = ""

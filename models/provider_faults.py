@@ -88,7 +88,8 @@ class FaultReader:
             if getattr(error, "phase", None) == "connect" or isinstance(error, httpx2.ConnectTimeout):
                 return Fault(f"Nothing answers at {where}; is the server running there?", retry=True, unreachable=True)
             sentence = (
-                f"The server at {where} sent nothing for {self.timeout:g} seconds; is it stuck? (M2A_CHAT_TIMEOUT)"
+                f"The server at {where} sent nothing for {self.timeout:g} seconds; it may be stuck. "
+                "If it is only slow, raise M2A_CHAT_TIMEOUT."
             )
             return Fault(sentence, retry=True)
         if isinstance(error, failed.ModelConnectionError | httpx2.TransportError | OSError):
@@ -108,8 +109,8 @@ class FaultReader:
                 "%s at %s:%s, over what %s answers.", type(error).__name__, place.filename, place.lineno, where
             )
         return Fault(
-            f"What {where} answers is no chat completion; is it the address of an OpenAI-compatible server? "
-            "(M2A_CHAT_BASE_URL, which usually ends in /v1)",
+            f"The answer from {where} is not a chat completion; check that it is the address of an OpenAI-compatible "
+            "server (M2A_CHAT_BASE_URL, which usually ends in /v1).",
             retry=True,
         )
 
@@ -132,7 +133,9 @@ class FaultReader:
             return Fault(sentence, status=status, final=True, unreachable=True)
         if status in _RETRIED_STATUS or status >= 500:
             if status == 429:
-                sentence = f"The server at {where} takes no more requests for now (429); try again later{words}."
+                sentence = (
+                    f"The server at {where} accepts no more requests at the moment (429); try again later{words}."
+                )
             else:
                 sentence = f"{self.model_at} failed ({status}); try again later or look at its log{words}."
             return Fault(

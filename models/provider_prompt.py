@@ -41,18 +41,6 @@ def prompt(messages: Sequence[ChatMessage], *, photos_at_most: int) -> "list[Mod
     return turns
 
 
-def prompt_for(mode: Mode, messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:
-    """Returns the messages for a mode. In modes without tool messages, an instruction describes the tools."""
-    if mode == "tools":
-        return list(messages)
-    return _with_instruction(json_reply.instruction(tools), messages)
-
-
-def prompt_with_choice(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> list[ChatMessage]:
-    """Returns the messages for a reply instead of which the model may call a tool in text."""
-    return _with_instruction(json_reply.choice(tools), messages)
-
-
 def parameters(tools: Sequence[Tool], mode: Mode) -> "ModelRequestParameters":
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.output import OutputObjectDefinition
@@ -99,7 +87,8 @@ def is_cut(response: "StreamedResponse") -> bool:
     return not {"finish_reason", "refusal"} & details.keys() and not response.usage.total_tokens
 
 
-def _with_instruction(instruction: str, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+def with_instruction(instruction: str, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Returns the messages with an instruction that describes the tools, and without tool messages."""
     first = next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
     return [*messages[:first], ChatMessage("system", (instruction,)), *in_words(messages[first:])]
 

@@ -31,8 +31,8 @@ class SiglipEncoder:
             raise PackageMissingError(f"image_encoder 'siglip:{name_or_folder}' lacks a package: {error}") from error
         except (OSError, ValueError) as error:
             raise ModelUnavailableError(
-                f"image_encoder 'siglip:{name_or_folder}' is not on this machine or is no SigLIP model with fixed "
-                "image size: fetch it once with `hf download`, name a folder, or use efficientnet-lite0."
+                f"image_encoder 'siglip:{name_or_folder}' is not on this machine or is not a SigLIP model with a "
+                "fixed image size: fetch it once with `hf download`, name a folder, or use efficientnet-lite0."
             ) from error
         self._model = model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
         self._text_length = model.text_model.config.max_position_embeddings

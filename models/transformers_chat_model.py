@@ -145,10 +145,6 @@ class TransformersChatModel:
                         )
                     yield piece
 
-    async def aclose(self) -> None:
-        """Waits for the thread, whose work should be cancelled first. The model cannot be used afterwards."""
-        await asyncio.to_thread(self._jobs.shutdown)
-
     # In the event loop
 
     async def _generate(
@@ -255,7 +251,7 @@ class TransformersChatModel:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
         is_folder = Path(self._where).is_dir()
         if not is_folder and (Path(self._where).is_absolute() or self._where.startswith((".", "~"))):
-            raise ChatModelError(f"There is no folder {self._where!r}; M2A_CHAT_MODEL names it.")
+            raise ChatModelError(f"The folder {self._where!r} does not exist; check M2A_CHAT_MODEL.")
         try:
             return _from_pretrained(self._where, is_folder, self._show_photos)
         except ImportError as error:
@@ -270,7 +266,7 @@ class TransformersChatModel:
             if is_folder:
                 remedy = "is it the complete folder of a chat model?"
             else:
-                remedy = "is the name right, and is the hub in reach? A folder on this machine works without it."
+                remedy = "check the name and the connection to the hub, or name a folder on this machine."
             reason = "there is not enough memory" if _is_out_of_memory(error) else _first_line(error)
             raise ChatModelError(f"{self._called} cannot be loaded: {reason}; {remedy}") from None
 

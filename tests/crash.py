@@ -135,9 +135,7 @@ class CommandPolicy:
     """Does what the message asks for, after a search; each step takes a moment, as a model would."""
 
     name = WHO
-    first_search_hits = 25
-    relevance_floor = False
-    quotes_user_alone = True
+    judges_hits = True
     follow = None
     published_stages = True
     searches_messages_in: Collection[Stage] = frozenset()

@@ -29,9 +29,7 @@ from models.chat_model import ChatModelError, TokenUsage
 
 
 class TellPolicy:
-    first_search_hits = 25
-    relevance_floor = False
-    quotes_user_alone = True
+    judges_hits = True
     follow = None
     published_stages = True
     searches_messages_in: Collection[Stage] = frozenset()

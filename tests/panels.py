@@ -72,7 +72,7 @@ PANELS = (
     Panel("no memory of that day", "/?memory=", "#m2a-memory .m-empty", (".m-filters summary", ("[name=since]", "2099-01-01"))),
     Panel("an opened memory", "/?memory={memory}", ".m-opened h2", (), ".m-opened h2, .m-opened .m-caption, .m-versions a"),
     Panel("settings", "/?settings=", "#m2a-set-data"),
-    Panel("memory health", "/?settings=", ".m-findings", ("[data-settings-act=look]",), ".m-findings p a"),
+    Panel("memory health", "/?settings=", ".m-findings", ("[data-settings-act=check]",), ".m-findings p a"),
     Panel("what was forgotten", "/?memory=", ".m-past", ("[data-focus=kept-forgotten]",)),
     Panel("what waits for review", "/?memory=", ".m-review[open]", (".m-review > summary",)),
     Panel("what would be erased", "/?memory={memory}", "dialog[open] .m-goes", (".m-opened [data-erase=memory]",)),

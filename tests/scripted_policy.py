@@ -17,9 +17,7 @@ class ScriptedPolicy:
     """
 
     name = "scripted"
-    first_search_hits = 25
-    relevance_floor = False
-    quotes_user_alone = True
+    judges_hits = True
     published_stages = True
     searches_messages_in: Collection[Stage] = frozenset()
     consent = None

@@ -173,13 +173,13 @@ def test_the_doctor_says_what_the_model_can_do(serve, tmp_path):
     server.facts["/v1/models"] = models_of(max_model_len=8192)
     lines = doctor_lines(server, tmp_path)
     assert "  chat model: openai:small answers" in lines
-    assert {"    It sees photos.", "    It calls tools."} <= set(lines)
+    assert {"    It sees photos.", "    It supports tool calls."} <= set(lines)
     assert "    A prompt and its answer may have up to 8192 tokens together, according to its server." in lines
     server.script = refusing("tools", "json_schema", then=say(json.dumps({"tool": "answer", "arguments": YES})))
     server.facts.clear()
     lines = doctor_lines(server, tmp_path)
-    assert "    It sees no photos. It reads their captions instead, and says so." in lines, "found out anew"
-    assert any("calls no tools and follows no JSON schema" in line for line in lines)
+    assert "    It cannot see photos. It gets their captions instead, and tells you so." in lines, "found out anew"
+    assert any("supports neither tool calls nor JSON schemas" in line for line in lines)
     assert any("M2A assumes 16384 tokens" in line for line in lines)
 
 
@@ -189,7 +189,7 @@ def test_the_doctor_names_an_outage_and_what_the_user_set(serve, tmp_path):
     assert "refuses the key" in line
     server.script = capable
     lines = doctor_lines(server, tmp_path, chat_sees_photos=False, context_window=4096)
-    assert any("It sees no photos (set by M2A_CHAT_SEES_PHOTOS)" in line for line in lines)
+    assert any("It cannot see photos (set by M2A_CHAT_SEES_PHOTOS)" in line for line in lines)
     assert any("4096 tokens together (set by M2A_CONTEXT_WINDOW)" in line for line in lines)
 
 

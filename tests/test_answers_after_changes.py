@@ -75,7 +75,7 @@ async def test_what_was_only_hoped_or_thought_of_is_told_as_open(talk: Talk) -> 
 
 async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_nothing_of_it(talk: Talk) -> None:
     await talk.say("My brother Tom owes me 200 euros.")
-    talk.assistant.keep_memory(talk.assistant.local_owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
+    talk.assistant.change_use(talk.assistant.local_owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
     talk.conversation = None
     for question in ("How much does Tom owe me?", "Where are my passports?"):
         reply = await talk.say(question)

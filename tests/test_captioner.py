@@ -8,7 +8,7 @@ from PIL import Image
 
 from models.abilities import Abilities
 from models.captioner import together
-from models.chat_captioner import BestCaptioner, ChatCaptioner
+from models.chat_captioner import ChatCaptioner
 from models.chat_model import ChatModelError, MalformedReplyError, PhotoPart, TokenUsage
 from models.efficientnet import EfficientNet, Tag
 from models.tag_captioner import TagCaptioner
@@ -105,9 +105,13 @@ def test_the_network_is_asked_for_likely_tags_alone(network):
     assert len({tag.name for tag in every}) == len(every) == 998  # missile and sunglasses are two classes each
 
 
+def no_other() -> TagCaptioner:
+    raise AssertionError("the chat model gives the caption")
+
+
 def test_the_chat_model_sees_the_photo_and_the_prompt_guards_it():
     model = SeeingModel('"A red backpack\n', "  on a rock. ", '"')
-    captioner = ChatCaptioner(model)
+    captioner = ChatCaptioner(model, no_other)
     assert asyncio.run(captioner.caption(photo_bytes("PNG"))) == "A red backpack on a rock."
     system, user = model.prompts[0]
     assert system.role == "system" and "never an instruction" in system.parts[0]
@@ -117,17 +121,17 @@ def test_the_chat_model_sees_the_photo_and_the_prompt_guards_it():
 
 @pytest.mark.parametrize("reply", ["unknown", " Unknown.\n", "", "  "])
 def test_nothing_to_say_is_empty(reply):
-    assert asyncio.run(ChatCaptioner(SeeingModel(reply)).caption(photo_bytes())) == ""
+    assert asyncio.run(ChatCaptioner(SeeingModel(reply), no_other).caption(photo_bytes())) == ""
 
 
 def test_a_rambling_model_is_cut():
-    caption = asyncio.run(ChatCaptioner(SeeingModel("very " * 500)).caption(photo_bytes()))
+    caption = asyncio.run(ChatCaptioner(SeeingModel("very " * 500), no_other).caption(photo_bytes()))
     assert len(caption) <= 300 and caption.endswith("very …")
 
 
 def test_a_model_that_turns_out_to_be_blind_leaves_it_to_the_tags():
     model, tags = SeeingModel("A backpack."), TagCaptioner(FixedTags(Tag("mug", "a mug", 0.9)))
-    captioner = BestCaptioner(model, lambda: tags)
+    captioner = ChatCaptioner(model, lambda: tags)
     assert asyncio.run(captioner.caption(photo_bytes())) == "A backpack."
     model.sees_photos = False
     assert asyncio.run(captioner.caption(photo_bytes())) == "perhaps a mug"
@@ -140,17 +144,14 @@ def test_a_model_that_gives_no_line_leaves_it_to_the_tags():
             yield
 
     tags = TagCaptioner(FixedTags(Tag("mug", "a mug", 0.9)))
-    assert asyncio.run(BestCaptioner(Confused(), lambda: tags).caption(photo_bytes())) == "perhaps a mug"
+    assert asyncio.run(ChatCaptioner(Confused(), lambda: tags).caption(photo_bytes())) == "perhaps a mug"
 
 
-def test_a_blind_model_is_refused_and_an_outage_raises():
-    with pytest.raises(ValueError, match="'seeing' sees no photos"):
-        ChatCaptioner(SeeingModel(sees_photos=False))
-
+def test_an_outage_raises():
     class Down(SeeingModel):
         async def stream(self, messages, tools=()):
             raise ChatModelError("The server does not answer.")
             yield
 
     with pytest.raises(ChatModelError):
-        asyncio.run(ChatCaptioner(Down()).caption(photo_bytes()))
+        asyncio.run(ChatCaptioner(Down(), no_other).caption(photo_bytes()))

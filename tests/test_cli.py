@@ -34,6 +34,7 @@ from tests.turns import photo
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 60
+CONSISTENT = "The database, the photos and the index are consistent."
 COMMANDS = [
     ("run",), ("ask",), ("chat",), ("memory",), ("memory", "list"), ("memory", "search"), ("memory", "show"),
     ("memory", "delete"), ("memory", "undo"),
@@ -254,7 +255,7 @@ class TestCommands:
                 assert memory.quick("memory", "delete", "2").code == 0
 
     def test_verify_repair_reindex(self, memory):
-        assert memory.quick("verify") == Done(0, "Database, photos and index agree.\n", "")
+        assert memory.quick("verify") == Done(0, f"{CONSISTENT}\n", "")
         [of_owner] = (memory.data / "photos").iterdir()
         stray = of_owner / f"{'ab' * 32}.jpg"
         stray.write_bytes(b"left by a crash")
@@ -262,9 +263,7 @@ class TestCommands:
         assert result.code == 1
         assert f"fault: No message shows the photo file {stray.name}.\n1 fault. `m2a repair` repairs" in result.out
         result = memory.quick("repair")
-        assert result == Done(
-            0, "repaired: Removed 1 photo file that no message shows.\nDatabase, photos and index agree.\n", ""
-        )
+        assert result == Done(0, f"repaired: Removed 1 photo file that no message shows.\n{CONSISTENT}\n", "")
         result = memory.quick("reindex")
         assert result.code == 0 and re.fullmatch(r"The index is rebuilt: \d+ records\.\n", result.out), result
         assert memory.quick("verify").code == 0
@@ -288,7 +287,7 @@ class TestCommands:
         )
         assert "qx17zz" not in memory.quick("erase", "message").out + memory.quick("memory", "list").out
         purged = memory.quick("purge")
-        assert purged.out.startswith("Purged: 1 erasure removed from the disk.\n") and not purged.err
+        assert purged.out.startswith("Removed the data of 1 erasure from the disk.\n") and not purged.err
         assert b"qx17zz" not in bytes_under(memory.data) and memory.quick("verify").code == 0
 
     def test_doctor(self, memory):
@@ -326,7 +325,7 @@ class TestCommands:
         (["memory", "list"], {"M2A_COLOUR": "red"}, "M2A_COLOUR is not a setting"),
         (["memory", "list"], {"M2A_PORT": "many"}, "port .environment. cannot be 'many'"),
         (["run", "--port", "70000"], {}, "port .flag. cannot be 70000"),
-        (["ask", "hello", "--photo", "nowhere.png"], {}, "photo nowhere.png cannot be read: No such file"),
+        (["ask", "hello", "--photo", "nowhere.png"], {}, r"photo nowhere.png cannot be read \(No such file"),
         (["ask", "hello", "--photo", "{tmp}/pipe"], {}, "photo .*/pipe is not a file"),
         (["ask", "caf\udce9"], {}, r"argument 'caf\\udce9' is not valid UTF-8"),
         (["ask", "x" * 20_001], {}, "20,001 characters, and M2A accepts up to 20,000 at once; send it in parts"),
@@ -409,7 +408,7 @@ def test_ask_says_what_the_memory_kept_and_undo_takes_it_back(tmp_path):
 async def test_what_is_kept_and_not_used_is_listed_and_marked(template, tmp_path):
     shutil.copytree(template, tmp_path / "data")
     async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
-        assistant.keep_memory(assistant.local_owner, KeepingBack(2, "the user chose it in the memory"))
+        assistant.change_use(assistant.local_owner, KeepingBack(2, "the user chose it in the memory"))
     listed = quick(tmp_path / "data", "memory", "list")
     assert re.search(r"^ +2 .*My sister Anna plays the violin\.  \[not mentioned\]$", listed.out, re.MULTILINE), listed
     lines = [json.loads(line) for line in quick(tmp_path / "data", "memory", "list", "--json").out.splitlines()]
@@ -417,7 +416,10 @@ async def test_what_is_kept_and_not_used_is_listed_and_marked(template, tmp_path
     shown = quick(tmp_path / "data", "memory", "show", "2").out
     assert "No answer uses it: not mentioned since" in shown and "You: My sister Anna plays the violin." in shown
     refused = quick(tmp_path / "data", "memory", "delete", "2").sentence
-    assert refused == "Answers no longer use memory 2; `m2a erase memory 2` erases it for good."
+    assert (
+        refused
+        == "Memory 2 was not forgotten: answers do not use it any more. `m2a erase memory 2` erases it for good."
+    )
 
 
 def test_a_failure_in_a_process_of_its_own_has_no_traceback(tmp_path):
@@ -493,7 +495,7 @@ def test_a_command_waits_for_another_that_has_the_folder(template, tmp_path):
     ]
     for process in both:
         out, err = process.communicate(timeout=SECONDS)
-        assert (process.returncode, out, err) == (0, b"Database, photos and index agree.\n", b"")
+        assert (process.returncode, out, err) == (0, f"{CONSISTENT}\n".encode(), b"")
 
 
 def test_an_app_that_does_not_answer_is_named(tmp_path):

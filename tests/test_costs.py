@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from m2a import Assistant
+from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.state import Decision, TurnState
 from m2a.captioning import caption_photos
 from m2a.memory import costs
 from m2a.settings import load_settings
 from m2a.types import Answer, Cost, CostSum, Erasure, Finish
 from m2a.ui.costs import cost_html, days_html
-from models.chat_captioner import ChatCaptioner
+from m2a.wiring import load_captioner
 from models.chat_model import ChatModelError, TokenUsage
 from models.load import load_chat_model
 from tests.chat_server import ChatServer, replies, say, status
@@ -114,7 +115,8 @@ async def test_captions_cost_with_the_turn_that_first_showed_the_photo(memory: M
     memory.bank.replies.note_cost(reply.message_id, Cost("update", 1.0, None, 1, 100, 10, 0.25))
     with ChatServer(replies(say("A red teapot.", usage=(500, 12)), status(500))) as server:
         model = load_chat_model("openai:any", base_url=server.base_url, sees_photos=True)
-        await caption_photos(memory.bank, ChatCaptioner(model), lambda read, written: (read + written) / 1024)
+        captioner = load_captioner(LanguagePolicy(model))
+        await caption_photos(memory.bank, captioner, lambda read, written: (read + written) / 1024)
         assert (
             memory.bank.photos.captions(message.photos) == {message.photos[0]: "A red teapot."}
             and len(server.requests) == 1

@@ -122,8 +122,10 @@ async def test_the_form_says_how_many_messages_an_edit_sets_aside(
         return shown
 
     first, last = form(1), form(3)
-    assert "The 3 messages after it are set aside with it" in first and "What I remember from them stays" in first
-    assert "Send again and set 3 messages aside" in first and "Forget the memories, too" in first
+    assert (
+        "The 3 messages after it leave the conversation with it" in first and "What I remember from them stays" in first
+    )
+    assert "Send again without these 3 messages" in first and "Forget the memories, too" in first
     assert "I stop using them." in first and "If one of them replaced" in first
     assert "aside" not in last and ">Send again<" in last and "Forget the memory, too" in last
     await all_of(panel.resending.on_resend(place, click(message_id=1, text="Ana is a cook.", keep=False), tab))

@@ -139,7 +139,7 @@ def test_what_was_forgotten_a_conversation_and_everything_are_erased(
     expect(page.get_by_role("heading", name="Hello, I am M2A.")).to_have_count(1)
     expect(page.locator("#m2a-memory-list")).to_contain_text("I don’t know anything about you yet")
     page.get_by_role("navigation", name="Places").get_by_text("Settings").click()
-    page.get_by_role("button", name="What was erased so far").click()
+    page.get_by_role("button", name="Past erasures").click()
     expect(dialog_of(fresh).locator("li")).not_to_have_count(0)
     shoot(fresh, "39-receipts")
 

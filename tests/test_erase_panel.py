@@ -136,7 +136,7 @@ async def test_the_chat_and_the_memory_show_nothing_of_it_any_more(
     await last_of(panel.on_erase(click(kind="conversation", id=place), request(assistant)))
     chat = ChatPanel(assistant, Path("uploads")).on_change(place, 80, request(assistant))
     assert chat[0] == "" and "44 71" not in str(chat) and "New conversation" in str(chat)
-    shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, told=2).dumped(), request(assistant))
+    shown = MemoryPanel(assistant).on_erased(View(memory_id=pin.memory_id, report_id=2).dumped(), request(assistant))
     assert "was erased is gone for good" in str(shown) and "44 71" not in str(shown)
     page = MemoryPanel(assistant).on_refresh(shown[0], request(assistant))
     assert page[2] == "" and "m-listed" in page[3]  # it is said once
@@ -161,7 +161,7 @@ async def test_with_the_memories_kept_it_is_not_said_that_all_goes_nor_that_a_na
 ) -> None:
     told(bank, "Jos lives in Lisbon.", name="Jos")
     named = told(bank, "Jos plays the tuba.")
-    assistant.keep_memory(bank.owner, KeepingBack(named.memory_id, ""))
+    assistant.change_use(bank.owner, KeepingBack(named.memory_id, ""))
     place = bank.messages([1])[1].conversation_id
 
     async def shown(**values: object) -> str:
@@ -173,11 +173,11 @@ async def test_with_the_memories_kept_it_is_not_said_that_all_goes_nor_that_a_na
     await last_of(panel.on_erase(click(kind="memory", id=named.memory_id), request(assistant)))
     assert "Names that I will no longer know" in await shown(kind="memory", id=1)
     told_after = await last_of(panel.on_erase(click(kind="memory", id=1), request(assistant)))
-    assert "It is erased" in told_after and "anybody else" not in told_after
+    assert "It is erased" in told_after and "other people" not in told_after
     owner_named(assistant.stores.database, "other")
     told(bank, PIN)
     last = bank.entries()[-1].memory_id
-    assert "anybody else" in await last_of(panel.on_erase(click(kind="memory", id=last), request(assistant)))
+    assert "other people" in await last_of(panel.on_erase(click(kind="memory", id=last), request(assistant)))
 
 
 async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:

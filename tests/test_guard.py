@@ -146,7 +146,7 @@ def test_no_address_is_fetched_that_stands_in_a_path(
     address, requests = elsewhere
     for form in (address, address.replace(":", "%3A"), address.replace("http", "HTTPS")):
         response = client.get("/gradio_api/" + path.format(form))
-        assert response.status_code == 403 and "fetches none" in response.text
+        assert response.status_code == 403 and "does not fetch" in response.text
     assert requests == []
 
 

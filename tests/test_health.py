@@ -1,4 +1,4 @@
-"""A look through the memory finds what may be wrong, little else, and each is mended or dismissed for good."""
+"""A look through the memory finds what may be wrong, little else, and each is repaired or dismissed for good."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from m2a import Assistant
-from m2a.health_checks import MendingError
+from m2a.health_checks import RepairError
 from m2a.memory.bank import MemoryBank
 from m2a.memory.health import HealthCheck, same_words
 from m2a.memory.owners import owner_named
@@ -135,7 +135,7 @@ async def test_what_was_corrected_and_kept_is_found_and_made_one(assistant: Assi
     assert await look(assistant) == [finding]
     shown = str(SettingsPanel(assistant).on_show(request(assistant)))
     assert "Corrected, and both kept" in shown and "Only the newer is true" in shown
-    reply = await checks.mend(owner, "corrected", finding.subject, "newer")
+    reply = await checks.repair(owner, "corrected", finding.subject, "newer")
     assert [entry.text for entry in bank.entries()] == ["I moved to Linz."] and await look(assistant) == []
     assert reply is not None and assistant.undo(owner, reply, 0)
     assert await look(assistant) == [finding]
@@ -144,13 +144,15 @@ async def test_what_was_corrected_and_kept_is_found_and_made_one(assistant: Assi
 
 
 async def look(assistant: Assistant) -> list[Finding]:
-    assert [step async for step in assistant.health_checks.look(assistant.local_owner)]
+    assert [step async for step in assistant.health_checks.check(assistant.local_owner)]
     health = assistant.health_checks.health(assistant.local_owner)
     assert health is not None
     return [check.finding for check in health.shown]
 
 
-async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant: Assistant, bank: MemoryBank) -> None:
+async def test_each_is_found_repaired_or_dismissed_and_a_repair_is_undone(
+    assistant: Assistant, bank: MemoryBank
+) -> None:
     owner, checks = assistant.local_owner, assistant.health_checks
     tea = tell(bank, "I'm fond of green tea.")
     repetition = tell(bank, "I am fond of the green tea")
@@ -177,8 +179,8 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
         and "Both are true" in shown
         and "8 of them have not been used in an answer yet" in shown
     )
-    click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", mending="newer")
-    outputs = await panel.on_mend(click, user)
+    click = SimpleNamespace(kind="contradiction", subject=f"{paris},{oslo}", remedy="newer")
+    outputs = await panel.on_remedy(click, user)
     assert "Changed" in outputs[1] and "Undo" in outputs[1] and "May contradict each other" not in outputs[0]
     assert paris not in bank.entries_by_id([paris]) and bank.replaced_entries([paris])[paris].superseded_by == oslo
     [conversation] = [
@@ -188,16 +190,16 @@ async def test_each_is_found_mended_or_dismissed_and_a_mend_is_undone(assistant:
     panel.on_undo(SimpleNamespace(reply_id=reply, number=0), user)
     assert paris in bank.entries_by_id([paris])
 
-    assert await checks.mend(owner, "duplicate", f"{tea},{repetition}", "newer") is not None
-    assert await checks.mend(owner, "injection", str(order), "forget") is not None
+    assert await checks.repair(owner, "duplicate", f"{tea},{repetition}", "newer") is not None
+    assert await checks.repair(owner, "injection", str(order), "forget") is not None
     panel.on_dismiss(SimpleNamespace(kind="unsupported", subject=str(lost)), user)
-    with pytest.raises(MendingError, match="already"):
+    with pytest.raises(RepairError, match="already"):
         checks.dismiss(owner, "unsupported", str(lost))
     assert await look(assistant) == [Finding("contradiction", (paris, oslo))]  # of the undone one
-    with pytest.raises(MendingError, match="in that way"):
-        await checks.mend(owner, "contradiction", f"{paris},{oslo}", "forget")
+    with pytest.raises(RepairError, match="in that way"):
+        await checks.repair(owner, "contradiction", f"{paris},{oslo}", "forget")
     stranger = owner_named(assistant.stores.database, "other")
-    with pytest.raises(MendingError):
+    with pytest.raises(RepairError):
         checks.dismiss(stranger, "contradiction", f"{paris},{oslo}")
     checks.dismiss(owner, "contradiction", f"{paris},{oslo}")
     assert await look(assistant) == []
@@ -234,9 +236,9 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
     red, blue = message.photos
     assert {finding.photo_id for finding in await look(assistant)} == {red, blue}
     bank.photos.path(blue).unlink()
-    with pytest.raises(MendingError, match="damaged or missing"):
-        await assistant.health_checks.mend(assistant.local_owner, "photo", blue, "look")
-    clicks = (assistant.health_checks.mend(assistant.local_owner, "photo", red, "look") for _click in range(2))
+    with pytest.raises(RepairError, match="damaged or missing"):
+        await assistant.health_checks.repair(assistant.local_owner, "photo", blue, "caption")
+    clicks = (assistant.health_checks.repair(assistant.local_owner, "photo", red, "caption") for _click in range(2))
     assert await asyncio.gather(*clicks) == [None, None]
     assert await look(assistant) == [Finding("photo", photo_id=blue)]
     assistant.health_checks.dismiss(assistant.local_owner, "photo", blue)

@@ -140,8 +140,8 @@ def test_threads_agree(encoder):
     expected = [encoder.encode([photo])[0] for photo in photos]
     fresh = EfficientNet(encoder.network._session, "fresh")
     with ThreadPoolExecutor(4) as pool:
-        for index, look in enumerate(pool.map(lambda index: fresh.look(photos[index % 4]), range(32))):
-            assert np.allclose(look.features, expected[index % 4], atol=1e-6)
+        for index, output in enumerate(pool.map(lambda index: fresh.run(photos[index % 4]), range(32))):
+            assert np.allclose(output.features, expected[index % 4], atol=1e-6)
 
 
 def test_class_names_are_clean():
@@ -154,7 +154,7 @@ def test_class_names_are_clean():
 def test_loading_needs_no_torch(tmp_path):
     program = (
         "import sys, pathlib; from models.efficientnet import EfficientNet; from PIL import Image;"
-        "EfficientNet.load(pathlib.Path(sys.argv[1])).look(Image.new('RGB', (9, 9)));"
+        "EfficientNet.load(pathlib.Path(sys.argv[1])).run(Image.new('RGB', (9, 9)));"
         "import models.siglip_encoder, models.open_clip_encoder, models.captioner, models.chat_captioner;"
         "print([m for m in ('torch', 'transformers', 'open_clip', 'gradio') if m in sys.modules])"
     )

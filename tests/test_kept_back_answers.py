@@ -22,7 +22,7 @@ async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 
 def keep(assistant: Assistant, change: Keeping) -> int:
-    return assistant.keep_memory(assistant.local_owner, change)
+    return assistant.change_use(assistant.local_owner, change)
 
 
 async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ async def test_a_search_within_a_subject_says_so_and_leads_out_of_it(
     within = Shown(panel.on_filter(view, click(words="trombone", photos=False), request(assistant)))
     assert "Nothing about Bobo is close to “trombone”" in within.listed and "Search everywhere" in within.listed
     everywhere = Shown(
-        panel.on_filter(within.view, click(words="trombone", photos=False, anew=True), request(assistant))
+        panel.on_filter(within.view, click(words="trombone", photos=False, all_subjects=True), request(assistant))
     )
     assert "brass band" in everywhere.listed and "Best matches first" in everywhere.listed
 
@@ -205,7 +205,7 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert assistant.last_continued(bank.owner) not in (None, conversation.conversation_id)
     assert "sister" in next(hit.record.text for hit in bank.search(Query("whose dog is Bobo")))
 
-    reply_id = json.loads(edited.view)["told"]
+    reply_id = json.loads(edited.view)["report_id"]
     undone = Shown(panel.on_undo(edited.view, click(reply_id=reply_id, number=0), request(assistant)))
     assert [entry.text for entry in bank.entries()] == ["Bobo is my dog."]
     assert "Undone" in undone.notice and f'data-opened="{before.memory_id}"' in undone.opened
@@ -221,8 +221,8 @@ async def test_a_memory_is_opened_edited_undone_restored_and_forgotten(
     assert "Bobo" not in forgotten.listed
     gone = Shown(panel.on_memory(forgotten.view, click(memory_id=now.memory_id), request(assistant)))
     assert "no longer exists" in gone.opened and "Bobo" not in gone.opened
-    assert 'data-memory-act="about" data-kept="forgotten"' in gone.opened
-    reply_id = json.loads(forgotten.view)["told"]
+    assert 'data-memory-act="about" data-unused-list="forgotten"' in gone.opened
+    reply_id = json.loads(forgotten.view)["report_id"]
     back = Shown(panel.on_undo(forgotten.view, click(reply_id=reply_id, number=0), request(assistant)))
     assert [entry.text for entry in bank.entries()] == ["Bobo is my dog."] and "Bobo is my dog." in back.listed
 
@@ -265,7 +265,7 @@ async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: 
         panel.on_filter(seen, named, stranger),
         panel.on_about(seen, named, stranger),
         panel.on_memory(seen, named, stranger),
-        panel.on_told(seen, bank.conversations()[0].conversation_id, stranger),
+        panel.show_changes(seen, bank.conversations()[0].conversation_id, stranger),
     ]
     assert "Lisbon" not in str(shown)
     for act in (panel.on_edit, panel.on_forget, panel.on_restore):
@@ -349,7 +349,9 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     dated = keep(pinned.view, "until", days=7, until="")
     [now] = bank.entries_by_id([entry.memory_id]).values()
     assert now.used_until and str(now.used_until.year) in dated.notice and "Used until" in dated.opened
-    undone = panel.on_undo(dated.view, click(reply_id=json.loads(dated.view)["told"], number=0), request(assistant))
+    undone = panel.on_undo(
+        dated.view, click(reply_id=json.loads(dated.view)["report_id"], number=0), request(assistant)
+    )
     assert "Undone" in Shown(undone).notice and "No last day" not in Shown(undone).opened
     with pytest.raises(gr.Error, match="is not a date"):
         keep(view, "until", until="soon")
@@ -357,7 +359,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     gone = keep(dated.view, "withhold")
     assert "No longer mentioned" in gone.notice and "Lisbon" in gone.notice and "Undo" in gone.notice
     assert "Lisbon" not in gone.listed and "Not mentioned" in gone.listed
-    kept = Shown(panel.on_about(gone.view, click(kept="unmentioned"), request(assistant)))
+    kept = Shown(panel.on_about(gone.view, click(unused_list="unmentioned"), request(assistant)))
     assert "Lisbon" in kept.listed and "parcel" not in kept.listed and "/thumbnail" in kept.listed
     hits = Shown(panel.on_filter(gone.view, click(words="lisbon"), request(assistant)))
     assert "Kept, but not used in answers" in hits.listed and "Lisbon" in hits.listed
@@ -373,7 +375,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     back = keep(opened.view, "return")
     assert "Used again" in back.notice and "Don’t mention" in back.opened and bank.entry(entry.memory_id)
     assistant.edit_memory(bank.owner, entry.memory_id, "Ana lives in Graz.", None)
-    by_hand = assistant.changes_by_hand(bank.owner)
+    by_hand = assistant.edits_conversation_id(bank.owner)
     chat = str(ChatPanel(assistant, Path("uploads")).on_change(by_hand or "", 80, request(assistant)))
     assert "You pinned a memory." in chat and "You wrote: Ana lives in Graz." in chat
     assert "m-user" not in chat and "of mine" not in chat  # nobody typed it
@@ -387,11 +389,11 @@ async def test_what_was_forgotten_is_listed_without_its_words_until_it_is_undone
     assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
 ) -> None:
     def forgotten(view: str) -> Shown:
-        return Shown(panel.on_about(view, click(kept="forgotten"), request(assistant)))
+        return Shown(panel.on_about(view, click(unused_list="forgotten"), request(assistant)))
 
     assert "Forgotten" not in Shown(panel.on_refresh("", request(assistant))).listed
     kept_back = told(bank, "The parcel came.")
-    assistant.keep_memory(bank.owner, KeepingBack(kept_back.memory_id, ""))
+    assistant.change_use(bank.owner, KeepingBack(kept_back.memory_id, ""))
     memories = [told(bank, text) for text in ("Ana lives in Lisbon.", "Ivo plays the tuba.")]
     for entry in memories:
         assistant.forget_memory(bank.owner, entry.memory_id)
@@ -449,7 +451,7 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     files = sorted(assistant.settings.data_dir.rglob("*"))
     picture = base64.b64encode(photo("red")).decode()
     by_picture = search(picture=picture)
-    assert by_picture.listed.index("Bobo likes") and json.loads(by_picture.view)["near"][0] == bobo.memory_id
+    assert by_picture.listed.index("Bobo likes") and json.loads(by_picture.view)["photo_matches"][0] == bobo.memory_id
     assert (
         len(bank.conversations()) == 2 and sorted(assistant.settings.data_dir.rglob("*")) == files
     )  # it is kept nowhere
@@ -458,7 +460,7 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
     opened = Shown(panel.on_memory(by_picture.view, click(memory_id=ball.memory_id), request(assistant)))
     assert f'data-photo="{ball.photo_ids[0]}"' in opened.opened
     like = search(photo=ball.photo_ids[0])
-    assert json.loads(like.view)["near"][0] == ball.memory_id and json.loads(like.view)["memory_id"] is None
+    assert json.loads(like.view)["photo_matches"][0] == ball.memory_id and json.loads(like.view)["memory_id"] is None
     for nonsense in ("too large", "%%%%"):
         with pytest.raises(gr.Error, match="cannot be read"):
             search(picture=nonsense)
@@ -498,7 +500,7 @@ async def test_a_memory_that_another_corrects_says_so_in_the_list_in_a_search_an
     answer = ChatView(assistant).history(assistant.local_owner, message.conversation_id, 80)
     assert "Another memory has corrected it since." in answer.partition("Why I said this")[2]
     opened = Shown(panel.on_memory("", click(memory_id=nurse.memory_id), request(assistant)))
-    assert "that one goes with it" in opened.opened
+    assert "the correction is treated the same way" in opened.opened
     kept_back = panel.on_keep(opened.view, click(act="withhold", memory_id=nurse.memory_id), request(assistant))
     assert "The memory that corrected it went with it." in Shown(kept_back).notice and bank.entries() == []
     forgotten = told(bank, "The boat is red.")

@@ -162,8 +162,8 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     assert assistant.review(owner, (reply, 0), skip=True).memory.change.draft.text == "Anna lives in Rome."
     assert assistant.review(owner, (reply, 3), skip=True).memory.change.draft.text == "Bobo swims."  # and round again
 
-    assert assistant.keep(owner, reply, 0) == reply and texts(assistant) == ["Bobo swims."]
-    edited = assistant.keep(owner, reply, 1, "Anna lives in Ostia.")
+    assert assistant.accept_held(owner, reply, 0) == reply and texts(assistant) == ["Bobo swims."]
+    edited = assistant.accept_held(owner, reply, 1, "Anna lives in Ostia.")
     entry = assistant.memory(owner).entries()[-1]
     assert entry.text == "Anna lives in Ostia." and len(entry.evidence_ids) == 2
     assert [change.changed.entry for change in assistant.explanation(owner, edited).changes] == [entry]
@@ -177,10 +177,10 @@ async def test_what_waits_is_kept_edited_rejected_or_skipped_and_is_no_memory_be
     review = assistant.review(owner, (reply, 1))
     assert (review.waiting, review.memory.change.draft.text) == (1, "I like tea.")
     with pytest.raises(Exception, match="already decided on"):
-        assistant.keep(owner, reply, 0)
+        assistant.accept_held(owner, reply, 0)
     assert assistant.undo(owner, reply, 0) and texts(assistant) == ["Anna lives in Ostia."]
     assert assistant.review(owner).waiting == 2  # it is to be decided again
-    assert assistant.keep(owner, reply, 0) == reply
+    assert assistant.accept_held(owner, reply, 0) == reply
     assert texts(assistant) == ["Anna lives in Ostia.", "Bobo swims."]
 
 
@@ -191,10 +191,10 @@ async def test_what_is_kept_already_is_not_asked_for_again(assistant, policy):
     first, _ = await tell(assistant, policy, "Bobo swims.", "My PIN is 4471.")
     second, again = await tell(assistant, policy, "bobo  swims.", "I like tea.")
     assert len(again) == 2 and assistant.review(owner).waiting == 3
-    assistant.keep(owner, first, 0)
+    assistant.accept_held(owner, first, 0)
     assert (assistant.review(owner).waiting, assistant.review(owner).memory.change.draft.text) == (1, "I like tea.")
     assert [refusal.text for refusal in assistant.explanation(owner, second).not_kept] == ["I like tea."]
-    assistant.keep(owner, first, 1)
+    assistant.accept_held(owner, first, 1)
     remember(policy, *(of_this_turn(AddMemory, text=text) for text in ("BOBO swims.", "My PIN is 4471.")))
     events = await turn(assistant, "BOBO swims. My PIN is 4471.")  # told once more: noted, without a question
     assert not only(NotKept, events) and len(only(MemoryChanged, events)) == 2
@@ -217,7 +217,7 @@ async def test_a_change_waits_and_is_kept_beside_what_is_gone_by_then(assistant,
     assert assistant.review(owner).memory.previous == entry
     assistant.edit_memory(owner, entry.memory_id, "Anna lives in Graz.", None)
     assert assistant.review(owner).memory.previous is None
-    assistant.keep(owner, reply, 0)
+    assistant.accept_held(owner, reply, 0)
     assert texts(assistant) == ["Anna lives in Graz.", "Anna lives in Linz."]
 
 

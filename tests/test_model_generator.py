@@ -316,15 +316,15 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
 
 SAID: dict[str, tuple[Callable[[str], Reply], str]] = {
     "nothing": (lambda good: say(""), "empty"),
-    "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "no tool call"),
-    "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "no valid JSON"),
+    "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "not a tool call"),
+    "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "not valid JSON"),
     "cut off": (lambda good: call("write_group", good[: len(good) // 2], finish_reason="length"), "cut off"),
     "cut off in words": (lambda good: say('{"tool": "write_group", "arguments": ' + good[:900]), "cut off"),
     "another tool": (lambda good: call("write_poem", good), "no tool named 'write_poem'"),
     "bare JSON without the tool": (lambda good: say(good), 'names no "tool"'),
     "no arguments": (lambda good: call("write_group", ""), "arguments of 'write_group' are missing"),
     "JSON in JSON in JSON": (lambda good: call("write_group", json.dumps(json.dumps(good))), "must be a JSON object"),
-    "brackets without end": (lambda good: call("write_group", "[" * 100_000), "no valid JSON"),
+    "brackets without end": (lambda good: call("write_group", "[" * 100_000), "not valid JSON"),
     "braces without end": (lambda good: say('{"a":' * 50_000), "broken or was cut off"),
     "thoughts and no answer": (lambda good: say("<think>Ann and Bo could"), "empty"),
 }
@@ -430,7 +430,7 @@ async def test_a_silent_server_is_asked_again(request_: GroupRequest, tmp_path: 
     [
         (status(401), "refuses the key", 1),
         (status(503), "try again later", 4),
-        (status(429), "takes no more", 4),
+        (status(429), "accepts no more", 4),
         (status(400, "no parameter named 'stream'"), "refuses the request", 4),
     ],
     ids=["authentication", "outage", "rate limit", "a server that takes nothing"],
@@ -645,7 +645,7 @@ def test_the_run_goes_on_without_a_group_that_cannot_be_had(tmp_path: Path) -> N
         assert len(server.requests) == 2 + 2 * 4
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert [(group["sample_id"], group["group"]) for group in record["set_aside"]] == [("c2", 1), ("c2", 2)]
-    assert all("no tool call" in group["reason"] for group in record["set_aside"])
+    assert all("not a tool call" in group["reason"] for group in record["set_aside"])
     merged = json.loads((tmp_path / "out" / "benchmark.json").read_text())
     assert [len(sample["groups"]) for sample in merged] == [2, 0]
 

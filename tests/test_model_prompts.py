@@ -598,7 +598,7 @@ async def test_what_corrects_a_part_stands_with_the_memory_and_with_its_message(
         memories = Prompt.of(reply.json).memories
         assert memories[1]["corrected_in_part_by"] == f"memory 2, “{size}”" and memories[2]["corrects"] == 1
         assert f"{trip} [corrected later in part, by memory 2, “{size}”]" in Prompt.of(reply.json).material
-        chat.assistant.keep_memory(chat.assistant.local_owner, Pinning(1, True, "the user chose it in the memory"))
+        chat.assistant.change_use(chat.assistant.local_owner, Pinning(1, True, "the user chose it in the memory"))
         chat.conversation = None
         await chat.say("How do you do?")
         [reply] = chat.prompts("generate")
@@ -627,7 +627,7 @@ async def test_as_published_a_search_that_gives_up_is_told_to_the_reply_and_to_t
         [reply] = chat.prompts("generate")
         assert "The memory was not searched to the end" in Prompt.of(reply.json).material
         [failure] = [e for e in events if isinstance(e, Failed)]
-        assert failure.stage == "query" and "may miss what I remember" in failure.reason
+        assert failure.stage == "query" and "may miss something that I remember" in failure.reason
 
 
 async def test_each_prompt_begins_as_the_one_before(tmp_path: Path) -> None:

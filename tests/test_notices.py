@@ -81,14 +81,14 @@ def test_what_comes_back_together_is_told_once_and_all_else_has_its_own_undo() -
 
 def test_a_rival_is_offered_to_be_replaced() -> None:
     notice = memory_html([RecordedChange(0, MemoryChanged("added", NEW, rivals=(OLD,)))], reply_id=12)
-    assert "I also keep" in notice and "(3 May 2026)" in notice
+    assert "I still have the earlier" in notice and "(3 May 2026)" in notice
     assert 'data-act="choose" data-reply="12" data-number="0" data-memory="1"' in notice
-    assert 'aria-label="Replace it: My PIN is &lt;4711&gt;."' in notice
+    assert 'aria-label="Replace the earlier one: My PIN is &lt;4711&gt;."' in notice
 
 
 def test_what_may_be_meant_by_a_request_to_forget_is_asked_with_two_buttons() -> None:
     notice = memory_html([RecordedChange(0, MemoryChanged("asked", None, OLD))], reply_id=12)
-    assert "<strong>Forget this?</strong>" in notice and "Until you choose, no answer uses" in notice
+    assert "<strong>Forget this?</strong>" in notice and "Until you decide, I use neither" in notice
     assert 'data-act="choose" data-reply="12" data-number="0" data-memory="1"' in notice
     assert 'data-act="undo" data-reply="12" data-number="0"' in notice and ">Keep it<" in notice
 
@@ -151,7 +151,7 @@ def test_a_failure_names_the_field_of_the_form_and_no_variable() -> None:
 
 def test_an_update_that_did_not_come_about_is_said() -> None:
     assert "Not in my memory yet" in memory_html([], waiting="later")
-    assert "set it aside" in memory_html([], waiting="aside")
+    assert "so I stopped trying" in memory_html([], waiting="aside")
 
 
 def test_what_is_the_same_of_several_changes_is_said_once() -> None:
@@ -163,5 +163,5 @@ def test_what_is_the_same_of_several_changes_is_said_once() -> None:
 def test_a_search_shows_what_is_near_to_it_and_counts_the_rest() -> None:
     hits = tuple(Hit(entry(number, f"Fact {number}."), 1 / number, {"dense": number}) for number in range(1, HITS + 4))
     searched = searched_html([MemorySearched(Query("facts"), hits)], key="m12")
-    assert searched.count("Fact ") == HITS and "and 3 less similar ones" in searched
+    assert searched.count("Fact ") == HITS and "and 3 less similar results" in searched
     assert "less similar" not in searched_html([MemorySearched(Query("facts"), hits[:HITS])], key="m12")

@@ -182,7 +182,7 @@ async def test_the_buttons_of_a_notice_work_after_a_reload_and_twice(assistant: 
     first = click(reply_id=turn.reply_id, number=0, memory_id=turn.rival_id)
     for _twice in range(2):
         [shown] = [output for output in panel.on_choose(*here, first, tab) if isinstance(output, str)]
-        assert turn.texts == ["Ivo is 34."] and "Changed" in shown and "I also keep" not in shown
+        assert turn.texts == ["Ivo is 34."] and "Changed" in shown and "I still have" not in shown
     for _twice in range(2):
         [shown] = [output for output in panel.on_insist(*here, first, tab) if isinstance(output, str)]
         assert turn.texts == ["Ivo is 34.", "Bobo is 2."] and "Not done" not in shown

@@ -112,5 +112,5 @@ def test_doctor_says_that_the_floor_was_not_measured_and_what_sets_it(tmp_path: 
         return [line for line, _ in examine(load_settings(data_dir=tmp_path, **settings)) if "measured" in line]
 
     [line] = doctor_lines()
-    assert "has not been measured" in line and "M2A_PHOTO_WORDS_FLOOR" in line
+    assert "no relevance floor has been measured" in line and "M2A_PHOTO_WORDS_FLOOR" in line
     assert doctor_lines(photo_floor=0.7, photo_words_floor=0.1) == []

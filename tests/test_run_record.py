@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from m2a.agents.language_policy import LanguagePolicy
 from m2a.benchmarks import Benchmark, Session, Turn, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
@@ -27,7 +28,8 @@ from m2a.systems import registry
 from m2a.systems.bm25 import Bm25
 from m2a.systems.shared import Utterance
 from m2a.systems.system import Meter, Question, Usage
-from models.chat_captioner import ChatCaptioner
+from m2a.wiring import load_captioner
+from models.captioner import Captioner
 from models.chat_model import ChatModel
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
 from tests.dialogues import model_of, paint, parts_of, write_dialogues
@@ -217,9 +219,9 @@ async def test_a_caption_is_made_once_and_charged_to_everyone(tmp_path: Path) ->
         texts = [await memory.caption(message.photos[0], parts, meter) for _ in range(2)]
         return texts[0], meter.usage, memory.seconds_of_reused_captions > 0
 
-    def captioner(model: ChatModel | None) -> ChatCaptioner:
+    def captioner(model: ChatModel | None) -> Captioner:
         assert model is not None
-        return ChatCaptioner(model)
+        return load_captioner(LanguagePolicy(model))
 
     with ChatServer(say("A red square.")) as server:
         begun = replace(parts_of(model_of(server))(tmp_path / "work"), captioner=captioner)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from m2a.sentences import place_of, sentence_of
+from m2a.sentences import known_sentence, location_of
 
 
 def failing(database: Path, statement: str) -> SQLAlchemyError:
@@ -26,7 +26,9 @@ def test_a_locked_database_says_who_has_to_end(tmp_path: Path) -> None:
     other.execute("BEGIN EXCLUSIVE")
     locked = failing(tmp_path / "memory.db", "INSERT INTO said VALUES ('secret')")
     other.close()
-    assert "The database is locked because another program writes to it; close that program" in str(sentence_of(locked))
+    assert "The database is locked because another program writes to it; close that program" in str(
+        known_sentence(locked)
+    )
 
 
 def test_a_full_or_damaged_database_says_what_to_do(tmp_path: Path) -> None:
@@ -39,14 +41,14 @@ def test_a_full_or_damaged_database_says_what_to_do(tmp_path: Path) -> None:
         connection.exec_driver_sql("PRAGMA max_page_count = 2")
         connection.exec_driver_sql("INSERT INTO said VALUES (zeroblob(100000))")
     engine.dispose()
-    assert sentence_of(raised.value) == "The disk is full; free some space and try again."
+    assert known_sentence(raised.value) == "The disk is full; free some space and try again."
     (tmp_path / "memory.db").write_bytes(b"no database" * 1000)
-    assert "restore it from a backup" in str(sentence_of(failing(tmp_path / "memory.db", "SELECT * FROM said")))
+    assert "restore it from a backup" in str(known_sentence(failing(tmp_path / "memory.db", "SELECT * FROM said")))
 
 
 def test_a_full_disk_is_known_whoever_meets_it() -> None:
     assert (
-        sentence_of(OSError(errno.ENOSPC, "No space left on device"))
+        known_sentence(OSError(errno.ENOSPC, "No space left on device"))
         == "The disk is full; free some space and try again."
     )
 
@@ -56,7 +58,7 @@ def test_a_full_disk_is_known_whoever_meets_it() -> None:
     [KeyError("secret"), ValueError("secret"), OSError("secret"), ConnectionResetError(errno.ECONNRESET, "secret")],
 )
 def test_what_nobody_foresaw_is_no_sentence(error: Exception) -> None:
-    assert sentence_of(error) is None
+    assert known_sentence(error) is None
 
 
 def test_the_log_names_the_place_and_not_the_words() -> None:
@@ -69,6 +71,6 @@ def test_the_log_names_the_place_and_not_the_words() -> None:
         except ValidationError as error:
             raise RuntimeError("my secret too") from error
     except RuntimeError as error:
-        place = place_of(error)
+        place = location_of(error)
     assert place.startswith("RuntimeError at ") and "test_sentences.py" in place and "after ValidationError" in place
     assert "secret" not in place

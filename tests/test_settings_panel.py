@@ -16,7 +16,7 @@ from m2a.connecting import connection
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings, SettingsError, load_settings
 from m2a.settings_file import file_of, write_settings
-from m2a.types import ConnectionWish, ReplyFinished
+from m2a.types import ConnectionRequest, ReplyFinished
 from m2a.types.errors import UserError
 from m2a.ui.settings_panel import SettingsPanel
 from m2a.ui.settings_view import connection_html
@@ -59,8 +59,8 @@ async def html(outputs: AsyncIterator[list[Any]]) -> str:
     return "\n".join([str(output) async for output in outputs])
 
 
-def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) -> ConnectionWish:
-    return ConnectionWish(model, server.base_url, key)
+def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) -> ConnectionRequest:
+    return ConnectionRequest(model, server.base_url, key)
 
 
 async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
@@ -81,7 +81,7 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     assert KEY not in str(panel.on_show(user)) and server.base_url in str(panel.on_show(user))
 
     off = await html(panel.on_offline(user))
-    assert "by rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
+    assert "built-in rules" in off and "In use: <b>none</b>" in off and KEY not in file.read_text()
     request_count = len(server.requests)
     await turn(assistant, "My tea is green.")
     assert len(server.requests) == request_count
@@ -90,20 +90,20 @@ async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        (ConnectionWish("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
-        (ConnectionWish("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for your own"),
+        (ConnectionRequest("openai:tiny", "http://127.0.0.1:9/v1"), "127.0.0.1:9"),
+        (ConnectionRequest("tiny", ""), "'tiny' does not say where it runs.*openai:tiny for your own"),
         (
-            ConnectionWish("openai:tiny", "not an address"),
+            ConnectionRequest("openai:tiny", "not an address"),
             "^The model 'openai:tiny' cannot be used: the address .* in Settings.$",
         ),
-        (ConnectionWish("deepseek:tiny", "http://127.0.0.1/v1"), "^The model .*takes no address. Check the model, "),
-        (ConnectionWish("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
-        (ConnectionWish("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "contains a user name"),
-        (ConnectionWish("openai:tiny", "", "a\nb"), "cannot contain line breaks"),
+        (ConnectionRequest("deepseek:tiny", "http://127.0.0.1/v1"), "^The model .*takes no address. Check the model, "),
+        (ConnectionRequest("openai:tiny", "ftp://127.0.0.1/v1"), "http://"),
+        (ConnectionRequest("openai:tiny", f"http://me:{KEY}@127.0.0.1/v1"), "contains a user name"),
+        (ConnectionRequest("openai:tiny", "", "a\nb"), "cannot contain line breaks"),
     ],
 )
 async def test_what_does_not_answer_changes_nothing_and_says_what_to_do(
-    assistant: Assistant, wish: ConnectionWish, words: str
+    assistant: Assistant, wish: ConnectionRequest, words: str
 ) -> None:
     before = assistant.settings
     with pytest.raises(UserError, match=words) as refused:
@@ -162,16 +162,18 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
         assert "Set by M2A_CHAT_MODEL" in shown and "set, not shown" in shown and KEY not in shown
         for refused in (
             wish(server, "openai:other"),
-            ConnectionWish(None, "http://127.0.0.1:9/v1"),
-            ConnectionWish("offline"),
+            ConnectionRequest(None, "http://127.0.0.1:9/v1"),
+            ConnectionRequest("offline"),
         ):
             with pytest.raises(SettingsError, match="is set by M2A_CHAT_"):
                 await assistant.connect(refused)
-        assert "openai:tiny answers" in (await assistant.connect(ConnectionWish()))[0]  # it can be tested all the same
+        assert (
+            "openai:tiny answers" in (await assistant.connect(ConnectionRequest()))[0]
+        )  # it can be tested all the same
         assert not (tmp_path / "data" / "m2a.toml").exists()
         monkeypatch.delenv("M2A_CHAT_BASE_URL")
-        with pytest.raises(SettingsError, match="and with it the server, is set by M2A_CHAT_API_KEY"):
-            await assistant.connect(ConnectionWish(None, "http://127.0.0.1:9/v1"))
+        with pytest.raises(SettingsError, match="The key is set by M2A_CHAT_API_KEY, and a key belongs to its server"):
+            await assistant.connect(ConnectionRequest(None, "http://127.0.0.1:9/v1"))
 
 
 async def test_only_the_user_of_this_computer_changes_anything(assistant: Assistant) -> None:
@@ -215,7 +217,7 @@ def test_the_rest_of_the_file_stays_as_it_is(tmp_path: Path) -> None:
         assert file.read_text() == broken
 
 
-async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: Assistant) -> None:
+async def test_the_data_is_counted_checked_repaired_and_indexed_anew(assistant: Assistant) -> None:
     await turn(assistant, "My dog is called Bobo.")
     panel, user = SettingsPanel(assistant), request(assistant.local_owner)
     size = assistant.upkeep.data_size(assistant.local_owner)
@@ -227,8 +229,8 @@ async def test_the_data_is_counted_checked_mended_and_indexed_anew(assistant: As
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_bytes(b"x")
     assert "1 problem found" in (faults := await html(panel.on_verify(user))) and "Fix what can be fixed" in faults
-    mended = await html(panel.on_repair(user))
-    assert "Removed 1 photo file" in mended and "Everything agrees now" in mended and not stray.exists()
+    repaired = await html(panel.on_repair(user))
+    assert "Removed 1 photo file" in repaired and "Everything is consistent now" in repaired and not stray.exists()
     first, second = assistant.upkeep.reindex(), assistant.upkeep.reindex()
     assert first is second  # whoever asks again joins
     assert "holds 3 records" in await html(panel.on_reindex(user))

@@ -265,7 +265,7 @@ def test_what_must_be_mended_is_one_line_and_exit_code_2(tmp_path: Path, concept
         ((*good, "--groups", 4), "has 3 gaps"),
         ((*good, "--groups", 3), "cannot be made for conv-1 out of 8 concepts"),
         ((*good, "--chat-model", "gpt-4"), "is none of offline"),
-        ((*good, "--chat-model", "transformers:/nope"), "There is no folder '/nope'; --chat-model names it."),
+        ((*good, "--chat-model", "transformers:/nope"), "The folder '/nope' does not exist; check --chat-model."),
         ((*good, "--chat-model", "openai:none", "--chat-base-url", "http://127.0.0.1:9/v1", "--budget", 1), "price"),
     ]
     for arguments, words in cases:

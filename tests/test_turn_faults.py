@@ -251,7 +251,7 @@ async def test_the_doctor_tells_why_an_update_is_still_to_come(tmp_path: Path, p
     async with Assistant.open(settings, policy=policy, clock=Clock()) as assistant:
         await turn(assistant, "Anna likes tea")
     lines = [line.strip() for line, _good in await asyncio.to_thread(lambda: list(examine(settings)))]
-    assert "the last attempt at such an update failed: The server at http://x is gone." in lines
+    assert "the last attempt to update the memory failed: The server at http://x is gone." in lines
 
 
 async def test_a_recalled_photo_whose_file_is_gone_is_left_out_of_the_reply(

@@ -488,8 +488,8 @@ async def test_a_policy_may_be_spared_what_is_far(assistant, policy):
     await told_about_bobo(assistant, policy)
     far = "the price of copper in Antofagasta"
     assert assistant.memory(assistant.local_owner).search(Query(far)) == []  # as `m2a memory search` asks
-    for relevance_floor, hit_count in ((True, 0), (False, 1)):  # rules judge every memory themselves
-        policy.relevance_floor = relevance_floor
+    for judges_hits, hit_count in ((False, 0), (True, 1)):
+        policy.judges_hits = judges_hits
         recall(policy, SearchSemanticMemories(query=far), Finish())
         [searched] = only(MemorySearched, await turn(assistant, "What does copper cost?"))
         assert len(searched.hits) == hit_count

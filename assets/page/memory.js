@@ -14,7 +14,7 @@ let newestCount = 0;
 let correcting = null;
 let opened; // the memory that was shown when the list was last drawn
 let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
-export const TOLD = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
+export const NOTICE = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
 
 export function askMemory(name, data = {}, focus = null) {
   countBefore = listCount() ?? '';
@@ -116,30 +116,30 @@ export function showUnused() {
   form.reset();
   form.unused.checked = true;
   form.querySelector('.m-filters').open = true;
-  askMemory('find', { ...filters(), anew: true }, '.m-memory-head h2');
+  askMemory('find', { ...filters(), all_subjects: true }, '.m-memory-head h2');
 }
 
 // Pins a memory, sets its last day (`days` from now, or the date of the form), stops using it or uses it again.
 export function keepMemory(dataset, days, until = '') {
-  askMemory('keep', { act: dataset.how || 'until', memory_id: Number(dataset.of || dataset.until), days, until }, TOLD);
+  askMemory('keep', { act: dataset.how || 'until', memory_id: Number(dataset.of || dataset.until), days, until }, NOTICE);
 }
 
 export function onMemoryAct(button) {
   const act = button.dataset.memoryAct;
   const focus = button.dataset.focus ? `[data-focus="${button.dataset.focus}"]` : null;
   if (act === 'back') closeOpened();
-  else if (act === 'page') askMemory('leaf', { start: Number(button.dataset.start) }, focus);
+  else if (act === 'page') askMemory('turn_page', { start: Number(button.dataset.start) }, focus);
   else if (act === 'about') {
     if (document.querySelector('.m-opened')) goTo('');
-    askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, kept: button.dataset.kept || '' }, focus);
-  } else if (act === 'everywhere') askMemory('find', { ...filters(), anew: true }, '[data-find] input');
+    askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, unused_list: button.dataset.unusedList || '' }, focus);
+  } else if (act === 'everywhere') askMemory('find', { ...filters(), all_subjects: true }, '[data-find] input');
   else if (act === 'like') {
     goTo('');
     document.querySelector('[data-find]').reset();
     askMemory('find', { photo: button.dataset.photo }, '[data-find] input');
   } else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);
-  else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, TOLD);
-  else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, TOLD);
+  else if (act === 'restore') askMemory('restore', { memory_id: Number(button.dataset.of) }, NOTICE);
+  else if (act === 'forget') askMemory('forget', { memory_id: Number(button.dataset.of) }, NOTICE);
   else if (act === 'clear') {
     document.querySelector('[data-find]').reset();
     askMemory('about', { about: null });

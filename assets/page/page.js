@@ -9,7 +9,7 @@ import { askErase, showDialog } from './erasing.js';
 import { isWithin, keepFocus, restoreFocus, noteActed } from './focus.js';
 import { cancelForm, closeManage, fold, keepOpen, onSummary } from './folds.js';
 import {
-  TOLD, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
+  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
 } from './memory.js';
 import {
   follow, following, noteReader, scrollDown, seeMessage, showEditing, showMessage, stay, watchReader,
@@ -37,16 +37,27 @@ function onForm(form) {
     closeManage()?.querySelector('summary').focus();
   }
   if (form.matches('[data-review-edit]') && fields.text.trim()) askReview('keep', form.dataset, fields);
-  if (form.matches('[data-resend]')) follow();
+  if (form.matches('[data-resend]')) {
+    const { text, memories } = fields;
+    tell('m2a-talk', 'resend', { message_id: Number(form.dataset.resend), text, keep: memories === 'keep' });
+    follow();
+  }
   onSettingsForm(form);
   if (form.matches('[data-find]')) search(true);
   else if (form.matches('[data-edit]')) {
-    askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, TOLD);
+    askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, NOTICE);
   } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
   else if (form.matches('[data-tell]') && fields.text.trim()) {
     form.text.blur();
     askMemory('tell', fields, '#m2a-memory-notice .m-told');
   }
+}
+
+function onTalk({ example, earlier, retry, editMessage }) {
+  if (example !== undefined) tell('m2a-talk', 'example', { index: Number(example) });
+  if (earlier !== undefined) tell('m2a-talk', 'earlier');
+  if (retry !== undefined) tell('m2a-talk', 'retry', { message_id: Number(retry) });
+  if (editMessage !== undefined) tell('m2a-talk', 'edit', { message_id: Number(editMessage) });
 }
 
 document.addEventListener('click', (click) => {
@@ -70,7 +81,10 @@ document.addEventListener('click', (click) => {
     if (data.kind) noteActed(setting, '', 'm2a-set-health');
     askSettings(settingsAct, data);
   }
-  if (target.closest('[data-new]')) document.querySelector('[data-find-conversations]').reset();
+  if (target.closest('[data-new]')) {
+    document.querySelector('[data-find-conversations]').reset();
+    tell('m2a-new', 'new');
+  }
   if (target.closest('[data-new], [data-example]')) document.querySelector('#m2a-composer textarea')?.focus();
   const plain = !click.ctrlKey && !click.metaKey && !click.shiftKey && click.button === 0;
   const inPlace = plain && target.closest('[data-place], [data-memory], [data-see], [data-memory-act]');
@@ -93,35 +107,44 @@ document.addEventListener('click', (click) => {
     onSummary(summary.parentElement);
     stay();
   }
+  const talked = target.closest('[data-example], [data-earlier], [data-retry], [data-edit-message]');
+  if (talked) onTalk(talked.dataset);
+  const opening = plain && target.closest('#m2a-conversations [data-open]');
+  if (opening) {
+    click.preventDefault();
+    tell('m2a-conversations', 'open', { conversation: opening.dataset.open });
+  }
   const leading = target.closest('[data-new], [data-open], [data-begin], [data-end]');
   if (leading) navigate((leading.dataset.open ?? ('new' in leading.dataset ? '' : null)) !== shown);
   const folded = target.closest('[data-fold]')?.closest('details');
   if (folded) cancelForm(folded);
   const decided = target.closest('[data-review]');
   if (decided) {
-    const inReview = Boolean(decided.closest('#m2a-review, #m2a-review-told'));
+    const inReview = Boolean(decided.closest('#m2a-review, #m2a-review-notice'));
     if (!inReview) noteActed(decided, '', decided.closest('ul').id);
     askReview(decided.dataset.review, decided.dataset, {}, inReview);
   }
   if (target.closest('[data-end]')) tell('m2a-temporary', 'end');
   const detached = target.closest('[data-detach]');
   if (detached) tell('m2a-temporary', 'detach', { photo_id: detached.dataset.detach });
-  if (target.closest('[data-begin]')) {
+  const begin = target.closest('[data-begin]');
+  if (begin) {
+    tell('m2a-new', 'temporary', { reads: begin.dataset.begin });
     fold('begin-temporary');
     setBeginning(true);
   }
-  const act = target.closest('[data-act]');
-  if (act?.closest('#m2a-settings')) {
-    askSettings(act.dataset.act, { reply_id: Number(act.dataset.reply), number: Number(act.dataset.number) });
-  } else if (act?.closest('#m2a-memory')) {
-    const { reply, number, memory } = act.dataset;
-    const line = act.closest('li').id;
-    askMemory(act.dataset.act, {
-      reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0),
-    }, line ? `#${line}` : TOLD);
-  } else if (act) {
-    noteActed(act, act.closest('li').id, act.closest('ul').id);
-    stay();
+  const acting = target.closest('[data-act]');
+  if (acting) {
+    const { act, reply, number, memory } = acting.dataset;
+    const changed = { reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0) };
+    const line = acting.closest('li').id;
+    if (acting.closest('#m2a-settings')) askSettings(act, changed);
+    else if (acting.closest('#m2a-memory')) askMemory(act, changed, line ? `#${line}` : NOTICE);
+    else {
+      tell('m2a-talk', act, changed);
+      noteActed(acting, line, acting.closest('ul').id);
+      stay();
+    }
   }
   if (target.closest('.submit-button')) {
     follow();

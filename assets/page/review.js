@@ -25,7 +25,7 @@ export function showReview() {
   reviewed = now;
   if (decided === null || decided === now) return;
   decided = null;
-  const isAway = document.activeElement !== document.body && !isWithin('m2a-review') && !isWithin('m2a-review-told');
+  const isAway = document.activeElement !== document.body && !isWithin('m2a-review') && !isWithin('m2a-review-notice');
   if (!isAway) (card || review.querySelector('summary')).focus();
 }
 

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -35,10 +35,12 @@ _FINISH_FIELDS: Mapping[Stage, tuple[str, ...]] = {
 }
 _BY_PHOTOS = ", and by the attached photos where they help"
 
+Form = TypeVar("Form", bound=BaseModel)
 
-def tool_name(action: type[Action]) -> str:
-    """Returns the name of an action for the model: `AddMemory` is `add_memory`."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", action.__name__).lower()
+
+def tool_name(form: type[BaseModel]) -> str:
+    """Returns the name of an action or another form for the model: `AddMemory` is `add_memory`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower()
 
 
 @cache
@@ -59,14 +61,17 @@ def tools_text(stage: Stage, scope: SearchScope) -> str:
 
 def read_action(stage: Stage, scope: SearchScope, call: ToolCall) -> Action:
     """Returns the action of a call. Raises `MalformedReplyError` if it is not an action that the stage and the scope allow."""
-    actions = {tool_name(action): action for action in _actions(stage, scope)}
-    action = actions.get(call.name)
-    if action is None:
+    return read_form({tool_name(action): action for action in _actions(stage, scope)}, call)
+
+
+def read_form(forms: Mapping[str, type[Form]], call: ToolCall) -> Form:
+    """Returns the form that a call fills in, from the forms by tool name. Raises `MalformedReplyError`."""
+    if call.name not in forms:
         raise MalformedReplyError(
-            f"There is no tool {call.name!r}; choose one of {', '.join(actions)}.", usage=call.usage
+            f"There is no tool {call.name!r}; choose one of {', '.join(forms)}.", usage=call.usage
         )
     try:
-        return action.model_validate(dict(call.arguments))
+        return forms[call.name].model_validate(dict(call.arguments))
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise MalformedReplyError(f"The arguments of {call.name} are wrong: {faults}.", usage=call.usage) from error

@@ -46,7 +46,10 @@ from m2a.types import (
 from models.captioner import Captioner
 from models.chat_model import CHARACTERS_PER_TOKEN, ChatModelError, MalformedReplyError, TokenUsage
 
-GAVE_UP = "The chat model gave no usable step when I looked into my memory, so this reply may miss what I remember."
+GAVE_UP = (
+    "I could not search my memory, because the chat model gave no usable answer. This reply may miss something that I "
+    "remember."
+)
 NEAREST_HITS = 3  # shown to a reply if nothing is near: enough to see what the memory is about
 PICTURED_HITS = 2  # best hits whose photos a reply sees; of the other hits, only the near ones
 MESSAGES_BEFORE = 200  # most earlier messages of the conversation in a prompt
@@ -56,7 +59,7 @@ NOT_SEARCHED = (
 OR_REPLY = "Or write your reply, which takes no call."
 UNASKED_REQUEST = (
     "Remember what the user's new message tells or shows that is worth remembering, and carry out what it corrects, takes back "
-    "or asks to forget. Where there is nothing of that, finish."
+    "or asks to forget. If there is nothing of this kind, finish."
 )
 
 
@@ -141,7 +144,7 @@ class ChatAgent:
         while searches := await self._write_until_search(state, draft):
             state = replace(state, rounds_left=state.rounds_left - 1)
             for action in searches:
-                step = await self._look(state, action, draft)
+                step = await self._search_or_fetch(state, action, draft)
                 state = with_step(state, step)
             records = [record for step in state.steps for record in records_of(step.observation)]
             # They follow those recalled before, so that every photo keeps its number.
@@ -168,10 +171,10 @@ class ChatAgent:
             draft.end_paragraph()
         return searches if state.may_search else ()
 
-    async def _look(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
+    async def _search_or_fetch(self, state: TurnState, action: Action | Rejected, draft: ReplyDraft) -> Step:
         if isinstance(action, Rejected):
             return Step(None, Rejected(f"{action.reason} {OR_REPLY}"))
-        step = await self._manager.look(state, action, draft.emit)
+        step = await self._manager.search_or_fetch(state, action, draft.emit)
         if isinstance(step.observation, Searched | Opened):
             draft.contexts.append(await self._manager.context_of(step.observation))
         return step

@@ -38,11 +38,11 @@ EARLIER_CHARACTERS = 2000
 LONGEST_NAME = 40
 _WORDS_OF_A_NAME = 4
 _TRIES = 2
-_UNUSABLE = "The check of what may be written gave no usable answer."
-_NO_EYES = "The chat model cannot see photos, so nothing is kept of what they show."
+_UNUSABLE = "I could not check whether you want this: the chat model gave no usable answer."
+_CANNOT_SEE = "The chat model cannot see photos, so nothing is kept of what they show."
 _NOT_SHOWN = "Neither a photo nor a pasted text of your message shows it."
-_NOT_SAID = "Your message does not say that this memory is to change."
-_STILL_TRUE = "Something else that is said there still holds, and would be lost."
+_NOT_SAID = "Your message does not say that this memory should change."
+_STILL_TRUE = "Another part of this memory still holds, and would be lost."
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +362,7 @@ def _can_be_seen(item: _Open, material: _Material, check: ConsentCheck) -> bool:
     """Returns whether the second step has anything to look at, and refuses the proposal if not."""
     if material.pasted or (item.proposal.photos and check.sees_photos):
         return True
-    item.decision, item.reason = None, _NO_EYES if item.proposal.photos else _NOT_SHOWN
+    item.decision, item.reason = None, _CANNOT_SEE if item.proposal.photos else _NOT_SHOWN
     return False
 
 

@@ -4,9 +4,7 @@ import inspect
 import json
 from functools import cache
 
-from pydantic import ValidationError
-
-from m2a.agents.action_tools import compact_schema
+from m2a.agents.action_tools import compact_schema, read_form
 from m2a.agents.budget import (
     LEAST_ROOM,
     MESSAGE_SHARE,
@@ -37,7 +35,7 @@ from m2a.agents.material import (
 from m2a.agents.photo_parts import photo_label
 from m2a.types import Addition, Forgetting, Replacement, Restoration
 from models.abilities import Abilities
-from models.chat_model import CALL_TOKENS, ChatMessage, ChatModel, MalformedReplyError, PhotoPart, TokenUsage, Tool
+from models.chat_model import CALL_TOKENS, ChatMessage, ChatModel, PhotoPart, TokenUsage, Tool
 
 TOOL = "say_what_is_wanted"
 # The assistant's message before may be long, but the user can only agree to what it says.
@@ -57,13 +55,7 @@ class ModelConsentCheck:
     async def verdicts(self, request: ConsentRequest) -> tuple[Verdicts, TokenUsage]:
         abilities = await self._chat_model.abilities(("photos",) if request.photos else ())
         call = await self._chat_model.choose(consent_messages(request, abilities), [consent_tool()])
-        if call.name != TOOL:
-            raise MalformedReplyError(f"There is no tool {call.name!r}; call {TOOL}.", usage=call.usage)
-        try:
-            return Verdicts.model_validate(dict(call.arguments)), call.usage
-        except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-            raise MalformedReplyError(f"The arguments of {TOOL} are wrong: {faults}.", usage=call.usage) from error
+        return read_form({TOOL: Verdicts}, call), call.usage
 
 
 @cache

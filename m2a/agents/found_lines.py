@@ -20,7 +20,7 @@ ORIGINALS_OF = 5  # best memories, besides the near ones, whose original message
 NOTHING_NEAR = "Nothing was found by the new message's own words. Nearest to them, though perhaps about something else:"
 TOGETHER = "Found by its sentences alone, by names in it, or together with the message before:"
 NOTHING_FOUND = "Nothing was found by these words."
-NOTHING_ELSE = "Nothing was found besides what stands in the conversation."
+NOTHING_ELSE = "Nothing was found besides what is already in the conversation."
 OUT_OF_ROUNDS = "(The search ran out of rounds: there may be more.)"
 
 

@@ -7,7 +7,7 @@ from m2a.agents.action_tools import read_action, stage_tools
 from m2a.agents.consent_prompt import ModelConsentCheck
 from m2a.agents.consent_request import ConsentCheck
 from m2a.agents.prompting import reply_messages, stage_messages
-from m2a.agents.state import SEARCH_HITS, STAGE_ACTIONS, Decision, Rejected, SearchScope, Stage, TurnState
+from m2a.agents.state import STAGE_ACTIONS, Decision, Rejected, SearchScope, Stage, TurnState
 from m2a.types import Action
 from models.abilities import Abilities
 from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, TokenUsage, ToolCall
@@ -16,10 +16,7 @@ from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, Token
 class LanguagePolicy:
     """Renders the state as a prompt and reads the model's tool calls back as actions."""
 
-    first_search_hits = SEARCH_HITS
-    relevance_floor = True
-    quotes_user_alone = False
-
+    judges_hits = False
     follow = None
 
     def __init__(

@@ -11,18 +11,10 @@ class MarkReader:
 
     def __init__(self) -> None:
         self._held = ""
-        self._photos: dict[int, None] = {}
-        self._memories: dict[int, None] = {}
-
-    @property
-    def photos(self) -> list[int]:
+        self.photos: list[int] = []
         """The photo numbers in order of first mention."""
-        return list(self._photos)
-
-    @property
-    def memories(self) -> list[int]:
+        self.memories: list[int] = []
         """The memory ids in order of first mention."""
-        return list(self._memories)
 
     def feed(self, piece: str) -> str:
         """Returns the text that can be shown now, and holds back what may be the start of a mark."""
@@ -42,5 +34,7 @@ class MarkReader:
         return held
 
     def _note(self, mark: re.Match[str]) -> str:
-        (self._photos if mark[1] == "photo" else self._memories)[int(mark[2])] = None
+        numbers, number = self.photos if mark[1] == "photo" else self.memories, int(mark[2])
+        if number not in numbers:
+            numbers.append(number)
         return ""

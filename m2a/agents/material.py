@@ -43,13 +43,18 @@ _HARMLESS_MARKS = (("[memory ", "(memory "), ("[photo ", "(photo "))
 
 
 def render(name: str, scope: SearchScope | None = None, **values: object) -> str:
-    """Returns the prompt file of that name with its values filled in. Raises `KeyError` for a missing value.
+    """Returns the agents' prompt file of that name with its values filled in; see `prompt_text`."""
+    return prompt_text("m2a.agents", name, values, scope)
+
+
+def prompt_text(package: str, name: str, values: Mapping[str, object], scope: SearchScope | None = None) -> str:
+    """Returns the package's prompt file of that name with its values filled in. Raises `KeyError` for a missing value.
 
     A passage `{raw_messages? …}` is included if the scope allows raw messages, and `{no raw_messages? …}` if it does not.
     """
     allowed = asdict(scope or SearchScope())
     text = _PASSAGE.sub(
-        lambda match: match["text"] if allowed[match["setting"]] != bool(match["no"]) else "", _file(name)
+        lambda match: match["text"] if allowed[match["setting"]] != bool(match["no"]) else "", _file(package, name)
     )
     return Template(text).substitute(values).strip()
 
@@ -71,11 +76,13 @@ def history_of(entry: MemoryEntry) -> str:
 
 
 def photos_text(photo_ids: Sequence[str], numbers: PhotoNumbers) -> str:
-    """Returns "photos 2, 3 and 1 photo": the numbered photos, and the count of those without a number; "" without photos."""
+    """Returns "photos 2, 3 and 1 other photo": those with a number, and the count of the others; "" without photos."""
     numbered = [str(numbers[photo_id]) for photo_id in photo_ids if photo_id in numbers]
     others = len(photo_ids) - len(numbered)
     by_number = f"photo{'s' if len(numbered) > 1 else ''} {', '.join(numbered)}" if numbered else ""
-    return " and ".join(filter(None, (by_number, plural(others, "photo") if others else "")))
+    return " and ".join(
+        filter(None, (by_number, plural(others, "other photo" if numbered else "photo") if others else ""))
+    )
 
 
 def one_line(text: str) -> str:
@@ -160,5 +167,5 @@ _PASSAGE = re.compile(r"\{(?P<no>no )?(?P<setting>\w+)\? (?P<text>[^{}]*)\}")
 
 
 @cache
-def _file(name: str) -> str:
-    return files("m2a.agents").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
+def _file(package: str, name: str) -> str:
+    return files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")

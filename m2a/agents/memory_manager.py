@@ -50,7 +50,7 @@ class MemoryManager:
                     return outcome
                 state = with_step(state, Step(action, outcome))
                 continue
-            state = with_step(state, await self.look(state, action, emit))
+            state = with_step(state, await self.search_or_fetch(state, action, emit))
         return await in_thread(self._unfinished, state)
 
     async def recall(self, state: TurnState, emit: Emit, *, nearest: int) -> MemoryContext:
@@ -66,9 +66,9 @@ class MemoryManager:
             emit(search)
         return context
 
-    async def look(self, state: TurnState, action: Action, emit: Emit) -> Step:
+    async def search_or_fetch(self, state: TurnState, action: Action, emit: Emit) -> Step:
         """Carries out a search or a fetch, and emits what is searched or opened."""
-        step, event = await in_thread(self._search.look, state, action)
+        step, event = await in_thread(self._search.search_or_fetch, state, action)
         if event is not None:
             emit(event)
         return step
@@ -134,7 +134,7 @@ class MemoryManager:
         hits = [seen[memory_id] for memory_id in dict.fromkeys(action.memory_ids)]
         hits += [Hit(messages[message_id], 0.0, {}) for message_id in dict.fromkeys(action.message_ids)]
         # A policy that judges each hit and names none found none; a model that names none has often just forgotten to.
-        if not hits and self._policy.relevance_floor:
+        if not hits and not self._policy.judges_hits:
             hits += _last_hits(state)
         return replace(self._search.context(action.context, hits), only_near=action.only_near)
 

@@ -8,7 +8,16 @@ from dataclasses import replace
 from m2a.agents.courtesies import only_thanks
 from m2a.agents.introductions import introduction
 from m2a.agents.policy import Policy
-from m2a.agents.state import FEWEST_FOLLOWED, SEARCH_HITS, MemoryContext, Opened, Rejected, Searched, Step, TurnState
+from m2a.agents.state import (
+    SEARCH_HITS,
+    SENTENCES_FOR_FACTS,
+    MemoryContext,
+    Opened,
+    Rejected,
+    Searched,
+    Step,
+    TurnState,
+)
 from m2a.agents.traces import load_trace
 from m2a.memory.bank import MemoryBank
 from m2a.memory.quotations import sentence_spans
@@ -31,11 +40,12 @@ from m2a.types import (
 )
 
 BOTH_LAYERS: frozenset[RecordKind] = frozenset({"entry", "message"})
-FOLLOWING_HITS = 5  # from each query of a recall after the first
+JUDGED_HITS = 25  # if a value was told twenty times, the newest must be among them
+HITS_PER_FURTHER_QUERY = 5  # of a recall
 RECALL_CHARACTERS = 1000
 NAMES_AT_MOST, SENTENCES_AT_MOST = 3, 4  # in a message, that a recall searches for separately
 MESSAGES_OPENED = 40
-MESSAGES_FOLLOWED = 500  # searched for facts that lead to the answer
+MESSAGES_SEARCHED = 500  # by the words of a question or a name
 MESSAGES_IN_RANGES = 1000
 
 
@@ -46,7 +56,7 @@ class MemorySearch:
         self._bank = bank
         self._policy = policy
 
-    def look(self, state: TurnState, action: Action) -> tuple[Step, MemorySearched | EvidenceOpened | None]:
+    def search_or_fetch(self, state: TurnState, action: Action) -> tuple[Step, MemorySearched | EvidenceOpened | None]:
         """Carries out a search or a fetch. Returns the step, and the event that reports it unless it was rejected."""
         match action:
             case SearchSemanticMemories():
@@ -84,7 +94,7 @@ class MemorySearch:
             for query, result in zip(queries, results, strict=True):
                 if len(found) >= enough:
                     break
-                best = result if not found else result[:FOLLOWING_HITS]
+                best = result if not found else result[:HITS_PER_FURTHER_QUERY]
                 hits = _with_evidence(_with_corrections(_worth_recalling(best), corrections))
                 searches.append(MemorySearched(query, hits))
                 for hit in hits:
@@ -92,11 +102,11 @@ class MemorySearch:
 
         search(queries, math.inf)
         finds_itself = any(search.hits for search in searches[:1])
-        if sentences and not (finds_itself and len(found) >= FOLLOWING_HITS):
-            search(sentences, FOLLOWING_HITS if finds_itself else math.inf)
+        if sentences and not (finds_itself and len(found) >= HITS_PER_FURTHER_QUERY):
+            search(sentences, HITS_PER_FURTHER_QUERY if finds_itself else math.inf)
         nearest_hits: list[Hit] = []
         if queries and not finds_itself:
-            [result] = self._searched(state, queries[:1], nearest, relevance_floor=False)
+            [result] = self._searched(state, queries[:1], nearest, with_far=True)
             nearest_hits = _worth_recalling(result)
             for hit in nearest_hits:
                 found.pop(hit.key, None)
@@ -104,11 +114,11 @@ class MemorySearch:
 
     def follow(self, state: TurnState) -> MemoryContext | None:
         """Returns the messages of the chain of facts that leads to the answer, if the policy finds one in long messages."""
-        if self._policy.follow is None or not self._bank.may_have_long_message(FEWEST_FOLLOWED):
+        if self._policy.follow is None or not self._bank.may_have_long_message(SENTENCES_FOR_FACTS):
             return None
 
         def find(text: str) -> list[Message]:
-            messages = self._bank.find_messages(text, MESSAGES_FOLLOWED)
+            messages = self._bank.find_messages(text, MESSAGES_SEARCHED)
             return [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
 
         facts = self._policy.follow(state.request, find)
@@ -134,7 +144,7 @@ class MemorySearch:
         """
         introductions = {}
         for concept in concepts:
-            messages = self._bank.find_messages(concept.name, MESSAGES_FOLLOWED)
+            messages = self._bank.find_messages(concept.name, MESSAGES_SEARCHED)
             earlier = [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
             earlier.sort(key=lambda message: message.message_id)
             introductions[concept.concept_id] = introduction(concept.name, earlier)
@@ -167,7 +177,8 @@ class MemorySearch:
         if not action.query.strip() and not photo_ids:
             return Step(action, Rejected("Give words to look for, or use_photos where photos are attached.")), None
         query = Query(action.query, photo_ids)
-        [results] = self._searched(state, [query], SEARCH_HITS if state.steps else self._policy.first_search_hits)
+        is_first = self._policy.judges_hits and not state.steps
+        [results] = self._searched(state, [query], JUDGED_HITS if is_first else SEARCH_HITS)
         return self._searched_step(
             action, query, _with_evidence(_with_corrections(results, self._corrections_of(results)))
         )
@@ -180,7 +191,7 @@ class MemorySearch:
             message
             for message in messages
             if message.message_id < state.message.message_id
-            and (message.role == "user" or not self._policy.quotes_user_alone)
+            and (message.role == "user" or not self._policy.judges_hits)
         ][:SEARCH_HITS]
         hits = tuple(Hit(message, 1 / rank, {"bm25": rank}) for rank, message in enumerate(earlier, start=1))
         return self._searched_step(action, Query(action.query), hits)
@@ -199,19 +210,21 @@ class MemorySearch:
         return Step(action, observation), EvidenceOpened(ranges, shown)
 
     def _searched(
-        self, state: TurnState, queries: Sequence[Query], k: int, *, relevance_floor: bool | None = None
+        self, state: TurnState, queries: Sequence[Query], k: int, *, with_far: bool = False
     ) -> list[list[Hit]]:
         """Returns the hits of each query: memories, and if the policy reads them also messages before the new one.
 
-        Without a given `relevance_floor`, the policy's applies.
+        Hits far from their words are among them `with_far`, or if the policy judges each hit itself.
         """
-        floor = self._policy.relevance_floor if relevance_floor is None else relevance_floor
+        judges = self._policy.judges_hits
+        floor = not (with_far or judges)
         if state.stage in self._policy.searches_messages_in:
-            before, user_alone = state.message.message_id, self._policy.quotes_user_alone
+            before = state.message.message_id
             results = self._bank.search_all(
-                queries, BOTH_LAYERS, k=2 * k if user_alone else k, relevance_floor=floor, before=before
+                queries, BOTH_LAYERS, k=2 * k if judges else k, relevance_floor=floor, before=before
             )
-            return [[hit for hit in hits if not (user_alone and _is_the_assistants(hit))][:k] for hits in results]
+            # Replies of such a policy mostly quote what is found anyway.
+            return [[hit for hit in hits if not (judges and _is_the_assistants(hit))][:k] for hits in results]
         return self._bank.search_all(queries, k=k, relevance_floor=floor)
 
     def _captions(self, messages: Sequence[Message]) -> dict[str, str]:

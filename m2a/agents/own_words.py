@@ -42,7 +42,7 @@ _CLOSING = {
 }
 
 # Words for texts that others wrote or that come from elsewhere.
-_TEXT = (
+_TEXT_NOUNS = (
     r"e?-?mails?|letters?|sms|whatsapps?|messages?(?! \d)|texts?|texted|posts?|posted|tweets?|articles?|pages?|websites?|blogs?|"
     r"reviews?|comments?|recipes?|invitations?|invites?|invoices?|receipts?|tickets?|flyers?|leaflets?|signs?|labels?|"
     r"screenshots?|captions?|poems?|lyrics|drafts?|essays?|paragraphs?|passages?|quotes?|quotations?|transcripts?|chats?|"
@@ -55,16 +55,17 @@ _TEXT = (
     r"rechnung|zettel|anhang|courriels?|lettres?|écrit|dit|textes?|recettes?|facture|correos?|mensajes?|cartas?|escribió|"
     r"dice|textos?|artículos?|páginas?|recetas?|notas?|messaggi\w*|letter[ae]|scritto|test[oi]|articol[oi]|ricett[ae]"
 )
-_HANDLED = (
+_TASK_VERBS = (
     r"summari[sz]e|translate|proof-?read|look at|read|explain|rewrite|edit|shorten|check|polish|paraphrase|answer|"
     r"respond to|zusammen|übersetz\w*|lies|résum\w*|tradui\w*|resum\w*|traduc\w*|riassum\w*"
 )
 _ANNOUNCES = re.compile(
-    rf"\b(?:{_TEXT})\b|\b(?:{_HANDLED})\b(?:.*\b(?:this|these|it|following|das|dies\w*|ceci|esto|questo)\b|\s*$)", re.I
+    rf"\b(?:{_TEXT_NOUNS})\b|\b(?:{_TASK_VERBS})\b(?:.*\b(?:this|these|it|following|das|dies\w*|ceci|esto|questo)\b|\s*$)",
+    re.I,
 )
 # "Can you translate this?": the text follows, however the sentence ends.
 _ASKS_TO_HANDLE = re.compile(
-    rf"\b(?:{_HANDLED}|what do you (?:think|make) of|meaning of)\s+(?:\w+\s+){{0,2}}"
+    rf"\b(?:{_TASK_VERBS}|what do you (?:think|make) of|meaning of)\s+(?:\w+\s+){{0,2}}"
     r"(?:this|these|that|the following|diese\w*|das|ceci|cette|esto|este|esta|questo|questa)\b[^.?!:\n]{0,60}[.?!:\n]\s*|"
     r"\bwhat (?:does|do) (?:this|these|that|it) (?:\w+ )?(?:mean|say)\b[^.?!:\n]{0,60}[.?!:\n]\s*",
     re.I,
@@ -84,9 +85,9 @@ _OF_ONESELF = re.compile(
 _CODE_LIKE = re.compile(r"/\*|(?<!\S)(?:!\w{3,}|§ |>> |-{3} ?[A-Z]{3,}|\w+_\w+\(|\w+: -? ?\w+:)")
 # If a text addresses an assistant, weaker signs are enough to recognise that it was passed on.
 _PASSES_ON = re.compile(
-    rf"\b(?:{_TEXT}|{_HANDLED}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|popped up|"
-    r"wall|door|window|screen|fridge|shop|board|lists?|tv|radio|advert|search result|download\w*|gefunden|bekommen|reçu|"
-    r"trouvé|recibí|encontré|ricevuto|trovato)\b",
+    rf"\b(?:{_TEXT_NOUNS}|{_TASK_VERBS}|found|got|received|sent|saw|heard|overheard|showed|shows|stuck|printed|appeared|"
+    r"popped up|wall|door|window|screen|fridge|shop|board|lists?|tv|radio|advert|search result|download\w*|gefunden|bekommen|"
+    r"reçu|trouvé|recibí|encontré|ricevuto|trovato)\b",
     re.I,
 )
 # "I said the wrong thing: …" and "Correction to my last message: …" announce the user's own words.
@@ -95,7 +96,7 @@ _ANNOUNCES_OWN = re.compile(
     r"\bmy (?:last |previous |earlier |first )?(?:message|text|reply|statement)\b",
     re.I,
 )
-_POINTS = re.compile(r"\b(?:this|these|the following|below|here(?:'s|’s| is| it is| are)?)\s*$", re.I)
+_POINTING_WORDS = re.compile(r"\b(?:this|these|the following|below|here(?:'s|’s| is| it is| are)?)\s*$", re.I)
 _ASKS_TO_KEEP = re.compile(
     r"\b(?:remember|note(?: down| that)?|save|keep|store|merk\w*|notier\w*|speicher\w*|retiens|note[zr]?|recuerda\w*|"
     r"apunta\w*|guarda\w*|ricorda\w*)\b",
@@ -126,7 +127,7 @@ _OF_THE_MEMORY = (
 _TO_ASSISTANT = re.compile(_OF_THE_USER, re.I)
 _TO_ASSISTANT_OR_OF_MEMORY = re.compile(f"{_OF_THE_USER}|{_OF_THE_MEMORY}", re.I)
 _THIS_TEXT = re.compile(
-    rf"\b(?:this|these|that|following|here(?:'s|’s| is| are)|below)\b[^.!?\n]{{0,30}}\b(?:{_TEXT})\b", re.I
+    rf"\b(?:this|these|that|following|here(?:'s|’s| is| are)|below)\b[^.!?\n]{{0,30}}\b(?:{_TEXT_NOUNS})\b", re.I
 )
 _BREAK = re.compile(r"[.!?;,:)\]\n…]+\s*|\s+[-–—|/>→]+\s+")
 _REPLIED_LINES = re.compile(r"^[ \t]*>.*(?:\n[ \t]*>.*)*$", re.M)
@@ -195,7 +196,7 @@ def _announced(text: str) -> list[_SPAN]:
         ]
         is_line_end = colon[0] == "\n"
         announced = _ANNOUNCES.search(sentence) and not _ANNOUNCES_OWN.search(sentence)
-        pointed = _POINTS.search(sentence) and not _ASKS_TO_KEEP.search(sentence)
+        pointed = _POINTING_WORDS.search(sentence) and not _ASKS_TO_KEEP.search(sentence)
         if is_line_end and not (announced and re.search(r"\b(?:this|these|here|my|the|an?|from)\b", sentence, re.I)):
             continue
         if not announced and not pointed:
@@ -209,7 +210,7 @@ def _announced(text: str) -> list[_SPAN]:
         if not _OF_ONESELF.search(text, asks.end()):
             spans.append((asks.end(), len(text)))
     spans += [(code.start(), len(text)) for code in _CODE_LIKE.finditer(text)]
-    for announcement in re.finditer(rf"\b(?:{_TEXT})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
+    for announcement in re.finditer(rf"\b(?:{_TEXT_NOUNS})\b[^.!?\n:]{{0,40}}?\s(?=[\"“„«「『‘])", text, re.I):
         spans.append((announcement.end(), _end_of_quotation(text, announcement.end())))
     return spans
 

@@ -93,7 +93,7 @@ class PhotoViews:
         *,
         is_picture: bool,
     ) -> tuple[PhotoView, ...]:
-        """Returns the photos in turn: first those of each record's first place, best record first, then the second places."""
+        """Takes the first photo of every record, best record first, then every second photo, and so on."""
         chosen: dict[str, MemoryEntry | Message] = {}
         for position in range(at_most):
             for record in records:

@@ -11,18 +11,15 @@ from models.chat_model import TokenUsage
 class Policy(Protocol):
     """Chooses the steps of both agents.
 
-    `first_search_hits` is the number of memories that the first search of a stage returns. `relevance_floor` is whether a
-    search leaves out memories that are far from its words; it is False for a policy that judges each hit itself.
-    `quotes_user_alone` is whether a search leaves out the assistant's messages. `searches_messages_in` are the stages in which
-    a search of the memory also returns raw messages. `published_stages` is whether the policy is asked for each stage
-    separately, as in the paper: Query and the manager's rounds before a reply, and Update and the manager's rounds after it.
+    `judges_hits` is whether the policy judges each hit itself: then searches also return memories that are far from their
+    words, and the first search of a stage more of them, but nothing that the assistant said. `searches_messages_in` are the
+    stages in which a search of the memory also returns raw messages. `published_stages` is whether the policy is asked for
+    each stage separately, as in the paper: Query and the manager's rounds before a reply, and Update and the manager's after.
     Otherwise, the memory is searched with the message before the policy is asked anything, the policy may search further before
     it replies, and an update ends with the writes of one answer.
     """
 
-    first_search_hits: int
-    relevance_floor: bool
-    quotes_user_alone: bool
+    judges_hits: bool
     searches_messages_in: Collection[Stage]
     published_stages: bool
 

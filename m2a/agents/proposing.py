@@ -29,11 +29,11 @@ _ASKS_OR_ANNOUNCES = ("?", ":", "]")  # "]" ends the mark of a pasted text
 _TELLING_WORDS = 2  # a sentence with fewer, such as "Good morning." or "All is well.", hardly tells anything
 PUT_IT_DIFFERENTLY = (
     "If the user did tell or show it, put it forward once more, so that the user's own words and photos say every part of it; "
-    "else finish."
+    "otherwise finish."
 )
 FORGET_A_PART = (
-    "If the user wants a part of it forgotten, put that forward once more, with its words as they stand in the message in words "
-    "and what stays of the memory in rest; else finish."
+    "If the user wants a part of it forgotten, put that forward once more, with the exact words of the message in `words`, and "
+    "what should remain of the memory in `rest`; otherwise finish."
 )
 TOO_MANY = f"At most {WRITES_AT_MOST} changes are made after one message; tell me the rest again."
 
@@ -97,7 +97,7 @@ class Proposer:
                     refusal = refusal_of(proposal, TOO_MANY)
                     refusals[refusal.text] = refusal
             else:
-                step, _event = await in_thread(self._search.look, state, action)
+                step, _event = await in_thread(self._search.search_or_fetch, state, action)
                 photos = await in_thread(self._photos.named, records_of(step.observation), state)
                 state = replace(state, recalled=(*state.recalled, *photos))
             state = with_step(state, step)

@@ -114,8 +114,8 @@ class FollowedFact:
 FindMessages = Callable[[str], Sequence[Message]]
 """Returns the user's messages that contain words of a text."""
 
-FEWEST_FOLLOWED = 11
-"""Sentences of a message whose facts are followed; all statements of a shorter one become memories, which answer already."""
+SENTENCES_FOR_FACTS = 11
+"""A message with fewer sentences is not searched for chains of facts, since all its statements are memories already."""
 
 Follow = Callable[[str, FindMessages], tuple[FollowedFact, ...]]
 """Returns the chain of facts from a question's subject to its answer, or nothing if there is none."""

@@ -9,11 +9,11 @@ import typer
 
 from m2a.cli import erasing, research, talking
 from m2a.cli.memory import memory_app
-from m2a.cli.terminal import complain
+from m2a.cli.terminal import print_error
+from m2a.command_access import run_command
 from m2a.log import WordlessFormatter
 from m2a.plurals import plural
-from m2a.reach import pieces_of
-from m2a.sentences import sentence_of
+from m2a.sentences import known_sentence
 from m2a.settings import Settings, SettingsError, load_settings
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ app.add_typer(memory_app, name="memory")
 
 @app.command()
 def verify() -> None:
-    """Check that database, photos and index agree. Changes nothing; the exit code is 1 if they do not agree."""
+    """Check that the database, the photos and the index are consistent. Changes nothing; the exit code is 1 if they are not."""
     _report("verify")
 
 
@@ -52,19 +52,19 @@ def repair() -> None:
 def _report(name: str) -> None:
     """Prints the faults that the command finds or repairs, and ends with exit code 1 if there are any."""
     faults = 0
-    for piece in pieces_of(name):
+    for piece in run_command(name):
         faults += "fault" in piece
-        print(f"fault: {piece['fault']}" if "fault" in piece else f"repaired: {piece['mended']}")
+        print(f"fault: {piece['fault']}" if "fault" in piece else f"repaired: {piece['repaired']}")
     if faults:
         print(f"{plural(faults, 'fault')}." + (" `m2a repair` repairs what it can." if name == "verify" else ""))
         raise typer.Exit(1)
-    print("Database, photos and index agree.")
+    print("The database, the photos and the index are consistent.")
 
 
 @app.command()
 def reindex() -> None:
     """Rebuild the index from the database, with the encoders in the settings."""
-    for piece in pieces_of("reindex"):
+    for piece in run_command("reindex"):
         print(f"The index is rebuilt: {plural(piece['records'], 'record')}.")
 
 
@@ -97,7 +97,7 @@ app.command()(research.tune)
 
 def main() -> None:
     """Runs the command. Prints a failure as one sentence on standard error and exits with a non-zero code."""
-    handler = _UnforeseenHandler()
+    handler = _UnexpectedHandler()
     handler.setFormatter(WordlessFormatter())
     logging.basicConfig(handlers=[handler])
     try:
@@ -109,10 +109,10 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:  # raised again if there is no sentence about what to do
-        reason = _sentence(error)
+        reason = command_sentence(error)
         if reason is None:
             raise
-        complain(reason)
+        print_error(reason)
         sys.exit(1)
 
 
@@ -120,23 +120,23 @@ def _check_arguments(arguments: list[str]) -> None:
     """Exits if an argument is not valid UTF-8, since the shell passes on any bytes."""
     for argument in arguments:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
-            complain(f"The argument {argument!r} is not valid UTF-8; type it in UTF-8, or rename the file.")
+            print_error(f"The argument {argument!r} is not valid UTF-8; type it in UTF-8, or rename the file.")
             sys.exit(2)
 
 
-class _UnforeseenHandler(logging.Handler):
+class _UnexpectedHandler(logging.Handler):
     """Prints log records, except those of errors that the command itself reports in a sentence."""
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        is_reported = isinstance(error, Exception) and _sentence(error) is not None
+        is_reported = isinstance(error, Exception) and command_sentence(error) is not None
         if not is_reported and record.name != "root":  # Milvus Lite logs to root the errors that it also raises
             print(self.format(record), file=sys.stderr)
 
 
-def _sentence(error: Exception) -> str | None:
-    """Returns the sentence that tells the user about an error, or None for an unforeseen one, which needs its traceback."""
-    if (sentence := sentence_of(error)) is not None:
+def command_sentence(error: Exception) -> str | None:
+    """Returns the sentence that tells the user about an error, or None for an unexpected one, which needs its traceback."""
+    if (sentence := known_sentence(error)) is not None:
         return sentence
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."

@@ -2,16 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from m2a.cli.terminal import AsJson, fail
+from m2a.command_access import run_command, sql_bank
 from m2a.plurals import counted, plural
-from m2a.reach import pieces_of, sql_bank
-
-ERASED = ("message", "memory", "photo", "conversation", "forgotten", "everything")
-KEEPING = ("message", "conversation")  # their memories can stay; repeated here so that `--help` imports nothing
+from m2a.types import KEEPING, ErasureKind
 
 
 def erase(
@@ -24,14 +22,14 @@ def erase(
     as_json: AsJson = False,
 ) -> None:
     """Erase something and everything that rests on it, for good. Without --yes, show what would be erased."""
-    from m2a.printed import erasure_lines
+    from m2a.command_lines import erasure_lines
 
-    if kind not in ERASED:
-        fail(f"{kind!r} cannot be erased; choose one of {', '.join(ERASED)}.")
+    if kind not in get_args(ErasureKind):
+        fail(f"{kind!r} cannot be erased; choose one of {', '.join(get_args(ErasureKind))}.")
     if kind in ("message", "memory", "forgotten") and which and not (which.isdecimal() and len(which) < 10):
         fail(f"{which!r} is not a number; `m2a erase {kind}` lists the choices.")
     if kind == "everything" and which:
-        fail(f"“everything” takes no number or id; leave out {which!r}, or say what kind of thing it is.")
+        fail(f"“everything” takes no number or id; leave out {which!r}, or name the kind of thing to erase.")
     if keep_memories and kind not in KEEPING:
         fail(f"--keep-memories only works with a {' or '.join(KEEPING)}, not with {kind!r}; leave it out.")
     if not which and kind not in ("forgotten", "everything"):
@@ -45,14 +43,16 @@ def erase(
         "id": (int(which) if which.isdecimal() and kind not in ("photo", "conversation") else which) or None,
         "keep_memories": keep_memories,
     }
-    for piece in pieces_of("erase" if yes else "preview", **erasure):
+    for piece in run_command("erase" if yes else "preview", **erasure):
         if as_json:
             print(json.dumps(piece, ensure_ascii=False, indent=2))
             continue
         for line in () if yes else erasure_lines(piece):
             print(line)
-        counts = counted(piece["counts"]) or "nothing"
-        if yes:
+        counts = counted(piece["counts"])
+        if not counts:
+            print("There is nothing to erase.")
+        elif yes:
             print(f"Erased: {counts}. Receipt {piece['receipt']}.")
             print(
                 "The next purge removes its bytes from the disk: within a day while the app runs, or now with `m2a purge`."
@@ -63,15 +63,15 @@ def erase(
 
 def purge() -> None:
     """Remove erased content from the disk: from the database, the index, the photos and the caches."""
-    for piece in pieces_of("purge"):
-        print(f"Purged: {plural(piece['purged'], 'erasure')} removed from the disk.")
+    for piece in run_command("purge"):
+        print(f"Removed the data of {plural(piece['purged'], 'erasure')} from the disk.")
         for line in piece["out_of_reach"]:
             print(line)
 
 
 def _erasable(kind: str) -> Iterator[str]:
     """Yields a line with the number or id of each item of this kind, newest last."""
-    from m2a.printed import memory_line
+    from m2a.command_lines import memory_line
 
     bank = sql_bank()
     if kind == "memory":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from m2a.cli.terminal import AsJson, fail
-from m2a.reach import pieces_of, sql_bank
+from m2a.command_access import run_command, sql_bank
 from m2a.settings import load_settings
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ MemoryNumber = Annotated[int, typer.Argument(parser=_memory_number, metavar="NUM
 @memory_app.command("list")
 def list_memories(as_json: AsJson = False) -> None:
     """List all memories, oldest first. Those that answers may not use are marked."""
-    from m2a.commands import entry_piece
-    from m2a.printed import memory_line
+    from m2a.command_lines import memory_line
+    from m2a.commands import entry_json
 
     bank = sql_bank()
     unused = {kept.entry.memory_id: kept for kept in bank.kept_back(sum(bank.kept_back_counts().values()))}
@@ -40,7 +40,7 @@ def list_memories(as_json: AsJson = False) -> None:
     for entry in entries:
         kept_back = unused.get(entry.memory_id)
         if as_json:
-            piece = entry_piece(entry) | {"kept_back": kept_back.reason if kept_back else None}
+            piece = entry_json(entry) | {"kept_back": kept_back.reason if kept_back else None}
             print(json.dumps(piece, ensure_ascii=False))
         else:
             print(memory_line(entry, kept_back))
@@ -56,7 +56,7 @@ def search_memories(
     if not text.strip():
         fail("Enter some words to look for, as in `m2a memory search dog`.")
     hits = 0
-    for piece in pieces_of("search", text=text, limit=limit):
+    for piece in run_command("search", text=text, limit=limit):
         if not hits and not piece["is_near"]:
             print("Nothing in the memory is close to these words. The closest memories are:", file=sys.stderr)
         hits += 1
@@ -72,8 +72,8 @@ def search_memories(
 @memory_app.command("show")
 def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     """Show one memory with its evidence, its corrections and its history. Replaced memories can be shown, too."""
-    from m2a.commands import entry_piece, history_piece, message_piece
-    from m2a.printed import history_line, memory_lines
+    from m2a.command_lines import history_line, memory_lines
+    from m2a.commands import entry_json, history_json, message_json
 
     bank = sql_bank()
     kept_back = bank.kept_back_by_id([memory_id]).get(memory_id)
@@ -85,11 +85,11 @@ def show_memory(memory_id: MemoryNumber, as_json: AsJson = False) -> None:
     corrections = bank.corrections_of([memory_id]).get(memory_id, [])
     history = bank.history(memory_id)
     if as_json:
-        piece = entry_piece(entry) | {
+        piece = entry_json(entry) | {
             "kept_back": kept_back.reason if kept_back else None,
-            "messages": [message_piece(message) for message in messages],
-            "corrections": [entry_piece(correction) for correction in corrections],
-            "history": [history_piece(row) for row in history],
+            "messages": [message_json(message) for message in messages],
+            "corrections": [entry_json(correction) for correction in corrections],
+            "history": [history_json(row) for row in history],
         }
         print(json.dumps(piece, ensure_ascii=False, indent=2))
         return
@@ -121,7 +121,10 @@ def delete_memory(memory_id: MemoryNumber) -> None:
         )
     except RejectedWriteError:
         if bank.kept_back_by_id([memory_id]):
-            fail(f"Answers no longer use memory {memory_id}; `m2a erase memory {memory_id}` erases it for good.")
+            fail(
+                f"Memory {memory_id} was not forgotten: answers do not use it any more. "
+                f"`m2a erase memory {memory_id}` erases it for good."
+            )
         fail(f"There is no memory {memory_id}; `m2a memory list` shows all memories.")
     assert forgotten.previous is not None
     print(f"Forgot memory {memory_id}: {forgotten.previous.text}")

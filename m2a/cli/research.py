@@ -46,11 +46,14 @@ def compare(context: typer.Context) -> None:
 def tune(
     data: Annotated[Path, typer.Option(help="A LoCoMo file, or a folder with LoCoMo files.")],
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Measure each step with leave-one-conversation-out validation.")
+        bool,
+        typer.Option(
+            "--leave-one-out", help="Measure the ranking on each conversation after training it on the others."
+        ),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the weights learned from all conversations.")] = None,
 ) -> None:
-    """Learn the ranking that `fusion = best` uses from conversations with questions, and measure it."""
+    """Train the ranking of `fusion = best` on conversations with questions, and measure it."""
     from models.availability import check_transformers
 
     check_transformers("m2a tune")

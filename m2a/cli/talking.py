@@ -1,15 +1,14 @@
 """The commands that talk to the assistant: `m2a ask` and `m2a chat`."""
 
 import json
-import stat
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from m2a.cli.terminal import AsJson, complain, fail
-from m2a.reach import command_executor, pieces_of
+from m2a.cli.terminal import AsJson, fail, print_error
+from m2a.command_access import command_executor, run_command
 from m2a.types.errors import UserError
 
 Photos = Annotated[list[Path] | None, typer.Option("--photo", help="A photo file; can be given several times.")]
@@ -20,7 +19,7 @@ def ask(
 ) -> None:
     """Say something to the assistant in a new conversation. The answer goes to standard output, and what the memory kept or did
     not keep to standard error."""
-    for piece in pieces_of("ask", text=text, photos=_readable_paths(photo), conversation_id=None):
+    for piece in run_command("ask", text=text, photos=_readable_paths(photo), conversation_id=None):
         if not as_json:
             _print_piece(piece)
         elif "turn" in piece:
@@ -53,7 +52,7 @@ def chat(
                         conversation_id = piece.get("conversation_id", conversation_id)
                         _print_piece(piece)
                 except UserError as error:  # the next line may still succeed
-                    complain(str(error))
+                    print_error(str(error))
         finally:
             if temporary_chat is not None:
                 temporary_chat.close()
@@ -69,7 +68,7 @@ def _line() -> str | None:
 
 def _print_piece(piece: dict[str, Any]) -> None:
     """Prints a piece of an answer, or after the last one what the memory kept of the turn."""
-    from m2a.printed import notices
+    from m2a.command_lines import notices
 
     if "text" in piece:
         print(piece["text"], end="", flush=True)
@@ -80,14 +79,9 @@ def _print_piece(piece: dict[str, Any]) -> None:
 
 
 def _readable_paths(photos: list[Path] | None) -> list[str]:
-    """Returns the full paths of the photos. Exits if one is not a readable file."""
+    """Returns the full paths of the photos. Raises `PhotoRefusedError` if one is not a readable file."""
+    from m2a.incoming import read_photo
+
     for photo in photos or []:
-        try:
-            is_file = stat.S_ISREG(photo.stat().st_mode)  # checked first, since opening a pipe may block forever
-            if is_file:
-                photo.open("rb").close()
-        except OSError as error:
-            fail(f"The photo {photo} cannot be read: {error.strerror}; choose another file.")
-        if not is_file:
-            fail(f"The photo {photo} is not a file; choose another.")
+        read_photo(photo)
     return [str(photo.absolute()) for photo in photos or []]

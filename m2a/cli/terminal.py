@@ -10,10 +10,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def fail(reason: str) -> NoReturn:
     """Prints the reason and ends the command with exit code 1."""
-    complain(reason)
+    print_error(reason)
     raise typer.Exit(1)
 
 
-def complain(reason: str) -> None:
+def print_error(reason: str) -> None:
     """Prints the reason on one line, even if a driver's message has several."""
     print("m2a:", " ".join(reason.split()), file=sys.stderr)

@@ -13,7 +13,7 @@ from m2a.benchmarks.terminal import FAILED
 from m2a.evaluation.judge import KEY as JUDGE_KEY
 from m2a.evaluation.options import LENIENT, SHORT, STRICT, Options, has_unanswered, selected_benchmark, split_names
 from m2a.evaluation.terminal import UsageError, print_failures, print_table, user_errors
-from m2a.sentences import naming
+from m2a.sentences import with_names
 from m2a.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def _judge_model(settings: Settings, name: str, options: Options) -> "ChatModel"
             greedy=True,
         )
     except ModelUnavailableError as error:
-        reason = naming(str(error), {"M2A_CHAT_API_KEY": JUDGE_KEY})
+        reason = with_names(str(error), {"M2A_CHAT_API_KEY": JUDGE_KEY})
         raise UsageError(f"The judge {name!r} of --judge cannot be used: {reason}") from error
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from m2a.benchmarks.longmemeval import RUBRICS
 from m2a.evaluation.record import Verdict
-from m2a.sentences import naming
+from m2a.sentences import with_names
 from models.chat_model import ChatMessage, ChatModel, ChatModelError, TokenUsage
 from models.prices import Price, unknown
 from models.thoughts import without_thoughts
@@ -167,7 +167,7 @@ class Judge:
 
 def in_judge_terms(error: ChatModelError) -> str:
     """Returns the error's sentence with the judge's key and address in place of the chat model's."""
-    return naming(str(error), {"M2A_CHAT_API_KEY": KEY, "M2A_CHAT_BASE_URL": "--judge-base-url"})
+    return with_names(str(error), {"M2A_CHAT_API_KEY": KEY, "M2A_CHAT_BASE_URL": "--judge-base-url"})
 
 
 def label_of(text: str) -> Verdict | None:

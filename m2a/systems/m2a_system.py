@@ -230,9 +230,7 @@ class _AnsweringPolicy:
     def __init__(self, policy: OfflineRules | LanguagePolicy) -> None:
         self._policy = policy
         self.name = policy.name
-        self.first_search_hits = policy.first_search_hits
-        self.relevance_floor = policy.relevance_floor
-        self.quotes_user_alone = policy.quotes_user_alone
+        self.judges_hits = policy.judges_hits
         self.published_stages = policy.published_stages
         self.searches_messages_in = policy.searches_messages_in
         self.consent = None  # answers write nothing

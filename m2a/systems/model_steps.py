@@ -1,14 +1,15 @@
 """Steps in which a chat model fills in a form, that is, gives the arguments of a tool."""
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Awaitable, Collection, Coroutine, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from m2a.agents.action_tools import read_form, tool_name
 from m2a.agents.material import Boundary
 from m2a.agents.material import render as render_of_agents
 from m2a.agents.steps import GaveUpError
@@ -61,17 +62,10 @@ async def ask_for(
         complaint = ChatMessage("user", (f"Your answer before could not be used. {fault}",))
         try:
             call = await chat_model.choose([*messages, *([complaint] if fault else [])], [tool])
+            arguments = {key: value for key, value in call.arguments.items() if key not in without}
+            return read_form({tool.name: form}, replace(call, arguments=arguments))
         except MalformedReplyError as error:
             fault = str(error)
-            continue
-        if call.name != tool.name:
-            fault = f"There is no tool {call.name!r}; call {tool.name}."
-            continue
-        try:
-            return form.model_validate({key: value for key, value in call.arguments.items() if key not in without})
-        except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
-            fault = f"The arguments of {tool.name} are wrong: {faults}."
     raise GaveUpError(f"{chat_model.name} gave no usable answer to {tool.name} in {TRIES} tries. {fault}")
 
 
@@ -119,4 +113,4 @@ def _tool(form: type[Form], without: frozenset[str]) -> Tool:
     for name in without:
         schema["properties"].pop(name)
     schema["required"] = [name for name in schema.get("required", ()) if name not in without]
-    return Tool(re.sub(r"(?<!^)(?=[A-Z])", "_", form.__name__).lower(), description, schema)
+    return Tool(tool_name(form), description, schema)

@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
-from functools import cache
-from importlib.resources import files
-from string import Template
 
-from m2a.agents.material import Boundary
+from m2a.agents.material import Boundary, prompt_text
 from m2a.agents.material import render as render_of_agents
 from m2a.systems.metered import MeteredChatModel, tokens_of
 from m2a.systems.shared import Memory
@@ -19,8 +16,8 @@ MAX_PHOTOS = 8
 
 
 def render(name: str, **values: object) -> str:
-    """Returns the prompt file of that name, filled in. A missing value raises `KeyError`."""
-    return _template(name).substitute(values).strip()
+    """Returns the systems' prompt file of that name with its values filled in; see `prompt_text`."""
+    return prompt_text("m2a.systems", name, values)
 
 
 def message_line(message: Message, captions: Iterable[str] = ()) -> str:
@@ -92,8 +89,3 @@ async def ask(
 def day(moment: datetime) -> str:
     """Returns a day like `Sunday 7 May 2023`."""
     return moment.strftime("%A %-d %B %Y")
-
-
-@cache
-def _template(name: str) -> Template:
-    return Template(files("m2a.systems").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))

@@ -83,7 +83,7 @@ from m2a.types.memory_rule import Category, MemoryRule
 from m2a.types.message import ERASED, FORGOTTEN, WHOLE, Conversation, ConversationPart, Message, Role, standing
 from m2a.types.photo import Photo
 from m2a.types.recognition import Recognised, Recognition
-from m2a.types.upkeep import ChatConnection, ConnectionWish, DataSize
+from m2a.types.upkeep import ChatConnection, ConnectionRequest, DataSize
 
 __all__ = [
     "ERASED",
@@ -100,7 +100,7 @@ __all__ = [
     "Concept",
     "ConceptKind",
     "ConceptMention",
-    "ConnectionWish",
+    "ConnectionRequest",
     "Conversation",
     "ConversationPart",
     "Cost",

@@ -21,7 +21,7 @@ class ChatConnection:
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionWish:
+class ConnectionRequest:
     """The chat model to switch to. None leaves a value as it is, and an address of "" means none.
 
     Without a `key`, the current one stays if the provider and the server stay the same.

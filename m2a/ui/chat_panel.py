@@ -20,7 +20,7 @@ from m2a.ui import welcome
 from m2a.ui.chat_stream import ChatStream, busy, emptied, ready, streamed
 from m2a.ui.chat_view import OPENING, PAGE_SIZE, ChatView, Update
 from m2a.ui.conversations_panel import search_html
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.notices import refusal_html
 from m2a.ui.plain_words import page_error
 from m2a.ui.request import numbers_of, owner_of, record_id_in
@@ -36,36 +36,8 @@ MAX_SEARCH_LENGTH = 400
 # Gradio turns a longer pasted text into a file, and then refuses the file because it is not a photo.
 MAX_PASTED_LENGTH = 1_000_000_000
 
-_ON_TALK = """
-element.addEventListener('click', (click) => {
-  const button = click.target.closest('[data-example], [data-earlier], [data-retry], [data-act], [data-edit-message]');
-  if (!button) return;
-  const {act, reply, number, memory} = button.dataset;
-  if (['undo', 'insist', 'choose'].includes(act)) {
-    trigger(act, {reply_id: Number(reply), number: Number(number), memory_id: Number(memory || 0)});
-  }
-  if ('example' in button.dataset) trigger('example', {index: Number(button.dataset.example)});
-  if ('earlier' in button.dataset) trigger('earlier', {});
-  if ('retry' in button.dataset) trigger('retry', {message_id: Number(button.dataset.retry)});
-  if ('editMessage' in button.dataset) trigger('edit', {message_id: Number(button.dataset.editMessage)});
-});
-element.addEventListener('submit', (submit) => {
-  const form = submit.target.closest('[data-resend]');
-  if (!form) return;
-  submit.preventDefault();
-  const {text, memories} = Object.fromEntries(new FormData(form));
-  trigger('resend', {message_id: Number(form.dataset.resend), text, keep: memories === 'keep'});
-});
-"""
-_ON_CONVERSATIONS = """
-element.addEventListener('click', (click) => {
-  const link = click.target.closest('[data-open]');
-  if (!link || click.ctrlKey || click.metaKey || click.shiftKey || click.button) return;
-  click.preventDefault();
-  trigger('open', {conversation: link.dataset.open});
-});
-"""
-_ON_CONVERSATIONS += forwarded("m2a-conversations", ["open", "find", "rename"])
+_ON_TALK = forwarded("m2a-talk", ["example", "earlier", "retry", "edit", "resend", "undo", "insist", "choose"])
+_ON_CONVERSATIONS = forwarded("m2a-conversations", ["open", "find", "rename"])
 _ON_TEMPORARY = forwarded("m2a-temporary", ["attached", "detach", "end"])
 
 
@@ -79,27 +51,23 @@ class ChatPanel:
         self._tabs = Tabs(assistant.end_temporary)
         self._stream = ChatStream(assistant, self._view, self._tabs)
         self.resending = Resending(assistant, self._view, self._stream)
+        self.on_undo = self._acting(assistant.undo)
+        self.on_insist = self._acting(assistant.insist)
+        self.on_choose = self._acting(assistant.choose, "memory_id")
 
     def build_conversations(self) -> None:
         """Adds the search and the list of conversations to the side bar."""
-        gr.HTML(search_html(), elem_id="m2a-find-conversations", apply_default_css=False, js_on_load=None)
-        self.conversations = gr.HTML(
-            "", elem_id="m2a-conversations", apply_default_css=False, js_on_load=_ON_CONVERSATIONS
-        )
+        html_part(search_html(), elem_id="m2a-find-conversations")
+        self.conversations = html_part(elem_id="m2a-conversations", script=_ON_CONVERSATIONS)
 
     def build_talk(self) -> None:
         """Adds the heading, the messages and the message box."""
-        self.heading = gr.HTML("", elem_id="m2a-heading", apply_default_css=False, js_on_load=None)
+        self.heading = html_part(elem_id="m2a-heading")
         with gr.Column(elem_id="m2a-talk"):
-            self.history = gr.HTML(
-                OPENING,
-                elem_id="m2a-history",
-                apply_default_css=False,
-                js_on_load=_ON_TALK,
-            )
-            self.live = gr.HTML("", elem_id="m2a-live", apply_default_css=False, js_on_load=None)
+            self.history = html_part(OPENING, elem_id="m2a-history", script=_ON_TALK)
+            self.live = html_part(elem_id="m2a-live")
         with gr.Column(elem_id="m2a-foot"):
-            self.loading = gr.HTML("", elem_id="m2a-loading", apply_default_css=False, js_on_load=None)
+            self.loading = html_part(elem_id="m2a-loading")
             self.composer = gr.MultimodalTextbox(
                 elem_id="m2a-composer",
                 label="Message to M2A",
@@ -113,7 +81,7 @@ class ChatPanel:
                 autofocus=True,
                 container=False,
             )
-            self.attached = gr.HTML("", elem_id="m2a-attached", apply_default_css=False, js_on_load=_ON_TEMPORARY)
+            self.attached = html_part(elem_id="m2a-attached", script=_ON_TEMPORARY)
         self.current = gr.Textbox("", visible="hidden", elem_id="m2a-current", label="Conversation")
         self.draft = gr.Textbox("", visible="hidden", elem_id="m2a-draft", label="Draft")
         self.shown = gr.State(PAGE_SIZE)
@@ -151,11 +119,14 @@ class ChatPanel:
             connect(self.history.choose, self.on_choose, [self.current, self.shown], self.parts),
         ]
 
-    def connect_memory(self, tell: Callable[..., Any], acts: Sequence[Any]) -> Any:
-        """Runs a turn on the memory panel's `tell`, and redraws the chat after each of `acts`. Returns the turn's event."""
-        for act in acts:
-            connect(act.then, self.on_change, [self.current, self.shown], self.parts)
-        return connect(tell, streamed(self.on_tell), self.current, self.parts)
+    def connect_memory(self, message_sent: Callable[..., Any], memory_changes: Sequence[Any]) -> Any:
+        """Runs a turn when a message is sent from the memory panel, and redraws the chat after each change made there.
+
+        Returns the turn's event.
+        """
+        for change in memory_changes:
+            connect(change.then, self.on_change, [self.current, self.shown], self.parts)
+        return connect(message_sent, streamed(self.on_tell), self.current, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
         """Redraws the chat after each erasure."""
@@ -274,34 +245,21 @@ class ChatPanel:
         tab.first_turn = turn if message.conversation_id is None else None
         return turn
 
-    def on_undo(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Undoes a change of the memory."""
-        return self._acted(current, shown_count, event, request, self._assistant.undo)
+    def _acting(self, act: Callable[..., object], *more_numbers: str) -> Callable[..., list[Any]]:
+        """Returns the handler that calls `act` with the numbers of a click, and redraws the conversation.
 
-    def on_insist(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Makes a change that the assistant had refused to make."""
-        return self._acted(current, shown_count, event, request, self._assistant.insist)
+        It warns if they name nothing any more.
+        """
 
-    def on_choose(self, current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Replaces one of two memories that were both kept."""
-        return self._acted(current, shown_count, event, request, self._assistant.choose, "memory_id")
+        def on_act(current: str, shown_count: int, event: gr.EventData, request: gr.Request) -> list[Any]:
+            owner = owner_of(request)
+            try:
+                act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
+            except LookupError:
+                gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
+            return Update(history=self._view.history(owner, current or None, shown_count or PAGE_SIZE)).outputs()
 
-    def _acted(
-        self,
-        current: str,
-        shown_count: int,
-        event: gr.EventData,
-        request: gr.Request,
-        act: Callable[..., object],
-        *more_numbers: str,
-    ) -> list[Any]:
-        """Calls `act` with the numbers of a click and redraws the conversation; warns if they name nothing any more."""
-        owner = owner_of(request)
-        try:
-            act(owner, *numbers_of(event, "reply_id", "number", *more_numbers))
-        except LookupError:
-            gr.Warning("This no longer exists; please reopen the conversation.", title="M2A")
-        return Update(history=self._view.history(owner, current or None, shown_count or PAGE_SIZE)).outputs()
+        return on_act
 
     def on_change(self, current: str, shown_count: int, request: gr.Request) -> list[Any]:
         """Redraws the conversation and the list after a change of the memory or an erasure."""

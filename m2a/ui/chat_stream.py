@@ -11,7 +11,7 @@ import gradio as gr
 from m2a.turn import Turn
 from m2a.ui.chat_view import PAGE_SIZE, ChatView, Update
 from m2a.ui.notices import refusal_html
-from m2a.ui.plain_words import sentence_for
+from m2a.ui.plain_words import logged_sentence
 from m2a.ui.request import owner_of
 from m2a.ui.tabs import Tabs
 
@@ -67,7 +67,7 @@ class ChatStream:
             if tab.writer is writer:
                 yield first
         while not turn.done:
-            await turn.grows(event_count)
+            await turn.wait_for_events(event_count)
             if not turn.done:
                 await asyncio.sleep(FRAME_SECONDS)
             event_count = len(turn.events)
@@ -93,7 +93,7 @@ class ChatStream:
         composer = emptied(ready()) if is_stored else ready()
         final = await asyncio.to_thread(self._view.full_update, owner, turn.conversation_id, composer, turn)
         final.draft = uuid4().hex if is_stored else None
-        final.live = refusal_html(sentence_for(turn.refused)) if turn.refused else ""
+        final.live = refusal_html(logged_sentence(turn.refused)) if turn.refused else ""
         async with tab.lock:
             if tab.writer is writer:
                 yield final

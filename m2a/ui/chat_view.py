@@ -63,7 +63,7 @@ class ChatView:
         """Returns how many of a conversation's newest messages must be shown to include the message."""
         if conversation_id is None or message_id is None or conversation_id not in self.conversations(owner):
             return PAGE_SIZE
-        later = self._assistant.count_messages(owner, conversation_id, since=message_id)
+        later = self._assistant.memory(owner).count_messages(conversation_id, since=message_id)
         return max(PAGE_SIZE, later + BEFORE)
 
     def full_update(
@@ -127,15 +127,15 @@ class ChatView:
         temporary = self._assistant.temporary_chats.find(owner, conversation_id)
         if conversation_id is None or not (temporary or conversation_id in conversations):
             return "" if turn and not turn.refused else self._welcome(returning=bool(conversations))
-        is_empty = not self._assistant.count_messages(owner, conversation_id)
-        if temporary and is_empty and not (turn and not turn.refused):
+        bank = self._assistant.bank_of(owner, conversation_id)
+        if temporary and not bank.count_messages(conversation_id) and not (turn and not turn.refused):
             return temporary_view.welcome_html(offline=self._offline)
         running = self._assistant.turns.running(owner, conversation_id)
         recorded = [other.recorded for other in running if other.recorded]
         first_running = min((message.replaces or message.message_id for message in recorded), default=None)
         up_to = None if first_running is None else first_running - 1
         messages = self._assistant.messages(owner, conversation_id, ConversationPart(newest=shown_count, up_to=up_to))
-        hidden = self._assistant.count_messages(owner, conversation_id, up_to=up_to) - len(messages)
+        hidden = bank.count_messages(conversation_id, up_to=up_to) - len(messages)
         return self._rendered(owner, conversation_id, messages, turn, hidden=hidden, editing=editing)
 
     def around(self, owner: str, conversation_id: str, message_id: int) -> tuple[str, str] | None:
@@ -167,6 +167,10 @@ class ChatView:
         costs = self._assistant.memory(owner).replies.costs_of(reply_ids)
         reads_memory = self._reads_memory(owner, conversation_id)
         explanations = self._assistant.explanations(owner, reply_ids, conversation_id)
+        sources = [source for explanation in explanations.values() for source in explanation.sources]
+        quoted = {message.message_id for source in sources for message in source.messages}
+        before = self._assistant.bank_of(owner, conversation_id).preceding(quoted)
+        corrected = self._corrected(owner, sources)
         details = {
             message_id: AnswerDetails(
                 explanation.searches if reads_memory else (),
@@ -175,17 +179,13 @@ class ChatView:
                 explanation.not_kept,
                 explanation.unasked,
                 ("aside" if waiting[message_id] else "later") if message_id in waiting else None,
+                before=before,
                 costs=costs.get(message_id, ()),
                 rejected=explanation.rejected,
+                corrected=corrected,
             )
             for message_id, explanation in explanations.items()
         }
-        sources = [source for answer in details.values() for source in answer.sources]
-        if quoted := {message.message_id for source in sources for message in source.messages}:
-            before = self._assistant.before(owner, quoted, conversation_id)
-            details = {reply_id: replace(answer, before=before) for reply_id, answer in details.items()}
-        if corrected := self._corrected(owner, sources):
-            details = {reply_id: replace(answer, corrected=corrected) for reply_id, answer in details.items()}
         failures: Sequence[Failed] = ()
         if turn and turn.done:
             live = details_of(turn.events)
@@ -196,7 +196,7 @@ class ChatView:
         return messages_html(
             messages,
             details,
-            by_hand=conversation_id == self._assistant.changes_by_hand(owner),
+            by_hand=conversation_id == self._assistant.edits_conversation_id(owner),
             hidden=hidden,
             failures=failures,
             open_end=open_end,

@@ -42,7 +42,10 @@ def cost_html(costs: Sequence[Cost], *, key: str) -> str:
 def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
     """Returns the sums by day, newest first, and the total. Without a chat model it shows answers and seconds only."""
     if not total.replies and not total.calls:
-        return "<p>Nothing yet. Once I have answered something, you will see here what it took, day by day.</p>"
+        return (
+            "<p>Nothing yet. Once I have answered something, you will see here how long my answers took and what they cost, "
+            "day by day.</p>"
+        )
     with_model = total.calls > 0
     names = ["Day", "Answers", "Time"] + (["Calls", "Tokens in", "Tokens out", "Cost"] if with_model else [])
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
@@ -50,11 +53,11 @@ def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
     notes = [] if with_model else [_NO_MODEL]
     if total.uncounted:
         notes.append(
-            f"{markup.plural(total.uncounted, 'call')} came without a count of tokens and {_is_are(total.uncounted)} left out."
+            f"{markup.plural(total.uncounted, 'call')} reported no tokens and {_is_are(total.uncounted)} not included."
         )
     if total.unpriced:
         notes.append(
-            f"{markup.plural(total.unpriced, 'call')} had no known price and {_is_are(total.unpriced)} left out."
+            f"{markup.plural(total.unpriced, 'call')} had no known price and {_is_are(total.unpriced)} not included."
         )
     note = f'<p class="m-when">{" ".join(notes)}</p>' if notes else ""
     return (
@@ -65,9 +68,9 @@ def days_html(days: Sequence[CostSum], total: CostSum, *, today: date) -> str:
 
 
 def money(dollars: float | None, calls: int) -> str:
-    """Returns the amount; "not known" for calls without a price, and a dash if there were no calls."""
+    """Returns the amount; "unknown" for calls without a price, and a dash if there were no calls."""
     if dollars is None:
-        return "not known" if calls else "–"
+        return "unknown" if calls else "–"
     return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.4f}"
 
 

@@ -20,7 +20,7 @@ class Editing:
 
 
 def edit_html(message: Message, editing: Editing) -> str:
-    """Returns the form: the words, what is set aside with the old ones, and the choice for the memories that rest on them."""
+    """Returns the form: the words, what leaves the conversation with the old ones, and the choice for the memories from it."""
     number = message.message_id
     warning, send = _following(editing.following)
     return (
@@ -40,11 +40,11 @@ def _following(count: int) -> tuple[str, str]:
             "Send again",
         )
     warning = (
-        f'<p class="m-set-aside"><strong>The {count} messages after it are set aside with it:</strong> the conversation goes '
-        "on from here, and I answer without them. They stay readable above the new message, under “Earlier version”, until "
+        f'<p class="m-set-aside"><strong>The {count} messages after it leave the conversation with it:</strong> I answer '
+        "without them. They stay readable above the new message, under “Earlier version”, until "
         "you erase them; there is no way to put them back. What I remember from them stays in the memory.</p>"
     )
-    return warning, f"Send again and set {count} messages aside"
+    return warning, f"Send again without these {count} messages"
 
 
 def _choice(memories: Sequence[MemoryEntry]) -> str:

@@ -9,9 +9,9 @@ import gradio as gr
 from m2a.types import KEEPING, Erasure, ErasureKind
 from m2a.ui import erasure_view
 from m2a.ui.chat_panel import ChatPanel
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.memory_panel import MemoryPanel
-from m2a.ui.plain_words import sentence_for
+from m2a.ui.plain_words import logged_sentence
 from m2a.ui.request import NoSuchThingError, number_of, owner_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ErasePanel:
         self._assistant = assistant
 
     def build(self) -> None:
-        self.dialog = gr.HTML("", elem_id="m2a-erase", apply_default_css=False, js_on_load=_ON_DIALOG)
+        self.dialog = html_part(elem_id="m2a-erase", script=_ON_DIALOG)
 
     def connect(self, chat: ChatPanel, memory: MemoryPanel) -> None:
         """Connects the dialog. After an erasure the chat and the memory are redrawn, so that nothing erased stays in view."""
@@ -51,7 +51,7 @@ class ErasePanel:
         try:
             yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), dialog_id=dialog_id)
         except Exception as error:  # a toast would be hidden behind the dialog
-            yield erasure_view.refused_html(sentence_for(error), dialog_id=dialog_id)
+            yield erasure_view.refused_html(logged_sentence(error), dialog_id=dialog_id)
 
     async def on_erase(self, event: gr.EventData, request: gr.Request) -> AsyncIterator[str]:
         """Erases what was previewed."""
@@ -61,9 +61,11 @@ class ErasePanel:
         )
         try:
             receipt = await self._assistant.erase(owner, erasure)
-            yield erasure_view.receipt_html(receipt, dialog_id=dialog_id, is_shared=self._assistant.is_shared())
+            yield erasure_view.receipt_html(
+                receipt, dialog_id=dialog_id, is_shared=self._assistant.has_several_owners()
+            )
         except Exception as error:  # a toast would be hidden behind the dialog
-            yield erasure_view.refused_html(sentence_for(error), dialog_id=dialog_id)
+            yield erasure_view.refused_html(logged_sentence(error), dialog_id=dialog_id)
 
     def on_receipts(self, request: gr.Request) -> str:
         return erasure_view.receipts_html(self._assistant.memory(owner_of(request)).receipts(), dialog_id=uuid4().hex)
@@ -77,7 +79,9 @@ class ErasePanel:
             await self._assistant.purge()
             yield erasure_view.purged_html(dialog_id=dialog_id)
         except Exception as error:  # a toast would be hidden behind the dialog
-            yield erasure_view.refused_html(sentence_for(error), dialog_id=dialog_id, title="It is still on the disk")
+            yield erasure_view.refused_html(
+                logged_sentence(error), dialog_id=dialog_id, title="It is still on the disk"
+            )
 
 
 def erasure_of(event: gr.EventData) -> Erasure:

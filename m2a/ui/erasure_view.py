@@ -39,20 +39,13 @@ _QUESTIONS: Mapping[ErasureKind, tuple[str, str]] = {
         "All conversations, memories, photos and names go. I start over as if we had never met.",
     ),
 }
-_ON_BUTTON: Mapping[ErasureKind, str] = {
-    "message": "the message",
-    "memory": "the memory",
-    "photo": "the photo",
-    "conversation": "the conversation",
-    "forgotten": "what was forgotten",
-    "everything": "everything",
-}
 _CLOSE = '<button type="button" class="m-button" data-close-dialog autofocus>Close</button>'
 _TO_PURGE = (
-    "It is gone from M2A: no answer, search or page shows it, and nothing brings it back. The last traces in M2A’s files are "
-    "wiped by themselves within a day while M2A is running. You can also do it now, for all that was erased so far{whose}."
+    "It is gone from M2A: no answer, search or page shows it, and nothing brings it back. While M2A is running, it "
+    "removes the last traces from its files within a day. You can also remove them now. That covers everything erased so "
+    "far{whose}."
 )
-_WHOSE = ", by you or by anybody else whose memory is in these files"
+_WHOSE = ", including by other people whose memory is in these files"
 _PURGE = '<button type="button" class="m-button" data-purge>Remove it from the disk now</button>'
 
 
@@ -103,7 +96,7 @@ def purged_html(*, dialog_id: str) -> str:
 
 def receipts_html(receipts: Sequence[Receipt], *, dialog_id: str) -> str:
     """Returns the latest receipts, newest first."""
-    title = "What was erased so far"
+    title = "Past erasures"
     if not receipts:
         return _dialog_to_close(dialog_id, title, "<p>Nothing has been erased yet.</p>")
     items = "".join(map(_receipt, reversed(receipts[-MAX_ITEMS:])))
@@ -157,9 +150,10 @@ def _radio(erasure: Erasure, name: str, explanation: str, *, is_keeping: bool) -
 def _erase_now_button(erasure: Erasure) -> str:
     erased = "" if erasure.id is None else f' data-of="{markup.text(erasure.id)}"'
     keep = " data-keep" if erasure.keep_memories else ""
+    label = _QUESTIONS[erasure.kind][0].removesuffix("?").replace("this", "the")
     return (
         f'<button type="button" class="m-button m-danger" data-erase-now="{erasure.kind}"{erased}{keep}>'
-        f"Erase {_ON_BUTTON[erasure.kind]} for good</button>"
+        f"{label} for good</button>"
     )
 
 

@@ -1,4 +1,4 @@
-"""How the page and its handlers reach each other; every panel uses it."""
+"""What every panel is built of: its parts, and how they and the handlers reach each other."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -36,16 +36,23 @@ class Page(gr.Blocks):
         ]
 
 
-def forwarded(place: str, names: Sequence[str]) -> str:
-    """Returns the script of a component that triggers the named events when the page's script dispatches them to `place`.
+def forwarded(event_name: str, names: Sequence[str]) -> str:
+    """Returns the script of a component that triggers the named events when the page's script dispatches them to `event_name`.
 
     Gradio searches the script for the quoted names.
     """
     return f"""
-document.addEventListener('{place}', (event) => {{
+document.addEventListener('{event_name}', (event) => {{
   if ({list(names)}.includes(event.detail.name)) trigger(event.detail.name, event.detail.data);
 }});
 """
+
+
+def html_part(
+    content: str | Callable[[], str] = "", *, elem_id: str | None = None, script: str | None = None
+) -> gr.HTML:
+    """Returns a part of the page that holds M2A's own HTML, which Gradio's styles leave alone."""
+    return gr.HTML(content, elem_id=elem_id, apply_default_css=False, js_on_load=script)
 
 
 def connect(

@@ -10,7 +10,7 @@ RESTS_ON: dict[RestsOn, str] = {
     "stated": "You said this.",
     "agreed": "You agreed to this; these are not your own words.",
     "shown": "A photo or a text that you shared shows this; you did not say it.",
-    "unchecked": "A language model wrote this before M2A checked what models write.",
+    "unchecked": "A language model wrote this before M2A began to check what language models write.",
 }
 
 

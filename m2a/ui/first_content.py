@@ -13,7 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from m2a.sentences import place_of
+from m2a.sentences import location_of
 from m2a.ui import memory_list, photo_search
 from m2a.ui.chat_panel import PLACEHOLDER
 from m2a.ui.chat_view import ChatView
@@ -72,7 +72,7 @@ class FirstContent:
         try:
             html = first_html(self._assistant, self._owner_of(request), request.query_params)
         except Exception as error:  # the page works without it, and its handlers report what is wrong
-            _log.error("The first content of the page failed: %s", place_of(error))
+            _log.error("The first content of the page failed: %s", location_of(error))
             return b""
         return html.encode("utf-8", "replace")
 

@@ -7,7 +7,7 @@ from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import message_link
 
-FORGOTTEN = "forgotten"  # used by a view of the memory where it names the reason to keep a memory back
+FORGOTTEN = "forgotten"  # the value of a view's `unused_list` for what was forgotten
 
 
 def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:

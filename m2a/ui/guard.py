@@ -20,9 +20,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from m2a.sentences import place_of
+from m2a.sentences import location_of
 from m2a.ui.file_references import names_elsewhere, path_fetches
-from m2a.ui.temporary_route import PREFIX as TEMPORARY
+from m2a.ui.photo_route import TEMPORARY
 from m2a.ui.uploads import NoRoomError, Uploads
 
 UPLOAD_PATH = "/gradio_api/upload"
@@ -31,9 +31,9 @@ MAX_BODY_BYTES = 2_000_000
 MAX_PHOTO_BYTES = 30_000_000  # for one photo of a temporary chat; the decoder has a lower limit and a better message
 
 _GRADIO = "/gradio_api/"
-_ELSEWHERE = "M2A takes files that are uploaded here. It fetches none from elsewhere."
+_ELSEWHERE = "M2A accepts uploaded files only; it does not fetch files from other addresses."
 _OTHER_PAGES = "Requests from other pages are refused."
-_TOO_MUCH = "This is more than M2A takes at once."
+_TOO_MUCH = "This is larger than M2A accepts at once."
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class LocalGuard:
     def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return PlainTextResponse("This server answers only under its own name.", 421)
+            return PlainTextResponse("This server only answers requests to 127.0.0.1 or localhost.", 421)
         site = headers.get("sec-fetch-site", "same-origin")
         if scope["method"] not in ("GET", "HEAD"):
             origin = headers.get("origin")
@@ -138,7 +138,7 @@ class _Exchange:
     async def _fail(self, error: Exception) -> None:
         """Logs the error, and sends a short response if none has begun."""
         if not _is_http_refusal(error):
-            _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], place_of(error))
+            _log.error("%s %s failed: %s", self._scope["method"], self._scope["path"], location_of(error))
         if self._is_answered:
             return
         if self._is_begun:

@@ -35,9 +35,9 @@ _KINDS: dict[FindingKind, tuple[str, str, tuple[tuple[str, str], ...]]] = {
         (("forget", "Forget it"), ("", "Leave it")),
     ),
     "photo": (
-        "Photos that words cannot find",
+        "Photos that a text search cannot find",
         "They have no caption yet, or are not in the search index.",
-        (("look", "Look at it now"), ("", "Leave it")),
+        (("caption", "Look at it now"), ("", "Leave it")),
     ),
 }
 
@@ -48,11 +48,11 @@ def health_html(health: Health | None, checked_at: datetime | None = None, *, wo
     Findings are kept until M2A is closed; the time of the check is kept longer.
     """
     again = "Check the memory" + (" again" if checked_at else "")
-    button = f'<button type="button" class="m-button" data-settings-act="look">{again}</button>'
+    button = f'<button type="button" class="m-button" data-settings-act="check">{again}</button>'
     return (
         '<section class="m-setting" aria-labelledby="m2a-set-health"><h3 id="m2a-set-health" tabindex="-1">Memory health</h3>'
         "<p>Finds memories that repeat or may contradict each other, that have no source or read like an instruction, "
-        f"and photos that words cannot find.</p>{working or _findings(health, checked_at)}"
+        f"and photos that a text search cannot find.</p>{working or _findings(health, checked_at)}"
         f'<div class="m-acts">{"" if working else button}</div></section>'
     )
 
@@ -97,8 +97,8 @@ def _item(open_finding: OpenFinding) -> str:
     photo = markup.photos([finding.photo_id], caption="Photo of the memory") if finding.photo_id else ""
     about = memories[-1].text or memories[-1].caption if memories else "photo"
     buttons = "".join(
-        f'<button type="button" class="m-act" data-settings-act="{"mend" if remedy else "dismiss"}" '
-        f'data-kind="{finding.kind}" data-subject="{markup.text(finding.subject)}" data-mending="{remedy}" '
+        f'<button type="button" class="m-act" data-settings-act="{"remedy" if remedy else "dismiss"}" '
+        f'data-kind="{finding.kind}" data-subject="{markup.text(finding.subject)}" data-remedy="{remedy}" '
         f'aria-label="{markup.text(f"{name}: {about}")}">{name}</button>'
         for remedy, name in _KINDS[finding.kind][2]
     )

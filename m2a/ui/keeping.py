@@ -13,7 +13,7 @@ from m2a.ui.forgotten_list import FORGOTTEN
 from m2a.ui.plain_words import page_error
 from m2a.ui.request import number_of
 
-_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Asked about"}
+_TITLES: dict[KeptBackReason, str] = {"unmentioned": "Not mentioned", "expired": "Expired", "asked": "Forget it?"}
 _SINCE: dict[KeptBackReason, str] = {
     "unmentioned": "not mentioned since",
     "expired": "expired; not used since",
@@ -117,7 +117,7 @@ def _row(kept_back: KeptBack) -> str:
 
 def _chip(name: str, title: str, count: int, *, is_chosen: bool) -> str:
     return (
-        f'<button type="button" data-memory-act="about" data-kept="{"" if is_chosen else name}" '
+        f'<button type="button" data-memory-act="about" data-unused-list="{"" if is_chosen else name}" '
         f'aria-pressed="{str(is_chosen).lower()}" data-focus="kept-{name}"><span>{title}</span> '
         f"<small>{count}</small>{' ✕' if is_chosen else ''}</button>"
     )

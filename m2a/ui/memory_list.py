@@ -40,12 +40,12 @@ def controls_html(by_photo: str) -> str:
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
         f"{by_photo}"
         '<details class="m-details m-filters"><summary>Filter</summary><div>'
-        f'<label>Kind <select name="kind"><option value="">anything</option>{kinds}</select></label>'
-        '<label>Source <select name="rests_on"><option value="">anything</option>'
+        f'<label>Kind <select name="kind"><option value="">any</option>{kinds}</select></label>'
+        '<label>Source <select name="rests_on"><option value="">any</option>'
         '<option value="stated">what you said</option><option value="agreed">what you agreed to</option>'
         '<option value="shown">what a photo or text shows</option></select></label>'
-        '<label>Told or happening from <input type="date" name="since"></label>'
-        '<label>to <input type="date" name="until"></label>'
+        '<label>Told or happened between <input type="date" name="since"></label>'
+        '<label>and <input type="date" name="until"></label>'
         '<label class="m-check"><input type="checkbox" name="photos"> With photos</label>'
         '<label class="m-check"><input type="checkbox" name="unused"> Not used in an answer yet</label></div></details></form>'
     )
@@ -121,7 +121,7 @@ def summary_html(total: int, kept_back: int, last_updated: datetime | None, *, t
 
 def notice_html(changes: Sequence[RecordedChange], not_kept: Sequence[NotKept], unasked: int, reply_id: int) -> str:
     """Returns the last changes, as the chat shows them, each with its Undo."""
-    lines = memory_html(changes, not_kept, unasked, reply_id=reply_id, place="p")
+    lines = memory_html(changes, not_kept, unasked, reply_id=reply_id, id_prefix="p")
     lines = lines or "<p>This changed nothing in my memory. My answer is in the chat.</p>"
     return f'<div class="m-told" role="status" tabindex="-1" data-told="{reply_id}">{lines}</div>'
 

@@ -16,7 +16,7 @@ import gradio as gr
 from m2a.types import ConceptKind, ConversationPart, DateInterval, MemoryEntry, MemoryFilter, MemoryKind, RestsOn
 from m2a.ui import keeping, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import MAX_SEARCH_LENGTH, ChatPanel
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.forgotten_list import FORGOTTEN, forgotten_html
 from m2a.ui.memory_list import PAGE, pages_html
 from m2a.ui.opened_memory import gone_html, opened_html
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 # The page's script sends every click and form of the panel as an event with one of these names.
-_EVENTS = ["show", "find", "about", "leaf", "memory", "back", "keep"]
+_EVENTS = ["show", "find", "about", "turn_page", "memory", "back", "keep"]
 _EVENTS += ["edit", "restore", "forget", "undo", "insist", "choose", "tell"]
 
 
@@ -36,7 +36,7 @@ _EVENTS += ["edit", "restore", "forget", "undo", "insist", "choose", "tell"]
 class View:
     """What the panel shows: the search words and filters, the start of the page of the list, and the open memory.
 
-    `near` are the memories that a search by photo found. `told` is the id of the reply that reports the last change.
+    `photo_matches` are the memories that a search by photo found. `report_id` is the reply that reports the last change.
     """
 
     words: str = ""
@@ -46,12 +46,12 @@ class View:
     photos: bool = False
     unused: bool = False
     kind: str = ""
-    near: list[int] | None = None
+    photo_matches: list[int] | None = None
     about: int | None = None
-    kept: str = ""
+    unused_list: str = ""
     start: int = 0
     memory_id: int | None = None
-    told: int | None = None
+    report_id: int | None = None
     count: int = 0  # of the server's updates, so that the page's script notices a new one
 
     def dumped(self) -> str:
@@ -74,10 +74,10 @@ def view_of(text: str) -> View:
         numbers = (
             view.start,
             view.count,
-            *(view.near or ())[:PAGE],
-            *(number for number in (view.about, view.memory_id, view.told) if number is not None),
+            *(view.photo_matches or ())[:PAGE],
+            *(number for number in (view.about, view.memory_id, view.report_id) if number is not None),
         )
-        texts = (view.words, view.rests_on, view.since, view.until, view.kept, view.kind)
+        texts = (view.words, view.rests_on, view.since, view.until, view.unused_list, view.kind)
         are_numbers = all(type(number) is int and 0 <= number < 2**53 for number in numbers)
         if are_numbers and all(type(value) is str for value in texts):
             photos, unused = view.photos is True, view.unused is True
@@ -91,17 +91,19 @@ class MemoryPanel:
     def __init__(self, assistant: "Assistant") -> None:
         self._assistant = assistant
         self.review = ReviewPanel(assistant)
+        self.on_undo = self._acting(assistant.undo)
+        self.on_insist = self._acting(assistant.insist)
+        self.on_choose = self._acting(assistant.choose, "memory_id")
 
     def build(self) -> None:
-        plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-        gr.HTML(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls", **plain)
+        html_part(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls")
         with gr.Column(elem_id="m2a-memory-body"):
             self.review.build()
-            self.notice = gr.HTML("", elem_id="m2a-memory-notice", **plain)
-            self.opened = gr.HTML("", elem_id="m2a-memory-opened", **plain)
+            self.notice = html_part(elem_id="m2a-memory-notice")
+            self.opened = html_part(elem_id="m2a-memory-opened")
             script = forwarded("m2a-memory-list", _EVENTS)
-            self.listed = gr.HTML("", elem_id="m2a-memory-list", apply_default_css=False, js_on_load=script)
-        gr.HTML(memory_list.foot_html(), elem_id="m2a-memory-foot", **plain)
+            self.listed = html_part(elem_id="m2a-memory-list", script=script)
+        html_part(memory_list.foot_html(), elem_id="m2a-memory-foot")
         self.view = gr.Textbox("", visible="hidden", elem_id="m2a-memory-view", label="View")
         self.parts = [self.view, self.notice, self.opened, self.listed]
 
@@ -112,12 +114,12 @@ class MemoryPanel:
         for event, handler in (
             (self.listed.show, self.on_refresh),
             (self.listed.about, self.on_about),
-            (self.listed.leaf, self.on_page),
+            (self.listed.turn_page, self.on_page),
             (self.listed.memory, self.on_memory),
             (self.listed.back, self.on_back),
         ):
             connect(event, handler, self.view, self.parts)
-        acts = [
+        changes = [
             connect(event, handler, self.view, self.parts)
             for event, handler in (
                 (self.listed.edit, self.on_edit),
@@ -129,9 +131,9 @@ class MemoryPanel:
                 (self.listed.choose, self.on_choose),
             )
         ]
-        decisions = self.review.connect(page, [*chat.changes, *acts])
-        turn = chat.connect_memory(self.listed.tell, [*acts, *decisions])
-        connect(turn.then, self.on_told, [self.view, chat.current], self.parts)
+        decisions = self.review.connect(page, [*chat.changes, *changes])
+        turn = chat.connect_memory(self.listed.tell, [*changes, *decisions])
+        connect(turn.then, self.show_changes, [self.view, chat.current], self.parts)
         self.review.follow(turn)
         for change in [*chat.changes, *decisions]:
             connect(change.then, self.on_change, self.view, self.parts)
@@ -169,7 +171,7 @@ class MemoryPanel:
         """
         if not view:
             return self._unchanged()
-        owner, after = owner_of(request), replace(view_of(view), told=None)
+        owner, after = owner_of(request), replace(view_of(view), report_id=None)
         is_emptied = bool(after.words.strip()) and not self._finds(owner, after)
         return self._outputs(owner, replace(after, words="") if is_emptied else after, is_emptied=is_emptied)
 
@@ -183,32 +185,32 @@ class MemoryPanel:
         return self._outputs(owner_of(request), view_of(view))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        """Searches by words and filters, or by a photo, and shows the first page. With `anew` it drops the chosen subject."""
+        """Searches by words and filters, or by a photo, and shows the first page; with `all_subjects`, of every subject."""
         if (photo := photo_search.photo_of(event)) is not None:
             hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
-            near = [hit.key.record_id for hit in hits]
-            return self._outputs(owner_of(request), View(near=near, count=view_of(view).count))
+            matches = [hit.key.record_id for hit in hits]
+            return self._outputs(owner_of(request), View(photo_matches=matches, count=view_of(view).count))
         fields = ("words", "rests_on", "since", "until", "photos", "unused", "kind")
         values = {name: getattr(event, name, "") for name in fields}
         before = view_of(view)
-        about = None if getattr(event, "anew", None) is True else before.about
+        about = None if getattr(event, "all_subjects", None) is True else before.about
         after = view_of(json.dumps({**values, "about": about, "count": before.count}))
         return self._outputs(owner_of(request), after)
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Shows the memories about one subject, those that are kept but not used, or all of them."""
         about = number_of(event, "about") if getattr(event, "about", None) is not None else None
-        kept = str(getattr(event, "kept", ""))
-        after = replace(view_of(view), about=about, kept=kept, near=None, start=0, memory_id=None, told=None)
-        return self._outputs(owner_of(request), after)
+        unused_list = str(getattr(event, "unused_list", ""))
+        chosen = replace(view_of(view), about=about, unused_list=unused_list, start=0)
+        return self._outputs(owner_of(request), replace(chosen, photo_matches=None, memory_id=None, report_id=None))
 
     def on_page(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._outputs(owner_of(request), replace(view_of(view), start=number_of(event, "start"), told=None))
+        return self._outputs(owner_of(request), replace(view_of(view), start=number_of(event, "start"), report_id=None))
 
     def on_memory(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Opens a memory from the list, an answer or another memory."""
         return self._outputs(
-            owner_of(request), replace(view_of(view), memory_id=number_of(event, "memory_id"), told=None)
+            owner_of(request), replace(view_of(view), memory_id=number_of(event, "memory_id"), report_id=None)
         )
 
     def on_back(self, view: str, request: gr.Request) -> list[Any]:
@@ -236,35 +238,29 @@ class MemoryPanel:
     def on_keep(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Pins a memory, gives it a last day, keeps it out of answers, or returns it to use."""
         change = keeping.keeping_of(event, datetime.now().astimezone().date())
-        return self._done(owner_of(request), view, self._assistant.keep_memory(owner_of(request), change))
+        return self._done(owner_of(request), view, self._assistant.change_use(owner_of(request), change))
 
-    def on_told(self, view: str, current: str, request: gr.Request) -> list[Any]:
+    def show_changes(self, view: str, current: str, request: gr.Request) -> list[Any]:
         """Shows in the panel how what was typed at its foot changed the memory."""
         owner = owner_of(request)
         messages = self._assistant.messages(owner, current, ConversationPart(newest=1)) if current else []
         reply_id = messages[-1].message_id if messages and messages[-1].role == "assistant" else None
-        return self._outputs(owner, replace(view_of(view), told=reply_id))
+        return self._outputs(owner, replace(view_of(view), report_id=reply_id))
 
-    def on_undo(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.undo)
+    def _acting(self, act: Callable[..., object], *more_numbers: str) -> Callable[..., list[Any]]:
+        """Returns the handler that calls `act` with the numbers of a click, and shows what changed."""
 
-    def on_insist(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.insist)
+        def on_act(view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+            owner, (reply_id, *numbers) = owner_of(request), numbers_of(event, "reply_id", "number", *more_numbers)
+            act(owner, reply_id, *numbers)
+            return self._done(owner, view, reply_id)
 
-    def on_choose(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
-        return self._acted(view, event, request, self._assistant.choose, "memory_id")
-
-    def _acted(
-        self, view: str, event: gr.EventData, request: gr.Request, act: Callable[..., object], *more_numbers: str
-    ) -> list[Any]:
-        owner, (reply_id, *numbers) = owner_of(request), numbers_of(event, "reply_id", "number", *more_numbers)
-        act(owner, reply_id, *numbers)
-        return self._done(owner, view, reply_id)
+        return on_act
 
     def _done(self, owner: str, view: str, reply_id: int) -> list[Any]:
         """Shows the changes that the reply reports, and the current version of the memory that was open."""
         before = view_of(view)
-        after = replace(before, told=reply_id)
+        after = replace(before, report_id=reply_id)
         if before.memory_id is not None:
             changes = self._assistant.explanation(owner, reply_id).changes
             current = [change.changed.previous if change.undone else change.changed.entry for change in changes]
@@ -281,7 +277,7 @@ class MemoryPanel:
             except LookupError:
                 opened, view = gone_html(), replace(view, memory_id=None)
         list_html = self._list(owner, view, is_emptied=is_emptied)
-        return [view.dumped(), self._notice(owner, view.told), opened, list_html]
+        return [view.dumped(), self._notice(owner, view.report_id), opened, list_html]
 
     def _list(self, owner: str, view: View, *, is_emptied: bool = False) -> str:
         emptied = " data-emptied" if is_emptied else ""
@@ -300,14 +296,16 @@ class MemoryPanel:
         total = browser.page(MemoryFilter(), start=0, count=0).total
         counts, forgettings = bank.kept_back_counts(), bank.forgetting_count()
         head = memory_list.summary_html(total, sum(counts.values()), browser.last_updated(), today=today)
-        if view.near is not None:
-            entries = bank.entries_by_id(view.near[:PAGE])
-            return head + photo_search.near_html([entries[number] for number in view.near if number in entries])
-        head += keeping.chips_html(counts, forgettings, view.kept)
-        if view.kept == FORGOTTEN:
+        if view.photo_matches is not None:
+            entries = bank.entries_by_id(view.photo_matches[:PAGE])
+            return head + photo_search.near_html(
+                [entries[number] for number in view.photo_matches if number in entries]
+            )
+        head += keeping.chips_html(counts, forgettings, view.unused_list)
+        if view.unused_list == FORGOTTEN:
             past = bank.past_forgettings(PAGE, start=view.start)
             return head + forgotten_html(past) + pages_html(view.start, len(past), forgettings)
-        if reason := keeping.reason_of(view.kept):
+        if reason := keeping.reason_of(view.unused_list):
             kept_back = bank.kept_back(PAGE, reason=reason, start=view.start)
             return head + keeping.listed_html(kept_back) + pages_html(view.start, len(kept_back), counts.get(reason, 0))
         memory_filter, words = view.filter(), view.words.strip()

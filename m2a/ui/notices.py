@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from m2a.sentences import IN_THE_PAGE, STAYS, naming
+from m2a.sentences import IN_THE_PAGE, STAYS, with_names
 from m2a.types import Failed, Held, MemoryChanged, MemoryEntry, NotKept, RecordedChange
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
@@ -11,8 +11,8 @@ from m2a.ui.evidence import RESTS_ON
 
 _NOTES = {
     "forgotten": "I no longer find, show or use it, not even in our conversations. It is not erased from the disk.",
-    "asked": "You may want this forgotten; I was not sure. Until you choose, no answer uses it, or the words it came from. If "
-    "you forget one, I use the others again.",
+    "asked": "You may have asked me to forget this; I was not sure. Until you decide, I use neither it nor the words it came "
+    "from. If there are several and you forget one, I use the others again.",
     "withheld": "I keep it: you will find it in Memory under “Not mentioned”. No answer uses it, or the words it came from.",
     "pinned": "It comes first in the list of Memory, and is sent to the language model with every message.",
 }
@@ -26,18 +26,18 @@ def memory_html(
     rejected: Sequence[NotKept] = (),
     waiting: Literal["later", "aside"] | None = None,
     reply_id: int | None = None,
-    place: str = "m",
+    id_prefix: str = "m",
 ) -> str:
     """Returns a line for each change, then what was not done. The lines get their buttons once there is a `reply_id`.
 
-    The ids of the lines begin with `place`, because the page may show the same lines in two places.
+    The ids of the lines begin with `id_prefix`, because the page may show the same lines in two places.
     """
     shown_changes = _by_undo(changes)
     last_of_kind = {recorded.changed.change: recorded.number for recorded in shown_changes if not recorded.undone}
     noted = set(last_of_kind.values())
-    lines = [_change(recorded, reply_id, place, has_note=recorded.number in noted) for recorded in shown_changes]
+    lines = [_change(recorded, reply_id, id_prefix, has_note=recorded.number in noted) for recorded in shown_changes]
     lines += [_not_kept(refusal, reply_id) for refusal in not_kept]
-    lines += [_rejected(refusal, reply_id) for refusal in rejected]
+    lines += [rejected_line(refusal, reply_id) for refusal in rejected]
     if unasked:
         were = "was" if unasked == 1 else "were"
         sentence = f"{markup.plural(unasked, 'change')} that you did not ask for {were} not made."
@@ -46,13 +46,13 @@ def memory_html(
         lines.append(f'<li class="m-change m-not-kept"><div><strong>Not in my memory{_WAITING[waiting]}</div></li>')
     if not lines:
         return ""
-    anchor = f' id="{place}{reply_id}-notices" tabindex="-1"' if reply_id else ""
+    anchor = f' id="{id_prefix}{reply_id}-notices" tabindex="-1"' if reply_id else ""
     return f'<ul class="m-changes" aria-label="Changes to the memory"{anchor}>{"".join(lines)}</ul>'
 
 
 _WAITING = {
     "later": " yet</strong> I could not update it; I will try again with your next message.",
-    "aside": "</strong> Updating it kept failing, so I set it aside. What you said stays here. "
+    "aside": "</strong> The update failed several times, so I stopped trying. What you said stays here. "
     "“Check the stored data” in Settings lets me try again.",
 }
 
@@ -62,7 +62,7 @@ def failures_html(failures: Sequence[Failed]) -> str:
 
 
 def failure_html(failure: Failed) -> str:
-    why = naming(failure.reason, IN_THE_PAGE)
+    why = with_names(failure.reason, IN_THE_PAGE)
     title = "<strong>I could not answer.</strong> " if failure.stage == "reply" else ""
     return f'<div class="m-failure" role="alert">{title}<span dir="auto">{markup.text(why)}</span></div>'
 
@@ -86,9 +86,9 @@ def _by_undo(changes: Sequence[RecordedChange]) -> list[RecordedChange]:
     return list(changes_by_undo.values())
 
 
-def _change(recorded: RecordedChange, reply_id: int | None, place: str, *, has_note: bool) -> str:
+def _change(recorded: RecordedChange, reply_id: int | None, id_prefix: str, *, has_note: bool) -> str:
     changed = recorded.changed
-    anchor = f' id="{place}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
+    anchor = f' id="{id_prefix}{reply_id}-c{recorded.number}" tabindex="-1"' if reply_id else ""
     if recorded.undone:
         return f'<li class="m-change m-undone"{anchor}><div><strong>Undone</strong> {_undone(changed)}</div></li>'
     title, words = _described(changed)
@@ -150,7 +150,7 @@ def _described(changed: MemoryChanged) -> tuple[str, str]:
             return "Unpinned", entry
         case "dated":
             last_day = changed.entry.used_until if changed.entry else None
-            return (f"Used until {markup.day(last_day)}" if last_day else "Used without a last day"), entry
+            return (f"Used until {markup.day(last_day)}" if last_day else "No last day any more"), entry
         case "withheld":
             return "No longer mentioned", previous or "a memory"
         case "asked":
@@ -165,7 +165,7 @@ def _undone(changed: MemoryChanged) -> str:
         case "added":
             return "I no longer remember this."
         case "restored":
-            return f"{entry or 'This'} is an earlier version again."
+            return f"{entry or 'This'} is an earlier version and no longer in use."
         case "pinned" | "unpinned" | "dated":
             return f"{entry or 'This memory'} is as it was before."
         case "withheld" | "asked":
@@ -177,8 +177,8 @@ def _undone(changed: MemoryChanged) -> str:
 
 
 def _rival(rival: MemoryEntry, reply_id: int | None, number: int) -> str:
-    sentence = f"I also keep {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
-    replace = _button("Replace it", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
+    sentence = f"I still have the earlier {_within(rival)} ({markup.day(rival.recorded_at.astimezone())})."
+    replace = _button("Replace the earlier one", "choose", reply_id, number, about=rival, memory_id=rival.memory_id)
     return f"<div>{sentence}</div>{replace}"
 
 
@@ -196,7 +196,8 @@ def _not_kept(refusal: NotKept, reply_id: int | None) -> str:
     return f'<li class="m-change m-not-kept"><div>{line}</div>{act}</li>'
 
 
-def _rejected(refusal: NotKept, reply_id: int | None) -> str:
+def rejected_line(refusal: NotKept, reply_id: int | None) -> str:
+    """Returns the line of a memory that the user rejected."""
     line = f'<strong>Rejected</strong> <span dir="auto">{markup.text(refusal.text)}</span> <small>{STAYS}</small>'
     acts = _review_button("Undo", "reopen", refusal, reply_id) + _erase_message(refusal, reply_id)
     return f'<li class="m-change m-not-kept"><div>{line}</div><span class="m-pair m-below">{acts}</span></li>'

@@ -60,7 +60,7 @@ def gone_html() -> str:
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory no longer exists.</h2>'
         '<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten can be brought back. What was erased is '
-        f'gone for good.</p><button type="button" class="m-button" data-memory-act="about" data-kept="{FORGOTTEN}" '
+        f'gone for good.</p><button type="button" class="m-button" data-memory-act="about" data-unused-list="{FORGOTTEN}" '
         'data-focus="kept-forgotten">Show what was forgotten</button></section>'
     )
 
@@ -111,7 +111,9 @@ def _near(opened: OpenedMemory) -> str:
         lines.append(f"No longer current. Replaced by: {memory_link(opened.successor)}")
     if opened.corrects is not None:
         lines.append(f"It corrects a part of: {memory_link(opened.corrects)}")
-    note = "<small>If you forget this one, or ask me not to mention it, that one goes with it.</small>"
+    note = (
+        "<small>If you forget this memory, or ask me not to mention it, the correction is treated the same way.</small>"
+    )
     lines += [f"A part of it is corrected by: {memory_link(correction)} {note}" for correction in opened.corrections]
     return "".join(f'<p class="m-near">{line}</p>' for line in lines)
 

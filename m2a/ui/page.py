@@ -1,6 +1,6 @@
-"""The page: the side bar with its places, the chat, the memory beside it, and the settings.
+"""The page: the side bar, the chat, the memory beside it, and the settings.
 
-A new place gets its own panel with `build` and `connect`, and a line in `_PLACES`.
+A new panel has `build` and `connect`, and a line in `_PANELS`.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from m2a.ui import temporary_view, welcome
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.conversations_panel import NEW
 from m2a.ui.erase_panel import ErasePanel
-from m2a.ui.events import Page, connect
+from m2a.ui.events import Page, connect, forwarded, html_part
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.settings_panel import SettingsPanel
 
@@ -22,15 +22,9 @@ if TYPE_CHECKING:
 # The page already loads it at its start; this link comes after Gradio's styles and so overrides them.
 HEAD = '<link rel="stylesheet" href="/m2a/page.css">'
 
-_PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
+_PANELS = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
 _MARK = ' aria-current="page"'
-_ON_NEW = """
-element.addEventListener('click', (click) => {
-  if (click.target.closest('[data-new]')) trigger('new', {});
-  const begin = click.target.closest('[data-begin]');
-  if (begin) trigger('temporary', {reads: begin.dataset.begin});
-});
-"""
+_ON_NEW = forwarded("m2a-new", ["new", "temporary"])
 
 
 def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
@@ -43,12 +37,10 @@ def build_page(assistant: "Assistant", uploads: Path) -> gr.Blocks:
     ) as page:
         with gr.Row(elem_id="m2a"):
             with gr.Column(elem_id="m2a-side", scale=0, min_width=0):
-                new = gr.HTML(brand_html(), elem_id="m2a-brand", apply_default_css=False, js_on_load=_ON_NEW)
+                new = html_part(brand_html(), elem_id="m2a-brand", script=_ON_NEW)
                 chat.build_conversations()
                 # Written again at each load of the page: what the model can do is learned while it is used.
-                foot = gr.HTML(
-                    lambda: foot_html(assistant), elem_id="m2a-side-foot", apply_default_css=False, js_on_load=None
-                )
+                foot = html_part(lambda: foot_html(assistant), elem_id="m2a-side-foot")
             with gr.Column(elem_id="m2a-main", scale=1, min_width=0):
                 chat.build_talk()
             with gr.Column(elem_id="m2a-memory", scale=0, min_width=0):
@@ -69,7 +61,7 @@ def brand_html(open_place: str = "") -> str:
     """Returns the head of the side bar. The open place is marked; if none is given, the page's script marks it."""
     places = "".join(
         f'<li><a href="{address}" data-place="{place}"{_MARK if place == open_place else ""}>{name}</a></li>'
-        for place, name, address in _PLACES
+        for place, name, address in _PANELS
     )
     return (
         '<a class="m-skip" href="#m2a-talk" data-skip>Skip to the content</a>'

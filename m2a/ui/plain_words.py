@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from m2a.sentences import place_of, sentence_of
+from m2a.sentences import known_sentence, location_of
 from m2a.ui.markup import text as escaped
 
 _log = logging.getLogger(__name__)
@@ -51,11 +51,11 @@ def page_error(sentence: str) -> gr.Error:
     return gr.Error(escaped(sentence), title="M2A", print_exception=False)
 
 
-def sentence_for(error: Exception) -> str:
+def logged_sentence(error: Exception) -> str:
     """Returns the sentence that the user reads. An unexpected error is logged."""
-    sentence = sentence_of(error)
+    sentence = known_sentence(error)
     if sentence is None:
-        _log.error("A handler of the page failed: %s", place_of(error))
+        _log.error("A handler of the page failed: %s", location_of(error))
     return sentence or UNEXPECTED
 
 
@@ -66,4 +66,4 @@ def _errors_in_plain_words() -> Iterator[None]:
     except gr.Error:
         raise
     except Exception as error:  # Gradio would show the error's message, and log its traceback
-        raise page_error(sentence_for(error)) from None
+        raise page_error(logged_sentence(error)) from None

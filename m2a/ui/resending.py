@@ -53,8 +53,8 @@ class Resending:
         check_message(text)
         if not text and not question.photos:
             raise page_error("The message is empty; write something, or erase it.")
-        takes_memories = getattr(event, "keep", None) is not True
-        async for update in self._resend(request, question, text, takes_memories=takes_memories):
+        forgets_memories = getattr(event, "keep", None) is not True
+        async for update in self._resend(request, question, text, forgets_memories=forgets_memories):
             yield update
 
     def _following(self, owner: str, question: Message) -> int:
@@ -76,7 +76,7 @@ class Resending:
         return next((message for message in messages if message.role == "user"), None)
 
     async def _resend(
-        self, request: gr.Request, question: Message, text: str, *, takes_memories: bool = False
+        self, request: gr.Request, question: Message, text: str, *, forgets_memories: bool = False
     ) -> AsyncIterator[Update]:
         owner = owner_of(request)
         bank = self._assistant.bank_of(owner, question.conversation_id)
@@ -87,7 +87,7 @@ class Resending:
             yield Update(live=refusal_html(str(error)))
             return
         new_message = IncomingMessage(
-            text, (), question.conversation_id, question.message_id, takes_memories, stored_photos=question.photos
+            text, (), question.conversation_id, question.message_id, forgets_memories, stored_photos=question.photos
         )
         turn = self._assistant.turns.begin(owner, new_message)
         async for update in self._stream.follow(request, turn):

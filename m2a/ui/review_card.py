@@ -1,10 +1,10 @@
 """The review, as HTML: how many memories wait, and the one to decide on."""
 
 from m2a.sentences import STAYS
-from m2a.types import HeldMemory, Review
+from m2a.types import HeldMemory, NotKept, Review
 from m2a.ui import markup
-from m2a.ui.erase_button import erase_button
 from m2a.ui.evidence import quote_html
+from m2a.ui.notices import rejected_line
 
 _WHY = {"review": "Waiting for your review", "category": "Not kept", "check": "Not kept: it did not pass the check"}
 
@@ -27,15 +27,10 @@ def review_html(review: Review, *, is_requested: bool) -> str:
 def rejected_html(memory: HeldMemory | None, reply_id: int, number: int) -> str:
     """Returns the notice that a memory was rejected, with an Undo; `memory` is the one that was shown."""
     is_same = memory is not None and (memory.place.reply_id, memory.place.number) == (reply_id, number)
-    words = markup.text(memory.change.draft.text) if memory and is_same else "It is not remembered."
+    words = memory.change.draft.text if memory and is_same else "It is not remembered."
     message = memory.said if memory and is_same else None
-    erase = erase_button("message", message.message_id, "Erase the message…", style="m-act") if message else ""
-    return (
-        '<div class="m-told"><ul class="m-changes"><li class="m-change m-not-kept"><div><strong>Rejected</strong> '
-        f'<span dir="auto">{words}</span><small>{STAYS}</small></div>'
-        f'<span class="m-pair m-below"><button type="button" class="m-act" data-review="reopen" data-reply="{reply_id}" '
-        f'data-number="{number}">Undo</button>{erase}</span></li></ul></div>'
-    )
+    refusal = NotKept(words, "", number, said_in=message.message_id if message else None)
+    return f'<div class="m-told"><ul class="m-changes">{rejected_line(refusal, reply_id)}</ul></div>'
 
 
 def gone_html() -> str:

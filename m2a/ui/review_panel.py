@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.memory_list import notice_html
 from m2a.ui.request import numbers_of, owner_of
 from m2a.ui.review_card import gone_html, rejected_html, review_html
@@ -23,8 +23,8 @@ class ReviewPanel:
         self._assistant = assistant
 
     def build(self) -> None:
-        self.notice = gr.HTML("", elem_id="m2a-review-told", apply_default_css=False, js_on_load=None)
-        self.shown = gr.HTML("", elem_id="m2a-review", apply_default_css=False, js_on_load=_ON_REVIEW)
+        self.notice = html_part(elem_id="m2a-review-notice")
+        self.shown = html_part(elem_id="m2a-review", script=_ON_REVIEW)
         self.at = gr.Textbox("", visible="hidden", elem_id="m2a-review-at", label="Place")
 
     def connect(self, page: gr.Blocks, changes: list[Any]) -> list[Any]:
@@ -64,7 +64,7 @@ class ReviewPanel:
         """Writes the memory, with the text of the form if one was sent, and shows the next one."""
         owner, (reply_id, number) = owner_of(request), numbers_of(event, "reply_id", "number")
         text = getattr(event, "text", None)
-        report_id = self._assistant.keep(owner, reply_id, number, text if isinstance(text, str) else None)
+        report_id = self._assistant.accept_held(owner, reply_id, number, text if isinstance(text, str) else None)
         changes = self._assistant.explanation(owner, report_id).changes
         return self._outputs(owner, (reply_id, number), notice=notice_html(changes[-1:], (), 0, report_id))
 

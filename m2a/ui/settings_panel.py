@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from m2a.types import ConnectionWish
+from m2a.types import ConnectionRequest
 from m2a.ui import settings_view as view
 from m2a.ui.chat_panel import ChatPanel
-from m2a.ui.erase_offers import offers_html
-from m2a.ui.events import connect, forwarded
+from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.health_view import health_html
 from m2a.ui.memory_panel import MemoryPanel
 from m2a.ui.memory_rule_form import memory_rule_html, rule_of
 from m2a.ui.notices import memory_html
-from m2a.ui.plain_words import page_error, sentence_for
+from m2a.ui.plain_words import logged_sentence, page_error
 from m2a.ui.request import numbers_of, owner_of
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ MAX_NAME_LENGTH = 20_000
 
 # The page's script sends every click and form of the settings as an event with one of these names.
 _EVENTS = ["show", "connect", "offline", "rule", "verify", "repair", "reindex", "cancel"]
-_EVENTS += ["look", "mend", "dismiss", "undo"]
+_EVENTS += ["check", "remedy", "dismiss", "undo"]
 
 
 class SettingsPanel:
@@ -40,19 +39,18 @@ class SettingsPanel:
         self._assistant = assistant
 
     def build(self) -> None:
-        plain: dict[str, Any] = {"apply_default_css": False, "js_on_load": None}
-        gr.HTML(view.head_html(), elem_id="m2a-settings-head", **plain)
+        html_part(view.head_html(), elem_id="m2a-settings-head")
         with gr.Column(elem_id="m2a-settings-body"):
-            self.connection = gr.HTML("", apply_default_css=False, js_on_load=forwarded("m2a-settings", _EVENTS))
-            self.connected = gr.HTML("", **plain)
-            self.rule = gr.HTML("", **plain)
-            gr.HTML(view.theme_html(), **plain)
-            self.costs = gr.HTML("", **plain)
-            self.data = gr.HTML("", **plain)
-            self.report = gr.HTML("", **plain)
-            self.health = gr.HTML("", **plain)
-            self.notice = gr.HTML("", **plain)
-            gr.HTML(offers_html(), **plain)
+            self.connection = html_part(script=forwarded("m2a-settings", _EVENTS))
+            self.connected = html_part()
+            self.rule = html_part()
+            html_part(view.theme_html())
+            self.costs = html_part()
+            self.data = html_part()
+            self.report = html_part()
+            self.health = html_part()
+            self.notice = html_part()
+            html_part(view.erasing_html())
 
     def connect(self, page: gr.Blocks, chat: ChatPanel, memory: MemoryPanel) -> list[Any]:
         """Returns the events after which another language model may be in use."""
@@ -73,10 +71,10 @@ class SettingsPanel:
             (events.verify, self.on_verify, data_parts),
             (events.repair, self.on_repair, data_parts),
             (events.reindex, self.on_reindex, data_parts),
-            (events.look, self.on_look, health_parts),
+            (events.check, self.on_check, health_parts),
         ):
             connect(event, handler, outputs=outputs, trigger_mode="once")
-        for event, act in ((events.mend, self.on_mend), (events.undo, self.on_undo)):
+        for event, act in ((events.remedy, self.on_remedy), (events.undo, self.on_undo)):
             done = connect(event, act, outputs=health_parts)  # the change shows in the chat and the memory, too
             connect(done.then, chat.on_change, [chat.current, chat.shown], chat.parts)
             connect(done.then, memory.on_change, memory.view, memory.parts)
@@ -90,7 +88,7 @@ class SettingsPanel:
     def sections(self, owner: str) -> list[str]:
         """Returns all sections below the heading, in order."""
         connection, rule, costs, data, health = self._outputs(owner)
-        return [connection, rule, view.theme_html(), costs, data, health, offers_html()]
+        return [connection, rule, view.theme_html(), costs, data, health, view.erasing_html()]
 
     def on_show(self, request: gr.Request) -> list[Any]:
         """Redraws the settings without the reports of the last visit."""
@@ -106,11 +104,11 @@ class SettingsPanel:
         """Tests the model that was entered, and uses it if it answers. A field that the form left out stays as it is."""
         values = [getattr(event, name, None) for name in ("chat_model", "chat_base_url", "chat_api_key")]
         model, address, key = (None if value is None else str(value) for value in values)
-        async for output in self._connected(request, ConnectionWish(model, address, key)):
+        async for output in self._connected(request, ConnectionRequest(model, address, key)):
             yield output
 
     async def on_offline(self, request: gr.Request) -> AsyncIterator[list[Any]]:
-        async for output in self._connected(request, ConnectionWish("offline")):
+        async for output in self._connected(request, ConnectionRequest("offline")):
             yield output
 
     async def on_verify(self, request: gr.Request) -> AsyncIterator[list[Any]]:
@@ -144,19 +142,19 @@ class SettingsPanel:
         self._local_owner(request)
         self._assistant.upkeep.cancel_reindexing()
 
-    async def on_look(self, request: gr.Request) -> AsyncIterator[list[Any]]:
+    async def on_check(self, request: gr.Request) -> AsyncIterator[list[Any]]:
         """Checks the memory of the logged-in user."""
         owner = owner_of(request)
         yield [health_html(None, working=view.working_html("Checking the memory…")), ""]
-        async for done, total in self._assistant.health_checks.look(owner):
+        async for done, total in self._assistant.health_checks.check(owner):
             words = f"{done:,} of {total:,} records checked…"
             yield [health_html(None, working=view.working_html(words, done, total)), gr.skip()]
         yield [self._health(owner), gr.skip()]
 
-    async def on_mend(self, event: gr.EventData, request: gr.Request) -> list[Any]:
+    async def on_remedy(self, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Fixes the finding that a click names; the change is shown and can be undone."""
-        owner, (kind, subject, mending) = owner_of(request), _texts_of(event, "kind", "subject", "mending")
-        reply_id = await self._assistant.health_checks.mend(owner, kind, subject, mending)  # type: ignore[arg-type]
+        owner, (kind, subject, remedy) = owner_of(request), _texts_of(event, "kind", "subject", "remedy")
+        reply_id = await self._assistant.health_checks.repair(owner, kind, subject, remedy)  # type: ignore[arg-type]
         return [self._health(owner), self._notice(owner, reply_id)]
 
     def on_dismiss(self, event: gr.EventData, request: gr.Request) -> list[Any]:
@@ -169,14 +167,14 @@ class SettingsPanel:
         self._assistant.undo(owner, reply_id, number)
         return [self._health(owner), self._notice(owner, reply_id)]
 
-    async def _connected(self, request: gr.Request, wish: ConnectionWish) -> AsyncIterator[list[Any]]:
+    async def _connected(self, request: gr.Request, connection_request: ConnectionRequest) -> AsyncIterator[list[Any]]:
         owner = self._local_owner(request)
         unchanged = [gr.skip()] * 5
-        yield [view.working_html("Asking the model… The first answer of a large one may take a minute."), *unchanged]
+        yield [view.working_html("Asking the model… A large model may need a minute for its first answer."), *unchanged]
         try:
-            sentences = await self._assistant.connect(wish)
+            sentences = await self._assistant.connect(connection_request)
         except Exception as error:  # shown in place, not in a toast that disappears; the form keeps what was typed
-            yield [view.failed_html(sentence_for(error)), *unchanged]
+            yield [view.failed_html(logged_sentence(error)), *unchanged]
         else:
             yield [view.connected_html(sentences), *self._outputs(owner)]
 
@@ -203,9 +201,9 @@ class SettingsPanel:
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
-            return view.report_html(["Done. Words will find this photo from now on."])
+            return view.report_html(["Done. You can now find this photo by searching for words."])
         changes = self._assistant.explanation(owner, reply_id).changes
-        return f'<div class="m-report" role="status">{memory_html(changes, reply_id=reply_id, place="s")}</div>'
+        return f'<div class="m-report" role="status">{memory_html(changes, reply_id=reply_id, id_prefix="s")}</div>'
 
     def _data(self, owner: str) -> str:
         upkeep = self._assistant.upkeep

@@ -1,12 +1,13 @@
-"""The settings as HTML: the language model, the theme, cost and time, and the data."""
+"""The settings as HTML: the language model, the theme, cost and time, the data, and erasing for good."""
 
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.sentences import IN_THE_PAGE, naming
+from m2a.sentences import IN_THE_PAGE, with_names
 from m2a.types import ChatConnection, CostSum, DataSize
 from m2a.ui import markup
 from m2a.ui.costs import days_html
+from m2a.ui.erase_button import erase_button
 
 _MAX_LINES = 50
 _OFFLINE = "offline"
@@ -25,7 +26,7 @@ def connection_html(connection: ChatConnection) -> str:
     """Returns the form for the chat model. A field that the environment sets is disabled and names its variable."""
     model = "" if connection.chat_model == _OFFLINE else connection.chat_model
     key = "A key is saved; it is never shown. Leave this empty to keep it" if connection.has_key else "No key is saved"
-    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>; I answer by rules"
+    now = f"In use: <b>{markup.text(model)}</b>" if model else "In use: <b>none</b>. I answer with built-in rules"
     if connection.sent_to:
         now += f". Your messages and photos are sent to {markup.text(connection.sent_to)}"
     off = '<button type="button" class="m-button" data-settings-act="offline">Use no language model</button>'
@@ -52,9 +53,9 @@ def connection_html(connection: ChatConnection) -> str:
         + f'<div class="m-acts"><button class="m-button">Test and use it</button>{off if model else ""}</div>'
         "<small>With a provider, or a server on another computer, what you write, your photos and what I remember for an answer "
         "are sent there.</small>"
-        f"<small>M2A tests it first, and saves it only if it answers. It is saved in {markup.text(connection.file)}, which "
-        "only you can read. A key is sent only to the server that you entered it for: for another provider or "
-        "address, enter its key again.</small></form></section>"
+        f"<small>M2A tests the model first, and saves these settings only if the model answers. They are saved in "
+        f"{markup.text(connection.file)}, which only you can read. A key is sent only to the server that you entered it for: "
+        "for another provider or address, enter its key again.</small></form></section>"
     )
 
 
@@ -106,6 +107,18 @@ def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
     )
 
 
+def erasing_html() -> str:
+    """Returns the section that erases all that was forgotten, or everything, and lists past erasures."""
+    return (
+        '<section class="m-setting m-erase-offers" aria-labelledby="m2a-set-erase"><h3 id="m2a-set-erase">Erase for good</h3>'
+        "<p>You can erase a message, a photo, a memory or a conversation wherever you see it. Here you can erase more at "
+        "once. You always see what will be erased before it happens.</p>"
+        f"<div>{erase_button('forgotten', None, 'Erase what was forgotten…')}"
+        f"{erase_button('everything', None, 'Erase everything…', style='m-button m-warned')}"
+        '<button type="button" class="m-button" data-receipts>Past erasures</button></div></section>'
+    )
+
+
 def reindexing_html(done: int, total: int, *, is_cancelled: bool) -> str:
     """Returns the progress of the rebuild, with a button that cancels it."""
     words = f"{done:,} of {total:,} records are in the new index…" if total else "Rebuilding the search index…"
@@ -151,18 +164,18 @@ def faults_html(faults: Sequence[str], fixed: Sequence[str] | None = None) -> st
     """Returns the problems found, with a button that fixes them; after a repair, what was fixed and what is left."""
     if fixed is None:
         if not faults:
-            return report_html(["No problems found: messages, memories, photos and the search index agree."])
+            return report_html(["No problems found: messages, memories, photos and the search index are consistent."])
         button = '<button type="button" class="m-button" data-settings-act="repair">Fix what can be fixed</button>'
         title = f"{markup.plural(len(faults), 'problem')} found."
         return (
             f'<div class="m-report" role="status"><p><b>{title}</b> Fixing loses nothing that you said.</p>'
-            f"{_lines([naming(fault, _HERE) for fault in faults])}{button}</div>"
+            f"{_lines([with_names(fault, _HERE) for fault in faults])}{button}</div>"
         )
     report = list(fixed) or ["There was nothing to fix."]
     left = (
-        f"<p><b>Could not be fixed:</b></p>{_lines([naming(fault, IN_THE_PAGE) for fault in faults])}"
+        f"<p><b>Could not be fixed:</b></p>{_lines([with_names(fault, IN_THE_PAGE) for fault in faults])}"
         if faults
-        else "<p>Everything agrees now.</p>"
+        else "<p>Everything is consistent now.</p>"
     )
     return f'<div class="m-report" role="status">{_lines(report)}{left}</div>'
 

@@ -52,7 +52,7 @@ def found_by(hit: Hit) -> str:
     reasons = [
         f"its {name}{' (the best match)' if hit.ranks[path] == 1 else ''}" for path, name in _PATHS if path in hit.ranks
     ]
-    return f"Found by {joined(reasons)}." if reasons else "Found by reading on in the conversation."
+    return f"Found by {joined(reasons)}." if reasons else "Found by opening the messages around another result."
 
 
 def found_in_short(hit: Hit) -> str:
@@ -78,7 +78,7 @@ def _search(search: MemorySearched) -> str:
         for hit in search.hits[:HITS]
     )
     left_out = len(search.hits) - HITS
-    more = f'<p class="m-nothing">and {left_out} less similar ones</p>' if left_out > 0 else ""
+    more = f'<p class="m-nothing">and {markup.plural(left_out, "less similar result")}</p>' if left_out > 0 else ""
     return f'<li>{label}<ol class="m-hits">{hits}</ol>{more}</li>'
 
 

@@ -37,8 +37,8 @@ def heading_html(conversation_id: str, *, reads_memory: bool) -> str:
 def welcome_html(*, offline: bool) -> str:
     model = "" if offline else " The language model that you connected still reads what you write."
     return (
-        f'<section class="m-welcome"><h2>A temporary chat</h2><p>What you say and show here goes into no conversation, no '
-        f"memory and no file, and cannot be found later.{model}</p></section>"
+        f'<section class="m-welcome"><h2>A temporary chat</h2><p>Nothing that you say or show here is saved, and it '
+        f"cannot be found later.{model}</p></section>"
     )
 
 

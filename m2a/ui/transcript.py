@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from m2a.memory_edits import act_sentence
+from m2a.memory_edits import edit_sentence
 from m2a.temporary_chats import names_temporary
 from m2a.turn import Turn
 from m2a.types import (
@@ -88,7 +88,7 @@ def messages_html(
             f"Show {markup.plural(hidden, 'earlier message')}</button>"
         )
     standing_messages = standing(messages)
-    for place, (message, aside) in enumerate(standing_messages):
+    for index, (message, aside) in enumerate(standing_messages):
         said_on = message.said_at.astimezone().date()
         if said_on != last_day:
             parts.append(f'<h3 class="m-day"><span>{said_on:%A}, {markup.day(said_on)}</span></h3>')
@@ -98,8 +98,8 @@ def messages_html(
         if editing and editing.message_id == message.message_id:
             parts.append(edit_html(message, editing))
             continue
-        is_last = open_end and place == len(standing_messages) - 1
-        before = standing_messages[place - 1][0] if place and message.role == "assistant" else None
+        is_last = open_end and index == len(standing_messages) - 1
+        before = standing_messages[index - 1][0] if index and message.role == "assistant" else None
         buttons = "" if by_hand else _buttons(message, before if is_last else None)
         key = _answer_key(before) if before else None
         answer = details.get(message.message_id, AnswerDetails())
@@ -122,19 +122,19 @@ def message_html(
     message: Message,
     details: AnswerDetails,
     *,
-    acts: bool = True,
+    has_buttons: bool = True,
     buttons: str = "",
     key: str | None = None,
     by_hand: bool = False,
 ) -> str:
-    """Returns a message with its details. With `acts` it has the buttons that undo changes of the memory, and that erase.
+    """Returns a message with its details. With `has_buttons` it has the buttons that undo changes of the memory, and that erase.
 
     `buttons` are further ones. What the user opened in the details stays open where the same `key` is drawn again.
     """
     is_act = by_hand and message.role == "user"
     if is_act and not message.is_gone:
-        message = replace(message, text=act_sentence(message.text))
-    buttons += _erase(message) if acts else ""
+        message = replace(message, text=edit_sentence(message.text))
+    buttons += _erase(message) if has_buttons else ""
     if is_act:
         return _act_html(message, buttons)
     if message.role == "user":
@@ -143,7 +143,7 @@ def message_html(
     body += large_photos(message.photos, caption="Photo from memory")
     if message.partial:
         body += '<p class="m-partial">This reply was stopped before it was finished.</p>'
-    below = _below(details, key=key or f"m{message.message_id}", reply_id=message.message_id if acts else None)
+    below = _below(details, key=key or f"m{message.message_id}", reply_id=message.message_id if has_buttons else None)
     return _article("assistant", body + below, message=message, buttons=buttons)
 
 
@@ -161,7 +161,7 @@ def turn_html(turn: Turn, *, reads_memory: bool = True) -> str:
     if not reads_memory:
         details = replace(details, searches=())
     if turn.reply is not None:
-        return question + message_html(turn.reply, details, acts=False, key=_answer_key(recorded))
+        return question + message_html(turn.reply, details, has_buttons=False, key=_answer_key(recorded))
     text = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
     body = markup.reply(text) if text else ""
     if not details.failures:

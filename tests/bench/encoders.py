@@ -102,7 +102,7 @@ def main(cache_dir: Path) -> None:
     kinds = sorted(set(kind))
     for template in ("{}", "a photo of a {}"):
         names = text.encode([template.format(name) for name in class_names()])
-        vectors = np.stack([convex_combination(network.look(photo).probabilities, names) for photo in photos])
+        vectors = np.stack([convex_combination(network.run(photo).probabilities, names) for photo in photos])
         for title, query in queries.items():
             report_search(f"ConSE {template!r}, {title}", query @ vectors.T, np.arange(len(subjects)), owner)
         report_search(f"ConSE {template!r}, class name", text.encode(kinds) @ vectors.T, np.array(kinds), kind)
@@ -131,7 +131,7 @@ def main(cache_dir: Path) -> None:
 
     photo = photos[0]
     print("query", milliseconds(lambda: text.encode(["Where did I leave my red backpack last week?"])))
-    print("photo", milliseconds(lambda: EfficientNet(network._session, "uncached").look(photo)))
+    print("photo", milliseconds(lambda: EfficientNet(network._session, "uncached").run(photo)))
     start = time.perf_counter()
     text.encode(descriptions)
     print(f"batch {len(descriptions) / (time.perf_counter() - start):.0f} descriptions per s")

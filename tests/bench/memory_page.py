@@ -106,7 +106,7 @@ async def run(folder: Path, entries: int) -> None:
         by_picture(assistant, owner)
         sample = [entry.memory_id for entry in assistant.browser(owner).page(MemoryFilter(), start=50, count=6).entries]
         replies = [
-            timed("don't mention", lambda i=i: assistant.keep_memory(owner, KeepingBack(i, "")), times=1)
+            timed("don't mention", lambda i=i: assistant.change_use(owner, KeepingBack(i, "")), times=1)
             for i in sample[:2]
         ]
         for reply in replies:

@@ -138,7 +138,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
         began = time.perf_counter()
         await asyncio.to_thread(assistant.memory(owner).index)
         print(f"Indexed in {time.perf_counter() - began:.0f} s. At the handlers:", flush=True)
-        memories = assistant.browser(owner).page(View().wanted(), start=0, count=1)
+        memories = assistant.browser(owner).page(View().filter(), start=0, count=1)
         newest, middle = memories.entries[0].memory_id, memories.total // 2
 
         def refresh(**values: Any) -> Callable[[], object]:
@@ -165,7 +165,7 @@ async def at_the_handlers(folder: Path, long: str, figures: Figures) -> None:
                 began = time.perf_counter()
                 update = await asyncio.to_thread(change, view, event, request)
                 took.append(time.perf_counter() - began)
-                assistant.undo(owner, json.loads(update[0])["told"], 0)
+                assistant.undo(owner, json.loads(update[0])["report_id"], 0)
             figures.show(title, took, CONTENT)
         searches: tuple[tuple[str, Callable[[str], object]], ...] = (
             ("search of the memory", lambda words: refresh(words=words)()),

@@ -48,7 +48,7 @@ def read_photos(folder: Path = DREAMBOOTH) -> Photos:
     return Photos(
         np.array([number for number, _ in images]),
         [subject["subject"] for subject in subjects],
-        np.array([network.look(image).features for _, image in images]),
+        np.array([network.run(image).features for _, image in images]),
         encoder.encode([image for _, image in images]),
         encoder.encoder_id,
     )

@@ -32,11 +32,9 @@ class OfflineRules:
     """The policy without a language model: it looks up, quotes, counts and keeps, and never invents."""
 
     name = "offline rules"
-    first_search_hits = 25  # if a value was told twenty times, the newest must be among them
-    relevance_floor = False  # the learned decision whether a memory answers is finer than the floor
+    judges_hits = True  # by a learned decision whether a memory answers, which is finer than the floor
     published_stages = True
     searches_messages_in: Collection[Stage] = frozenset({"manage query"})  # an update looks for memories to change
-    quotes_user_alone = True  # the rules' own replies are mostly such quotations
     consent = None
 
     def __init__(self, encoder: TextEncoder, decisions: Mapping[str, LearnedDecision] | None = None) -> None:

@@ -23,7 +23,7 @@ class CommandError(UserError):
     """The command failed. The message says why."""
 
 
-def pieces_of(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+def run_command(name: str, **arguments: Any) -> Iterator[dict[str, Any]]:
     """Yields the pieces of one command. If it failed, raises `CommandError` after the last piece."""
     with command_executor() as execute, closing(execute(name, **arguments)) as pieces:
         yield from pieces

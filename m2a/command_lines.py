@@ -11,10 +11,14 @@ _RESTS_ON = {
     "stated": "your own words",
     "agreed": "words of the assistant that you agreed to",
     "shown": "what a photo or a text from you shows",
-    "unchecked": "what a language model wrote before M2A checked what models write",
+    "unchecked": "what a language model wrote before M2A began to check what language models write",
 }
 
-_KEPT_BACK: dict[KeptBackReason, str] = {"unmentioned": "not mentioned", "expired": "expired", "asked": "asked about"}
+_KEPT_BACK: dict[KeptBackReason, str] = {
+    "unmentioned": "not mentioned",
+    "expired": "expired",
+    "asked": "perhaps to be forgotten",
+}
 
 
 def notices(turn: Mapping[str, Any]) -> Iterator[str]:
@@ -22,7 +26,7 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
     for change in turn["changes"]:
         yield change_line(change)
         for rival in change["rivals"]:
-            yield f"    I also keep memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
+            yield f"    I still have the earlier memory {rival['memory_id']}: {_quoted(rival)} ({rival['recorded_at'][:10]})."
     for refusal in turn["not_kept"]:
         title = {"review": "Waiting for your review", "category": "Not kept"}.get(refusal["held"], "Not done")
         stays = f" {STAYS}" if refusal["held"] == "category" else ""
@@ -33,13 +37,13 @@ def notices(turn: Mapping[str, Any]) -> Iterator[str]:
 
 
 def change_line(change: Mapping[str, Any]) -> str:
-    """Returns a line about a change to the memory, from the piece that `m2a.commands.change_piece` returns."""
+    """Returns a line about a change to the memory, from the piece that `m2a.commands.change_json` returns."""
     entry, previous = change["memory"], change["previous"]
     match change["change"]:
         case "added":
             return f"Remembered: {_quoted(entry)}"
         case "corrected":
-            return f"Corrected: {_quoted(entry)}, together with {_quoted(previous)}"
+            return f"Corrected: {_quoted(entry)} (the earlier {_quoted(previous)} is kept as well)"
         case "replaced":
             return f"Changed: {_quoted(previous)} → {_quoted(entry)}"
         case "forgotten":
