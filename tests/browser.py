@@ -49,7 +49,7 @@ class Server:
     def __init__(self, data_dir: Path, *, command: tuple[str, ...] = ("app.py",), **settings: str) -> None:
         self.data_dir = data_dir
         self._settings = {f"M2A_{name.upper()}": value for name, value in settings.items()}
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = command
         self._log = data_dir.parent / f"{data_dir.name}-server.log"
@@ -327,13 +327,13 @@ def shoot() -> Callable[[Visitor, str], None]:
     return take
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 __all__ = [
-    "DREAMBOOTH", "FLAGS", "Error", "Server", "Visitor", "chromium", "chromium_path", "open_window", "playwright",
+    "DREAMBOOTH", "FLAGS", "Error", "Server", "Visitor", "chromium", "chromium_path", "free_port", "open_window", "playwright",
     "server", "shoot", "visit",
 ]  # fmt: skip

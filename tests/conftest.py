@@ -1,13 +1,15 @@
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from m2a.memory.database import Database
 from m2a.memory.owners import owner_named
 from m2a.ui.gradio_start import without_interface_files
 from tests.browser import chromium, playwright, server, shoot, visit  # noqa: F401
-from tests.postgres import emptied, postgres_server
+from tests.offline_talk import Talk, offline_talks
+from tests.postgres import cleared, emptied, postgres_server, second_database
 
 without_interface_files()
 
@@ -31,15 +33,23 @@ def postgres() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres: str) -> str:
-    """The address of an empty PostgreSQL database, the same for every test: making one takes longer than most tests."""
+    """The address of a PostgreSQL database without tables, the same for every test."""
     return emptied(postgres)
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(postgres: str) -> str:
+    """The address of a PostgreSQL database with the tables of a memory: making them takes longer than most tests."""
+    return second_database(postgres)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A fresh database of either kind."""
-    is_sqlite = request.param == "sqlite"
-    opened = Database(f"sqlite:///{tmp_path / 'memory.db'}" if is_sqlite else request.getfixturevalue("postgres_url"))
+    if request.param == "sqlite":
+        opened = Database(f"sqlite:///{tmp_path / 'memory.db'}")
+    else:
+        opened = Database(cleared(request.getfixturevalue("postgres_tables")))
     yield opened
     opened.close()
 
@@ -47,3 +57,15 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 @pytest.fixture
 def owner(database: Database) -> str:
     return owner_named(database, "anna")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def talks(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Callable[[], Talk]]:
+    """The module's assistant without a language model. Its tests are marked with the module's event loop."""
+    async with offline_talks(tmp_path_factory.mktemp("offline")) as talks:
+        yield talks
+
+
+@pytest.fixture
+def talk(talks: Callable[[], Talk]) -> Talk:
+    return talks()

@@ -251,6 +251,7 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
         assert connection.execute(dismissed_finding.select()).all() == []  # its id is the hash of what it showed
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # the size of a step depends on no database
 def test_many_memories_are_looked_through_a_part_at_a_time(database, owner, tmp_path) -> None:
     memory = Memory(database, owner, tmp_path)
     message, _ = memory.say("I count my parcels.")

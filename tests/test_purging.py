@@ -24,6 +24,15 @@ from tests.turns import Clock, of_this_turn, only, photo, remember, turn
 PIN = "My bank PIN is qx4471zz."
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database whose tables no other test has filled."""
+    is_sqlite = request.param == "sqlite"
+    opened = Database(f"sqlite:///{tmp_path / 'memory.db'}" if is_sqlite else request.getfixturevalue("postgres_url"))
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
 def memory(database, owner, tmp_path) -> Iterator[Memory]:
     opened = Memory(database, owner, tmp_path)
@@ -43,7 +52,7 @@ async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Ass
 
 
 def bytes_of_all_files(folder: Path, database: Database, request: pytest.FixtureRequest) -> bytes:
-    """Returns the content of the data folder, and of the server's tables if the database is PostgreSQL's."""
+    """Returns the content of the data folder, and of the tables if the database is PostgreSQL's."""
     content = bytes_under(folder)
     if database.is_sqlite:
         return content
@@ -51,8 +60,9 @@ def bytes_of_all_files(folder: Path, database: Database, request: pytest.Fixture
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text("CHECKPOINT"))
+        oid = connection.scalar(text("SELECT oid FROM pg_database WHERE datname = current_database()"))
     engine.dispose()
-    return content + bytes_under(Path(url.partition("host=")[2].partition("&")[0]) / "data" / "base")
+    return content + bytes_under(Path(url.partition("host=")[2].partition("&")[0]) / "data" / "base" / str(oid))
 
 
 def test_no_byte_of_it_is_left_and_all_of_the_others(memory, tmp_path, request):
