@@ -184,14 +184,14 @@ def test_a_good_group_is_clean() -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_told(name: str) -> None:
+def test_a_fault_is_reported(name: str) -> None:
     plant, words = FAULTS[name]
     faults = [*map(str, faults_of(plant(), REQUEST))]
     assert any(words in fault for fault in faults), faults
     assert all(fault.endswith(".") and "\n" not in fault for fault in faults)
 
 
-def test_an_expression_without_a_date_is_told() -> None:
+def test_an_expression_without_a_date_is_reported() -> None:
     group = with_turn("1:3", text="I bought it the other day.")
     question = replace(group.questions[2], derivation=derived("1:3", "the other day"))
     group = replace(group, questions=(*group.questions[:2], question, *group.questions[3:]))
