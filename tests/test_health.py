@@ -110,11 +110,6 @@ async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
         yield opened
 
 
-@pytest.fixture
-def bank(assistant: Assistant) -> MemoryBank:
-    return assistant.memory(assistant.local_owner)
-
-
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:
     """Writes a memory as a turn does. Returns its id."""
     message = bank.record(None, role="user", speaker="You", text=text)

@@ -37,11 +37,6 @@ from tests.turns import START, Clock, of_this_turn, only, photo, recall, remembe
 
 
 @pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
@@ -435,7 +430,7 @@ async def test_the_user_forgets_one_of_those_that_a_turn_asked_about(assistant, 
     assert await asyncio.to_thread(verify, assistant.stores) == []
 
 
-async def test_a_policy_may_be_spared_what_is_far(assistant, policy):
+async def test_a_policy_chooses_whether_distant_memories_are_left_out(assistant, policy):
     await told_about_bobo(assistant, policy)
     far = "the price of copper in Antofagasta"
     assert assistant.memory(assistant.local_owner).search(Query(far)) == []  # as `m2a memory search` asks
