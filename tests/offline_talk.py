@@ -18,21 +18,16 @@ from m2a.settings import Settings
 from m2a.types import MemoryChanged, MessageRecorded, NotKept, ReplyFinished
 from m2a.wiring import offline_rules
 from tests.offline_cases import EVERYTHING
+from tests.turns import Clock, standing_clock
 
-
-class Clock:
-    def __init__(self, now: datetime) -> None:
-        self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
+MONDAY = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 class Talk:
     """A new user's conversation, a day between two messages unless another pause is given."""
 
     def __init__(self, assistant: Assistant, clock: Clock) -> None:
-        clock.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+        clock.now = MONDAY
         self.assistant = assistant
         self.clock = clock
         self.owner = owner_named(assistant.stores.database, uuid4().hex)
@@ -73,7 +68,7 @@ class Talk:
 @asynccontextmanager
 async def offline_talks(folder: Path, policy: OfflineRules | None = None) -> AsyncIterator[Callable[[], Talk]]:
     """Opens one assistant for any number of users: a user's memory, rule and index are their own."""
-    clock = Clock(datetime(2026, 3, 2, 12, tzinfo=UTC))
+    clock = standing_clock(MONDAY)
     settings = Settings(data_dir=folder, chat_model="offline")
     async with Assistant.open(settings, clock=clock, policy=policy or offline_rules()) as assistant:
         yield partial(Talk, assistant, clock)
