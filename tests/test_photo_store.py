@@ -287,6 +287,7 @@ def _size(photo: bytes) -> tuple[int, int]:
     return Image.open(io.BytesIO(photo)).size
 
 
+@on_sqlite
 @pytest.mark.parametrize("unsealed", [False, True])
 def test_a_thumbnail_that_is_missing_or_altered_is_made_again(
     store: PhotoStore, jpeg: bytes, tmp_path: Path, unsealed: bool

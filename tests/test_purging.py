@@ -1,7 +1,7 @@
 """After a purge no byte of what was erased is in any file; a crash between is finished by the next start."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,7 @@ from m2a.memory.purging import is_purge_due, purge
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Erasure, Failed, MemoryChanged, ReplyFinished
 from tests.erase_scan import bytes_under, scan
-from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory, jpeg
+from tests.told_memory import jpeg
 from tests.turns import Clock, of_this_turn, only, photo, remember, turn
 
 PIN = "My bank PIN is qx4471zz."
@@ -31,24 +30,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     opened = Database(f"sqlite:///{tmp_path / 'memory.db'}" if is_sqlite else request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    yield opened
-    opened.index.close()
-
-
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
 
 
 def bytes_of_all_files(folder: Path, database: Database, request: pytest.FixtureRequest) -> bytes:
