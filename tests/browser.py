@@ -49,7 +49,7 @@ class Server:
     def __init__(self, data_dir: Path, *, command: tuple[str, ...] = ("app.py",), **settings: str) -> None:
         self.data_dir = data_dir
         self._settings = {f"M2A_{name.upper()}": value for name, value in settings.items()}
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._command = command
         self._log = data_dir.parent / f"{data_dir.name}-server.log"
@@ -114,7 +114,7 @@ class Visitor:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         self._forgiven: tuple[str, ...] = FORGIVEN
-        self._asked = 0  # the number of the newest question sent to the server that is open
+        self._newest_question = 0  # the number of the newest question sent to the server that is open
         page.set_default_timeout(SECONDS * 1000)
         page.on("request", self._on_request)
         page.on("console", self._on_console)
@@ -152,7 +152,7 @@ class Visitor:
 
     def open(self, address: str) -> None:
         self.page.goto(address)
-        self._asked = 0
+        self._newest_question = 0
         expect(self.page.locator("#m2a-composer textarea")).to_be_editable()
         expect(self.page.locator(".m-opening")).to_have_count(0)
         expect(self.page.locator("#m2a-first")).to_have_count(0)
@@ -163,7 +163,7 @@ class Visitor:
         self.page.evaluate("localStorage.clear()")
         expect(self.page.locator("#m2a-composer textarea")).to_have_value("")
         expect(self.page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
-        self._asked = 0
+        self._newest_question = 0
         self.foreign, self.errors, self._forgiven = [], [], FORGIVEN
 
     def reload(self) -> None:
@@ -172,13 +172,13 @@ class Visitor:
 
     def say(self, words: str, *photos: Path) -> None:
         """Send a message and wait for the end of the answer; the update may still be under way."""
-        before = max(self._asked, self.page.evaluate(NEWEST_QUESTION))
+        before = max(self._newest_question, self.page.evaluate(NEWEST_QUESTION))
         self.compose(words, *photos)
         self.page.get_by_label("Send", exact=True).click()
         # By number, not by count: while a turn moves from the live part to the history the page may show a message
         # too few or too many for a moment. Without this the answer before would pass for this one's.
         self.page.wait_for_function(f"({NEWEST_QUESTION}) > {before}")
-        self._asked = self.page.evaluate(NEWEST_QUESTION)
+        self._newest_question = self.page.evaluate(NEWEST_QUESTION)
         expect(self.page.locator("#m2a-composer .thumbnail-item")).to_have_count(0)
         expect(self.page.locator("#m2a-composer textarea")).to_have_value("")
         self.wait_for_answer()
@@ -327,13 +327,13 @@ def shoot() -> Callable[[Visitor, str], None]:
     return take
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 __all__ = [
-    "DREAMBOOTH", "FLAGS", "Error", "Server", "Visitor", "chromium", "chromium_path", "open_window", "playwright",
+    "DREAMBOOTH", "FLAGS", "Error", "Server", "Visitor", "chromium", "chromium_path", "free_port", "open_window", "playwright",
     "server", "shoot", "visit",
 ]  # fmt: skip

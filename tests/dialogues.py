@@ -7,6 +7,7 @@ from typing import Any
 
 from PIL import Image
 
+from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.systems.shared import Parts, SharedStores
 from m2a.wiring import offline_rules
@@ -61,7 +62,7 @@ def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...
             ]
         questions = list(QUESTIONS)
         if photos:
-            conversation["session_1"][2]["photos"] = [paint(folder / "photos" / "shown.png", "red").name]
+            paint(folder / "photos" / "shown.png", "red")
             conversation["session_1"][2]["photos"] = ["photos/shown.png"]
             paint(folder / "photos" / "asked.png", "red")
             questions.append(
@@ -105,3 +106,7 @@ def parts_of(
 
 def model_of(server: ChatServer, name: str = "openai:small") -> ProviderChatModel:
     return ProviderChatModel(name, base_url=server.base_url, api_key="key", backoff=0.0)
+
+
+def rows_of(out: Path) -> list[QuestionRecord]:
+    return read_questions(out / "questions.jsonl")

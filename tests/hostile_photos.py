@@ -39,7 +39,7 @@ class HostilePhoto:
 
 
 def corpus(seed: int = 20261) -> Iterator[HostilePhoto]:
-    """More than 300 files, the same for the same seed."""
+    """300 files, the same for the same seed."""
     rng = random.Random(seed)
     for group in (_truncated, _flipped, _bombs, _disguises, _odd, _planted, _malformed):
         yield from group(rng)
@@ -112,13 +112,13 @@ def _good_files(rng: random.Random) -> dict[str, bytes]:
 
 def _truncated(rng: random.Random) -> Iterator[HostilePhoto]:
     for name, data in _good_files(rng).items():
-        for cut in (1, 9, 30, *(len(data) * part // 10 for part in (1, 3, 5, 7, 9)), len(data) - 40):
+        for cut in (1, 30, *(len(data) * part // 10 for part in (1, 5, 9)), len(data) - 40):
             yield HostilePhoto(f"truncated-{cut}-{name}", "truncated", "refused", data[:cut])
 
 
 def _flipped(rng: random.Random) -> Iterator[HostilePhoto]:
     for name, data in _good_files(rng).items():
-        for trial in range(8):
+        for trial in range(4):
             broken = bytearray(data)
             for _ in range(1 + trial):
                 broken[rng.randrange(len(broken) if trial % 2 else min(len(broken), 200))] ^= 1 << rng.randrange(8)

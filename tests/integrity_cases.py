@@ -28,6 +28,7 @@ from models.abilities import Abilities
 from models.chat_model import ChatMessage, TokenUsage, in_words
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
+from tests.turns import Clock, standing_clock
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NOT_READ = "in this conversation only"
@@ -70,7 +71,7 @@ class Talk:
 class Teller:
     """One owner who talks to the assistant; every message a minute after the one before it."""
 
-    def __init__(self, assistant: Assistant, clock: "Clock", name: str) -> None:
+    def __init__(self, assistant: Assistant, clock: Clock, name: str) -> None:
         self._assistant = assistant
         self._clock = clock
         self._conversation: str | None = None
@@ -83,7 +84,7 @@ class Teller:
 
     async def say(self, text: str) -> str:
         """The reply; the update is done when it returns. Raises `RuntimeError` where the turn fails."""
-        self._clock.pass_time()
+        self._clock.now += timedelta(minutes=1)
         reply = ""
         async for event in self._assistant.turn(self.owner, text, conversation_id=self._conversation):
             if isinstance(event, MessageRecorded):
@@ -157,17 +158,6 @@ class PromptingRules(OfflineRules):
         self.prompts.append("\n".join(parts))
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_time(self) -> None:
-        self.now += timedelta(minutes=1)
-
-
 class Stage:
     """An assistant without a model, and any number of owners."""
 
@@ -193,7 +183,7 @@ def rules() -> PromptingRules:
 
 @asynccontextmanager
 async def open_stage() -> AsyncIterator[Stage]:
-    clock = Clock()
+    clock = standing_clock(START)
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), chat_model="offline")
         policy = rules()

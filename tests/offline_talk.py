@@ -1,36 +1,49 @@
-"""A conversation with the assistant that has no language model."""
+"""Conversations with an assistant that has no language model."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from uuid import uuid4
 
 from PIL import Image, ImageDraw
 
 from m2a.agents.offline import OfflineRules
 from m2a.assistant import Assistant
+from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
 from m2a.settings import Settings
 from m2a.types import MemoryChanged, MessageRecorded, NotKept, ReplyFinished
 from m2a.wiring import offline_rules
 from tests.offline_cases import EVERYTHING
+from tests.turns import Clock, standing_clock
+
+MONDAY = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 class Talk:
-    """One user's conversation with the assistant, a day between two messages."""
+    """A new user's conversation, a day between two messages unless another pause is given."""
 
-    def __init__(self, folder: Path, policy: OfflineRules | None = None) -> None:
-        self.now = datetime(2026, 3, 2, 12, tzinfo=UTC)
-        settings = Settings(data_dir=folder, chat_model="offline")
-        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=policy or offline_rules())
-        self.assistant.memory(self.assistant.local_owner).set_rule(EVERYTHING)
+    def __init__(self, assistant: Assistant, clock: Clock) -> None:
+        clock.now = MONDAY
+        self.assistant = assistant
+        self.clock = clock
+        self.owner = owner_named(assistant.stores.database, uuid4().hex)
+        self.memory.set_rule(EVERYTHING)
         self.conversation: str | None = None
         self.last: ReplyFinished | None = None
         self.changes: list[MemoryChanged] = []
         self.not_kept: list[NotKept] = []
 
-    async def say(self, text: str, photos: Sequence[bytes] = ()) -> str:
-        self.now += timedelta(days=1)
-        turn = self.assistant.turn(self.assistant.local_owner, text, photos=photos, conversation_id=self.conversation)
+    @property
+    def memory(self) -> MemoryBank:
+        return self.assistant.memory(self.owner)
+
+    async def say(self, text: str, photos: Sequence[bytes] = (), *, pause: timedelta = timedelta(days=1)) -> str:
+        self.clock.now += pause
+        turn = self.assistant.turn(self.owner, text, photos=photos, conversation_id=self.conversation)
         async for event in turn:
             if isinstance(event, MessageRecorded):
                 self.conversation = event.message.conversation_id
@@ -44,13 +57,21 @@ class Talk:
         return self.last.message.text
 
     def known(self) -> list[str]:
-        entries = self.assistant.memory(self.assistant.local_owner).entries()
-        return [entry.text for entry in entries]
+        return [entry.text for entry in self.memory.entries()]
 
     def ties(self) -> list[tuple[str, str]]:
         """Returns pairs of a correction and the memory it corrects, by their texts."""
-        entries = {entry.memory_id: entry for entry in self.assistant.memory(self.assistant.local_owner).entries()}
+        entries = {entry.memory_id: entry for entry in self.memory.entries()}
         return [(entry.text, entries[entry.corrects].text) for entry in entries.values() if entry.corrects]
+
+
+@asynccontextmanager
+async def offline_talks(folder: Path, policy: OfflineRules | None = None) -> AsyncIterator[Callable[[], Talk]]:
+    """Opens one assistant for any number of users: a user's memory, rule and index are their own."""
+    clock = standing_clock(MONDAY)
+    settings = Settings(data_dir=folder, chat_model="offline")
+    async with Assistant.open(settings, clock=clock, policy=policy or offline_rules()) as assistant:
+        yield partial(Talk, assistant, clock)
 
 
 def drawing(fill: str, shape: str, shift: int) -> bytes:

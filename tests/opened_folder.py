@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
 from sqlalchemy import text
 
 from m2a.memory.audit import verify
@@ -22,6 +20,7 @@ from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval, Stores
 from m2a.types import ConceptMention, EntryDraft, EvidenceRange, Query
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
+from tests.told_memory import jpeg
 
 NOW = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
 
@@ -90,12 +89,6 @@ def opened(
     finally:
         retrieval.close()
         database.close()
-
-
-def jpeg(colour: str) -> bytes:
-    file = BytesIO()
-    Image.new("RGB", (40, 30), colour).save(file, "JPEG")
-    return file.getvalue()
 
 
 def fill(folder: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from m2a import Assistant
 from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
 from m2a.types import (
     ConceptMention,
     EntryDraft,
@@ -25,6 +26,12 @@ HOSTILE = (
 
 def request(assistant: Assistant, tab: str = "tab", **query: str) -> Any:
     return SimpleNamespace(username=assistant.local_owner, session_hash=tab, query_params=query)
+
+
+def other_user(assistant: Assistant) -> Any:
+    """Returns a request of another user than the assistant's own."""
+    owner = owner_named(assistant.stores.database, "other")
+    return SimpleNamespace(username=owner, session_hash="tab", query_params={})
 
 
 async def all_of(updates: AsyncIterator[Update]) -> list[Update]:

@@ -6,7 +6,7 @@ A new panel is a line in `PANELS`, from which every check takes it.
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from PIL import Image
@@ -32,6 +32,7 @@ from m2a.types import (
 )
 from m2a.wiring import open_sql_stores
 from tests.browser import Visitor
+from tests.turns import Clock
 
 BEFORE = ", before"  # marks the previous text of a memory
 _MEMORY_SEARCH = "[data-find] input[type=search]"
@@ -129,19 +130,10 @@ class TrustingDecoder(PhotoDecoder):
             return DecodedPhoto(data, data, image.width, image.height)
 
 
-class RisingClock:
-    def __init__(self, step: timedelta = timedelta(seconds=1)) -> None:
-        self._now = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-        self._step = step
-
-    def __call__(self) -> datetime:
-        self._now += self._step
-        return self._now
-
-
-def planting_bank(data_dir: Path, clock: RisingClock) -> tuple[Stores, MemoryBank]:
+def planting_bank(data_dir: Path) -> tuple[Stores, MemoryBank]:
     """Opens the memory of the page's user without an index: the server that has the folder open indexes it from SQL.
     The caller closes its database."""
+    clock = Clock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     stores = open_sql_stores(load_settings(data_dir=data_dir), clock)
     photos = PhotoStore(stores.database, data_dir / "photos", clock, TrustingDecoder())
     stores = replace(stores, photos=photos)
@@ -158,7 +150,7 @@ def plant(data_dir: Path, texts: Sequence[str], words: str) -> Planted:
     """Plants each text as everything that a panel shows: messages, replies, memories and their changes, refusals, captions,
     names, reasons, queries, evidence of an answer, and titles. There are more than 40 texts, so that the chat and the list
     have more than they show at first; `words` are from one of them."""
-    stores, bank = planting_bank(data_dir, RisingClock())
+    stores, bank = planting_bank(data_dir)
     try:
         talk: str | None = None
         memories, messages = [], []

@@ -1,4 +1,4 @@
-"""A memory system on the small dialogue of `tests.dialogues`."""
+"""A memory system with a dialogue in it."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -56,22 +56,35 @@ class Place:
             }
 
 
-async def place(tmp_path: Path, name: str, parts: Parts, *, photos: bool = False) -> Place:
-    (tmp_path / "data").mkdir(exist_ok=True)
-    dialogue = read_locomo(write_dialogues(tmp_path / "data", photos=photos)).dialogues[0]
-    memory = parts.stores.fresh_memory(name)
-    messages: list[Message] = []
-    system = await registry.open_system(name, memory, parts)
-    for session in dialogue.sessions:
-        recorded = memory.record(
+async def told(
+    folder: Path, name: str, parts: Parts, sessions: Sequence[Sequence[Utterance]] | None = None, **options: Any
+) -> Place:
+    """Returns the system with a dialogue in it: that of `tests.dialogues`, or these sessions."""
+    folder.mkdir(exist_ok=True)
+    if sessions is None:
+        dialogue = read_locomo(write_dialogues(folder, **options)).dialogues[0]
+        sessions = [
             [
                 Utterance(t.reference, t.role, t.speaker, t.text, t.said_at, tuple(p.path for p in t.photos if p.path))
                 for t in session.turns
             ]
-        )
+            for session in dialogue.sessions
+        ]
+    memory = parts.stores.fresh_memory(name)
+    system = await registry.open_system(name, memory, parts)
+    messages: list[Message] = []
+    for session in sessions:
+        recorded = memory.record(session)
         await system.observe(recorded)
         messages += recorded
     return Place(parts, memory, system, messages)
+
+
+async def opened_again(place: Place) -> Place:
+    """Returns the same system on the same memory, as another start would open it."""
+    memory = place.parts.stores.memory(place.memory.owner)
+    system = await registry.open_system(place.system.name, memory, place.parts)
+    return Place(place.parts, memory, system, memory.messages())
 
 
 def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:

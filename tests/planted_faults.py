@@ -157,11 +157,6 @@ def gap_in_the_numbers(folder: MergedFolder) -> None:
     talk["session_9"], talk["session_9_date_time"] = talk.pop("session_8"), talk.pop("session_8_date_time")
 
 
-@fault("conv-1, session_6", "groups", "it has 4 turns; a session has 5 to 15")
-def session_too_short(folder: MergedFolder) -> None:
-    folder.session(6).pop()
-
-
 @fault("conv-1, group 1", "groups", "has 2 concepts")
 def group_of_two(folder: MergedFolder) -> None:
     folder.benchmark[0]["groups"][0]["concepts"].pop()
@@ -203,16 +198,6 @@ def evidence_in_the_host(folder: MergedFolder) -> None:
 @fault("question conv-1/1", "host", "its 'evidence' is ['D2:1']; LoCoMo has")
 def host_evidence_in_an_inserted_session(folder: MergedFolder) -> None:
     folder.question("conv-1/1")["evidence"] = ["D2:1"]
-
-
-@fault("question conv-1/g1/11", "evidence", "no turn of its evidence shows Mochi")
-def evidence_that_does_not_show_whom_the_photo_shows(folder: MergedFolder) -> None:
-    folder.question("conv-1/g1/11")["evidence"] = ["D3:4"]
-
-
-@fault("question conv-1/g1/12", "truth", "neither what is stated of its photos nor its evidence says 'Crown'")
-def evidence_without_a_photo(folder: MergedFolder) -> None:
-    folder.question("conv-1/g1/12")["evidence"] = ["D6:2"]
 
 
 @fault("question conv-1/g1/6", "photo need", "it can be answered without a photo")

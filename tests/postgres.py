@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
 
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 
+from m2a.memory.database import Database
 from tests.requirements import missing
 
 PORT = 5432  # only part of the socket's name: the server listens on no address
@@ -27,7 +28,7 @@ def _programs() -> Path | None:
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Yields the SQLAlchemy URL of the server's only database."""
+    """Yields the SQLAlchemy URL of the server's database."""
     programs = _programs()
     if programs is None:
         missing("PostgreSQL")
@@ -70,14 +71,48 @@ def postgres_server() -> Iterator[str]:
 
 
 def emptied(url: str) -> str:
-    """Empties the database, disconnects everybody, and returns its URL."""
+    """Drops all tables of the database, disconnects everybody, and returns its URL."""
+    return _done(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+
+
+def second_database(url: str) -> str:
+    """Makes another database on the server, with the tables of a memory, and returns its URL."""
+    _done(url, "CREATE DATABASE tables")
+    url = url.replace("/postgres?", "/tables?")
+    Database(url).close()
+    return url
+
+
+def cleared(url: str) -> str:
+    """Deletes all rows of a memory's tables, disconnects everybody, and returns its URL."""
+    return _done(url, _CLEAR)
+
+
+# As a replica: the triggers that keep messages from being deleted rest, as do foreign keys.
+_CLEAR = """
+DO $$ DECLARE name text; BEGIN
+  SET LOCAL session_replication_role = replica;
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'setting' LOOP
+    EXECUTE format('DELETE FROM %I', name);
+  END LOOP;
+  DELETE FROM setting WHERE key <> 'schema_version';
+  FOR name IN SELECT sequencename FROM pg_sequences WHERE schemaname = 'public' LOOP
+    EXECUTE format('ALTER SEQUENCE %I RESTART', name);
+  END LOOP;
+END $$
+"""
+
+
+def _done(url: str, *statements: str) -> str:
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
         )
-        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
-        connection.exec_driver_sql("CREATE SCHEMA public")
+        for statement in statements:
+            connection.execute(text(statement))
     engine.dispose()
     return url

@@ -1,8 +1,6 @@
 """What a model can do is found out once, over real HTTP, and kept."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,13 @@ from models.abilities import CONTEXT_WINDOW, Abilities, AbilityRecord
 from models.chat_model import ChatMessage, ChatModelError, PhotoPart, TokenUsage
 from models.probes import ASK_FOR_YES, SAY_YES
 from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, Script, call, mode_of, raw, refusing, say, status
+from tests.chat_server import ChatServer, Reply, call, mode_of, raw, refusing, say, status
 from tests.scripted_model import ScriptedModel
 from tests.turns import turn
 
 YES = {"word": "yes"}
 COLOURS = say("Yellow and blue.")
 PHOTOS = tuple(PhotoPart(f"photo {n}", bytes([n]) * 9, "image/jpeg") for n in range(4))
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Script | Reply], ChatServer]]:
-    with ExitStack() as servers:
-        yield lambda script: servers.enter_context(ChatServer(script))
 
 
 def model_of(server: ChatServer, **options: Any) -> ProviderChatModel:

@@ -1,23 +1,16 @@
 """What was edited, forgotten, kept back or rejected by hand is told as it holds: no answer quotes the rest as true."""
 
-from pathlib import Path
-
 import pytest
 
 from m2a.agents.offline.answers import DECLINED, STILL_OPEN
 from m2a.types import KeepingBack, MemoryEntry, MemoryRule
 from tests.offline_talk import Talk
 
-
-@pytest.fixture
-async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
-    talk = Talk(tmp_path)
-    async with talk.assistant:
-        yield talk
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # the assistant is the module's
 
 
 def memory_of(talk: Talk, word: str) -> MemoryEntry:
-    entries = talk.assistant.memory(talk.assistant.local_owner).entries()
+    entries = talk.memory.entries()
     return next(entry for entry in entries if word in entry.text)
 
 
@@ -27,7 +20,7 @@ async def test_what_an_edit_took_the_place_of_is_quoted_as_nothing_that_holds(ta
     for wrong, right in (("nurse", "doctor"), ("a cook", "a baker")):
         memory = memory_of(talk, wrong)
         text = memory.text.replace(wrong, right)
-        talk.assistant.edit_memory(talk.assistant.local_owner, memory.memory_id, text, memory.happened)
+        talk.assistant.edit_memory(talk.owner, memory.memory_id, text, memory.happened)
     talk.conversation = None
     answer = await talk.say("Who is allergic to peanuts?")
     assert 'told me about Ines: "She is allergic to peanuts."' in answer and "nurse" not in answer
@@ -75,7 +68,7 @@ async def test_what_was_only_hoped_or_thought_of_is_told_as_open(talk: Talk) -> 
 
 async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_nothing_of_it(talk: Talk) -> None:
     await talk.say("My brother Tom owes me 200 euros.")
-    talk.assistant.change_use(talk.assistant.local_owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
+    talk.assistant.change_use(talk.owner, KeepingBack(memory_of(talk, "200").memory_id, ""))
     talk.conversation = None
     for question in ("How much does Tom owe me?", "Where are my passports?"):
         reply = await talk.say(question)
@@ -83,7 +76,7 @@ async def test_a_decline_is_true_of_what_is_kept_and_not_mentioned_and_tells_not
 
 
 async def test_what_was_rejected_in_the_review_is_still_found_in_the_conversation(talk: Talk) -> None:
-    owner, assistant = talk.assistant.local_owner, talk.assistant
+    owner, assistant = talk.owner, talk.assistant
     assistant.memory(owner).set_rule(MemoryRule(after_review=True, never=frozenset()))
     await talk.say("My sister Ines is allergic to peanuts. She works as a doctor in Lisbon.")
     while (held := assistant.review(owner).memory) is not None:

@@ -1,6 +1,5 @@
 """Faults planted in database, photos and index: `verify` names each, `repair` mends what can be mended."""
 
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -18,21 +17,9 @@ from m2a.memory.index import IndexMismatchError
 from m2a.memory.index_rows import PhotoRow, TextRow
 from m2a.types import RecordKey
 from tests.encoders import ColourImageEncoder, HashingTextEncoder
-from tests.opened_folder import Opened, fill, jpeg, opened
+from tests.opened_folder import Opened, jpeg, opened
 
 STRAY = f"{'ab' * 32}.jpg"
-
-
-@pytest.fixture(scope="module")
-def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("told")
-    fill(folder)
-    return folder
-
-
-@pytest.fixture
-def folder(filled_folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(filled_folder, tmp_path / "data"))
 
 
 @pytest.fixture

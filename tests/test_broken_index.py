@@ -1,7 +1,6 @@
 """An index that breaks, while it is open or before, is found by `verify` and built anew from the database by itself."""
 
 import random
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from m2a.memory.audit import repair, verify
 from m2a.memory.milvus import IndexUnavailableError
-from tests.opened_folder import Opened, fill
+from tests.opened_folder import Opened
 from tests.opened_folder import opened as open_memory
 
 RANDOM = random.Random(20261122)
@@ -48,18 +47,6 @@ def replace_by_folder(file: Path) -> None:
 
 DAMAGES = [overwrite, overwrite_places, overwrite_rows, empty, Path.unlink, replace_by_folder]
 Damage = Callable[[Path], None]
-
-
-@pytest.fixture(scope="module")
-def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("told")
-    fill(folder)
-    return folder
-
-
-@pytest.fixture
-def folder(filled_folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(filled_folder, tmp_path / "data"))
 
 
 def tell(memory: Opened) -> int:

@@ -9,13 +9,13 @@ from m2a.memory.attribution import Attribution
 from m2a.types import EntryDraft, EvidenceRange
 from tests.browser import SECONDS, Server
 from tests.chat_server import ChatServer, say, status
-from tests.panels import RisingClock, planting_bank
+from tests.panels import planting_bank
 
 
 def remember_teapots(data_dir: Path, count: int) -> None:
     """Writes that many memories and the message that they come from at once; none is in the index yet."""
     data_dir.mkdir()
-    stores, bank = planting_bank(data_dir, RisingClock())
+    stores, bank = planting_bank(data_dir)
     try:
         message = bank.record(None, role="user", speaker="You", text="My teapots")
         evidence = (EvidenceRange(message.message_id, message.message_id),)

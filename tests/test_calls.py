@@ -14,7 +14,7 @@ def costs_of(folder: Path, policy: str) -> list[Cost]:
     return costs
 
 
-def test_a_reply_needs_one_call_and_one_more_for_each_look_and_an_update_three_at_most(tmp_path: Path) -> None:
+def test_a_reply_takes_one_call_and_one_for_each_search_and_an_update_two_at_most(tmp_path: Path) -> None:
     costs = costs_of(tmp_path, "default")
     looks = {"asks further": 1}
     assert [cost.to_first_word for cost in costs] == [1 + looks.get(turn.kind, 0) for turn in TURNS]

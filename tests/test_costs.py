@@ -1,10 +1,8 @@
 """What a turn takes is kept with its reply, told below it, summed by day, and erased with it."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
-
-import pytest
 
 from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
@@ -40,13 +38,6 @@ class CountingPolicy(ScriptedPolicy):
         async for piece in super().reply(state):
             yield piece
         yield TokenUsage(1000, 200)
-
-
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    yield opened
-    opened.index.close()
 
 
 async def test_a_turn_keeps_what_its_answer_and_its_update_took(tmp_path: Path) -> None:

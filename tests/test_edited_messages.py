@@ -1,9 +1,6 @@
 """A message that is edited or sent anew: what rests on it is taken along or kept, and its earlier version stays readable."""
 
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import gradio as gr
 import pytest
@@ -11,21 +8,12 @@ import pytest
 from m2a import Assistant
 from m2a.memory.audit import verify
 from m2a.memory.bank import MessageRefusedError
-from m2a.memory.owners import owner_named
-from m2a.settings import load_settings
 from m2a.types import AddMemory, Message, Query, Replacement, standing
 from m2a.ui.chat_panel import ChatPanel
-from tests.page_calls import all_of, click, request
+from tests.page_calls import all_of, click, other_user, request
 from tests.scripted_policy import ScriptedPolicy
 from tests.told_memory import Memory, draft_of
-from tests.turns import Clock, of_this_turn, photo, remember, turn
-
-
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    yield opened
-    opened.index.close()
+from tests.turns import of_this_turn, photo, remember, turn
 
 
 def test_what_rests_on_the_message_alone_is_taken_back_and_what_it_replaced_holds_again(memory: Memory) -> None:
@@ -57,17 +45,6 @@ def test_a_message_sets_aside_what_it_replaced_and_what_followed_that(memory: Me
     last = bank.record(place, role="user", speaker="You", text="one!!", replaces=edited.message_id)
     [(stands, aside)] = standing(bank.conversation(place))
     assert stands == last and [m.text for m in aside] == ["one", "Fine.", "two", "Fine.", "one!"]
-
-
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -151,9 +128,7 @@ async def test_nobody_edits_what_is_anothers_and_what_is_not_there_is_not_sent(
     await turn(assistant, "Ana lives in Oslo.")
     bank, panel = assistant.memory(assistant.local_owner), ChatPanel(assistant, tmp_path)
     place = bank.conversations()[0].conversation_id
-    stranger: Any = SimpleNamespace(
-        username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
-    )
+    stranger = other_user(assistant)
     before = bank.conversation(place)
     assert "Oslo" not in str(panel.resending.on_edit(place, 80, click(message_id=1), stranger))
     assert await all_of(panel.resending.on_resend(place, click(message_id=1, text="Mine"), stranger)) == []

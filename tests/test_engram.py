@@ -22,9 +22,9 @@ from m2a.systems.system import Meter, Question
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, Reply, say, status
 from tests.dialogues import model_of, parts_of, write_dialogues
-from tests.placed_systems import NOW
+from tests.placed_systems import NOW, opened_again, told
 from tests.scripted_model import Prompt
-from tests.steps_model import StepsModel, opened_again, said_in, steps_of, told
+from tests.steps_model import StepsModel, said_in, steps_of
 
 LATER = [Utterance("D3:1", "user", "Ben", "The parrot flew off.", datetime(2023, 6, 9, 9, tzinfo=UTC))]
 CANOE = "Monday 8 May 2023, 13:56, Anna: I bought a canoe at the lake yesterday."
@@ -131,7 +131,7 @@ async def test_an_ablation_writes_and_reads_its_stores_alone(
     parts.stores.close()
 
 
-async def test_types_take_turns_what_is_the_same_goes_and_k_remain_for_each_speaker(tmp_path: Path) -> None:
+async def test_each_speaker_gets_k_records_from_alternating_types_without_duplicates(tmp_path: Path) -> None:
     """Of one type there are many near ones: they leave room for the other, and nothing stands twice."""
     every = {"episodic": True, "semantic": True, "procedural": False}
     forms = {

@@ -11,29 +11,16 @@ import pytest
 from m2a import Assistant
 from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named
-from m2a.settings import load_settings
 from m2a.types import KeepingBack
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.erase_panel import ErasePanel, erasure_of
 from m2a.ui.memory_panel import MemoryPanel, View
 from m2a.ui.request import NoSuchThingError
 from tests.erase_scan import bytes_under
-from tests.page_calls import HOSTILE, click, request, told
-from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, photo
+from tests.page_calls import HOSTILE, click, other_user, request, told
+from tests.turns import photo
 
 PIN = "My bank PIN is 44 71."
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as opened:
-        yield opened
-
-
-@pytest.fixture
-def bank(assistant: Assistant) -> MemoryBank:
-    return assistant.memory(assistant.local_owner)
 
 
 @pytest.fixture
@@ -183,9 +170,7 @@ async def test_with_the_memories_kept_it_is_not_said_that_all_goes_nor_that_a_na
 async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: MemoryBank, panel: ErasePanel) -> None:
     entry = told(bank, PIN, picture=photo("red"))
     place = bank.conversations()[0].conversation_id
-    stranger: Any = SimpleNamespace(
-        username=owner_named(assistant.stores.database, "other"), session_hash="tab", query_params={}
-    )
+    stranger = other_user(assistant)
     for kind, named in (("message", 1), ("memory", 1), ("photo", entry.photo_ids[0]), ("conversation", place)):
         for handler in (panel.on_preview, panel.on_erase):
             shown = await last_of(handler(click(kind=kind, id=named), stranger))

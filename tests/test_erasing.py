@@ -1,6 +1,5 @@
 """What is erased is in no row, no search, no trace and no file; what the user says elsewhere stays, and `verify` stays clean."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,6 @@ from m2a.types import Addition, ConceptMention, Erasure, Forgetting, MessageSpan
 from tests.told_memory import Memory, draft_of, jpeg
 
 PIN = "My bank PIN is 44k1."  # in no id, whose digits are hexadecimal
-
-
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    yield opened
-    opened.index.close()
 
 
 def held(memory: Memory) -> str:
@@ -65,7 +57,7 @@ def test_a_message_goes_with_its_reply_and_what_rests_on_it_alone(memory):
         connection.execute(text("DELETE FROM message WHERE message_id = 4"))
 
 
-def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_erased(memory):
+def test_stock_phrases_in_replies_do_not_count_as_repeating_what_is_erased(memory):
     frame = "I don't have that in memory. On 23 November 2026 you told me: {}"
     priya = memory.tell("Priya is vegetarian.", "Noted.")
     answers = [
@@ -90,7 +82,7 @@ def test_the_phrases_that_the_assistants_replies_share_tell_nothing_of_what_is_e
     assert memory.shown().count("Noted.") == 2 and "vegetarian." not in memory.shown() and is_sound(memory)
 
 
-def test_what_the_assistant_says_of_photos_and_memories_tells_nothing_of_what_is_erased(memory):
+def test_stock_phrases_about_photos_and_memories_do_not_count_as_repeating_what_is_erased(memory):
     unknown = "I don't recognise what this photo shows; tell me a name and I'll keep it with the photo."
     memory.conversation = memory.say("That's Biscuit, our neighbour Paula's puppy. He chews shoes.")[0].conversation_id
     memory.say("Show me the photo of Biscuit. Do you recognise him by name?", "I have no photo of that.")

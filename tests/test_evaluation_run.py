@@ -15,14 +15,14 @@ from m2a.benchmarks.folders import write_json
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
-from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_ingestion, read_questions
+from m2a.evaluation.record import read_failed_attempts, read_ingestion
 from m2a.evaluation.run_folder import RunFolder, RunFolderError
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import SelectionError, select
 from models.chat_model import ChatModel
 from models.prices import price_of
 from tests.chat_server import ChatServer, Reply, say, status
-from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.dialogues import model_of, parts_of, rows_of, write_dialogues
 from tests.scripted_model import Prompt, ScriptedModel
 
 SETTINGS = {"benchmark": "locomo", "chat_model": None, "systems": ["m2a", "bm25"]}
@@ -44,10 +44,6 @@ async def evaluated(
 ) -> RunResult:
     parts = parts_of(model, retrieval_only=model is None)
     return await run(benchmark, systems, out, parts=parts, settings=settings or SETTINGS, **options)
-
-
-def rows_of(out: Path) -> list[QuestionRecord]:
-    return read_questions(out / "questions.jsonl")
 
 
 async def test_a_run_of_retrieval_alone(benchmark: Benchmark, tmp_path: Path) -> None:

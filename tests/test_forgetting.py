@@ -1,7 +1,5 @@
 """What was forgotten is in no message, search, index, title, trace or photo; taken back, all of it is there again."""
 
-from collections.abc import Iterator
-
 import pytest
 from sqlalchemy import select
 
@@ -21,16 +19,9 @@ from m2a.types import (
     Refusal,
     Replacement,
 )
-from tests.told_memory import Memory, draft_of, jpeg
+from tests.told_memory import draft_of, jpeg
 
 PIN = "My bank PIN is 4471."
-
-
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    yield opened
-    opened.index.close()
 
 
 def test_a_forgotten_statement_is_read_and_found_nowhere_and_the_rest_stays(memory):

@@ -17,8 +17,9 @@ from m2a.systems.system import Meter
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
 from tests.dialogues import model_of, parts_of
+from tests.placed_systems import opened_again, told
 from tests.scripted_model import Prompt
-from tests.steps_model import Fill, StepsModel, opened_again, said_in, steps_of, told
+from tests.steps_model import Fill, StepsModel, said_in, steps_of
 
 JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
 

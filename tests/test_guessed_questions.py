@@ -12,7 +12,7 @@ from data_synthesis.check_group import faults_of
 from data_synthesis.group import Attribute, DatedEvent, Derivation, GeneratedQuestion, GroupRequest
 from data_synthesis.photo_facts import distinguishes
 from data_synthesis.wording import content_of
-from tests.test_check_group import GOOD, REQUEST, place
+from tests.good_group import GOOD, REQUEST, place
 
 
 def with_attributes(concept: int, *attributes: Attribute, **changes: str) -> GroupRequest:

@@ -110,11 +110,6 @@ async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
         yield opened
 
 
-@pytest.fixture
-def bank(assistant: Assistant) -> MemoryBank:
-    return assistant.memory(assistant.local_owner)
-
-
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:
     """Writes a memory as a turn does. Returns its id."""
     message = bank.record(None, role="user", speaker="You", text=text)
@@ -253,6 +248,7 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
         assert connection.execute(dismissed_finding.select()).all() == []  # its id is the hash of what it showed
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # the size of a step depends on no database
 def test_many_memories_are_looked_through_a_part_at_a_time(database, owner, tmp_path) -> None:
     memory = Memory(database, owner, tmp_path)
     message, _ = memory.say("I count my parcels.")

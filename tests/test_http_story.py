@@ -3,7 +3,6 @@
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from m2a.types import Failed, MemoryChanged, MemoryEntry, MemorySearched, ReplyF
 from tests.chat_server import ChatServer, Request, mode_of, refusing
 from tests.drawings import draw_dog, draw_teapot
 from tests.scripted_model import Call, Prompt, ScriptedModel
+from tests.turns import Clock
 
 NEVER_SAID = "I do not have that in memory."
 ABOUT_BOBO = "This is my dog Bobo. He loves his red ball and his rope."
@@ -86,14 +86,6 @@ LADDER = {
 
 KEEPING = ["generate", "manage update", "consent"]
 ANSWERING = ["generate", "manage update"]
-
-
-class Clock:
-    now = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
 
 
 class Talk:

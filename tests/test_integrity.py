@@ -23,7 +23,7 @@ def figures() -> Figures:
         "stories: false quotations",
     ],
 )
-def test_what_must_never_happen(figures: Figures, name: str) -> None:
+def test_no_statement_is_rewritten_and_no_quotation_is_invented(figures: Figures, name: str) -> None:
     happened, total = figures.counts[name]
     assert total and not happened, [fault for fault in figures.faults if fault.startswith(name)]
 
@@ -38,7 +38,7 @@ def test_what_must_never_happen(figures: Figures, name: str) -> None:
         ("stories: answered", 0.8),
     ],
 )
-def test_what_should_mostly_happen(figures: Figures, name: str, share: float) -> None:
+def test_the_share_of_answers_and_corrections_does_not_fall(figures: Figures, name: str, share: float) -> None:
     happened, total = figures.counts[name]
     assert happened >= share * total, [fault for fault in figures.faults if fault.startswith(name)]
 
@@ -46,6 +46,6 @@ def test_what_should_mostly_happen(figures: Figures, name: str, share: float) ->
 @pytest.mark.parametrize(
     ("name", "share"), [("pairs: lost", 0.03), ("lookalikes: hit another memory", 0.05), ("nothing: kept", 0.1)]
 )
-def test_what_should_hardly_happen(figures: Figures, name: str, share: float) -> None:
+def test_few_statements_are_lost_mixed_up_or_kept_needlessly(figures: Figures, name: str, share: float) -> None:
     happened, total = figures.counts[name]
     assert happened <= share * total, [fault for fault in figures.faults if fault.startswith(name)]

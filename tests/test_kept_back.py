@@ -1,6 +1,5 @@
 """What is pinned, has a last day, or is kept and not mentioned: it is listed, undone, and reaches no answer."""
 
-from collections.abc import Iterator
 from datetime import date, timedelta
 
 import pytest
@@ -13,13 +12,6 @@ from tests.told_memory import Memory, draft_of, jpeg
 
 MARKER = "quetzalcoatl"
 SECRET = f"My safe word is {MARKER}."
-
-
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    yield opened
-    opened.index.close()
 
 
 def keep(memory: Memory, change: Keeping) -> int:

@@ -4,25 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from m2a import Assistant
-from m2a.types import Dating, Keeping, KeepingBack, Pinning, Return
+from m2a.types import Dating, KeepingBack, Pinning, Return
 from tests.model_talk import keep_and_find
 from tests.model_talk import talk as talk_to_model
 from tests.offline_talk import Talk, drawing
 from tests.scripted_model import Prompt, ScriptedModel
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # the assistant is the module's
+
 MARKER = "Quetzal"
-
-
-@pytest.fixture
-async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
-    talk = Talk(tmp_path)
-    async with talk.assistant:
-        yield talk
-
-
-def keep(assistant: Assistant, change: Keeping) -> int:
-    return assistant.change_use(assistant.local_owner, change)
 
 
 async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_path: Path) -> None:
@@ -45,8 +35,8 @@ async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_p
             return texts
 
         assert any(MARKER in prompt for prompt in await prompts())
-        reply = keep(assistant, KeepingBack(secret.memory_id, ""))
-        keep(assistant, Pinning(boiler.memory_id, True, ""))
+        reply = assistant.change_use(owner, KeepingBack(secret.memory_id, ""))
+        assistant.change_use(owner, Pinning(boiler.memory_id, True, ""))
         texts = await prompts()
         assert len(texts) >= 12 and not any(MARKER in prompt for prompt in texts)
         pinned = [block for block in Prompt.of(chat.server.requests[0].json).blocks if "Pinned" in block.title]
@@ -54,7 +44,7 @@ async def test_a_prompt_holds_what_is_pinned_and_nothing_that_is_kept_back(tmp_p
         opened = assistant.browser(owner).open(secret.memory_id)
         assert opened.kept_back and MARKER in opened.evidence[0].text
         assert MARKER in repr(assistant.explanation(owner, reply).changes)  # the page says which it was
-        keep(assistant, Return(secret.memory_id, ""))
+        assistant.change_use(owner, Return(secret.memory_id, ""))
         assert any(MARKER in prompt for prompt in await prompts())
 
 
@@ -63,7 +53,7 @@ async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(t
     await talk.say(f"This is my cat {MARKER}.", [photo])
     await talk.say(f"{MARKER} sleeps on the oven.")
     await talk.say("I stay at the hotel Astoria.")
-    owner, assistant = talk.assistant.local_owner, talk.assistant
+    owner, assistant = talk.owner, talk.assistant
     questions = (
         "What is my cat called?",
         "Who sleeps on the oven?",
@@ -82,9 +72,9 @@ async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(t
     entries = assistant.memory(owner).entries()
     for entry in entries:
         if MARKER in entry.text:
-            keep(assistant, KeepingBack(entry.memory_id, ""))
+            assistant.change_use(owner, KeepingBack(entry.memory_id, ""))
         else:
-            keep(assistant, Dating(entry.memory_id, talk.now.date(), ""))
+            assistant.change_use(owner, Dating(entry.memory_id, talk.clock.now.date(), ""))
     replies = await answers()  # each takes a day
     # A decline that says that something is not to be mentioned would tell a bystander that there is something.
     assert not any(MARKER in answer or "mention" in answer for answer in replies)

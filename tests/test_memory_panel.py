@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +15,6 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.semantic_memory_store import RejectedWriteError
-from m2a.settings import load_settings
 from m2a.types import (
     Addition,
     DateInterval,
@@ -38,20 +36,8 @@ from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
-from tests.page_calls import HOSTILE, click, request, told
-from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, photo
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=Clock()) as opened:
-        yield opened
-
-
-@pytest.fixture
-def bank(assistant: Assistant) -> MemoryBank:
-    return assistant.memory(assistant.local_owner)
+from tests.page_calls import HOSTILE, click, other_user, request, told
+from tests.turns import photo
 
 
 @pytest.fixture
@@ -326,7 +312,7 @@ async def test_the_memory_opens_with_what_is_known_in_short(
     assert "Ana lives in Lisbon.</a><small>corrected since</small>" in listed
     about = Shown(panel.on_about(first.view, click(about=0), request(assistant)))
     assert "m-summary" not in about.listed and about.listed.count("data-memory=") == 4 and "Bobo" not in about.listed
-    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    stranger = other_user(assistant)
     assert "Bobo" not in str(panel.on_refresh(first.view, stranger))
 
 
@@ -379,7 +365,7 @@ async def test_a_memory_is_pinned_dated_and_kept_back_each_with_its_undo(
     chat = str(ChatPanel(assistant, Path("uploads")).on_change(by_hand or "", 80, request(assistant)))
     assert "You pinned a memory." in chat and "You wrote: Ana lives in Graz." in chat
     assert "m-user" not in chat and "of mine" not in chat  # nobody typed it
-    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    stranger = other_user(assistant)
     for act in ("pin", "until", "withhold", "return"):
         with pytest.raises(RejectedWriteError):
             panel.on_keep("", click(act=act, memory_id=entry.memory_id), stranger)
@@ -466,7 +452,7 @@ async def test_a_search_finds_by_photo_by_kind_and_all_that_a_filter_lets_throug
             search(picture=nonsense)
     with pytest.raises(PhotoRefusedError):
         search(picture=base64.b64encode(b"no picture").decode())
-    stranger: Any = SimpleNamespace(username=owner_named(assistant.stores.database, "other"), query_params={})
+    stranger = other_user(assistant)
     with pytest.raises(LookupError):
         panel.on_filter("", click(photo=ball.photo_ids[0]), stranger)
     assert "Bobo" not in str(panel.on_refresh(by_picture.view, stranger))

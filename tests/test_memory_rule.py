@@ -1,7 +1,5 @@
 """When memories are written: at once, after a review, and of some categories never; what is held can be kept all the same."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +10,6 @@ from m2a.memory.admission import admitted
 from m2a.memory.owners import owner_named
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.sensitive import category_of
-from m2a.settings import load_settings
 from m2a.types import (
     Addition,
     AddMemory,
@@ -34,7 +31,7 @@ from m2a.ui.erasure_view import preview_html
 from m2a.ui.review_panel import ReviewPanel
 from m2a.ui.settings_panel import SettingsPanel
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, of_this_turn, only, remember, turn
+from tests.turns import of_this_turn, only, remember, turn
 
 ALL: frozenset[Category] = frozenset(("cards", "secrets", "accounts", "emails"))
 HELD: dict[Category, tuple[str, ...]] = {
@@ -112,17 +109,6 @@ def test_a_rule_holds_what_would_be_remembered_and_lets_forgetting_through() -> 
     reviewed = admitted(update, MemoryRule(after_review=True, never=frozenset()))
     assert reviewed.changes == (forgetting,) and {refusal.held for refusal in reviewed.refusals} == {"review"}
     assert admitted(update, MemoryRule(never=frozenset())) == update
-
-
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
 
 
 async def tell(assistant: Assistant, policy: ScriptedPolicy, *texts: str) -> tuple[int, list[NotKept]]:

@@ -84,19 +84,6 @@ async def test_a_reply_may_be_preceded_by_searches_in_order_and_keeps_what_was_s
         assert not [e for e in events if isinstance(e, Failed)]
 
 
-async def test_a_model_that_only_ever_searches_must_reply_in_the_end(tmp_path: Path) -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        if Prompt.of(request).stage == "generate":
-            return Reply(tool_calls=tuple(searches("Bobo"))) if request.get("tools") else say("I do not know.")
-        return Reply(tool_calls=(("finish", {}),))
-
-    async with talk(tmp_path, script) as chat:
-        events = await chat.say("What does Bobo love?")
-        [finished] = [e for e in events if isinstance(e, ReplyFinished)]
-        assert finished.message.text == "I do not know."
-        assert "there are no tools any more" in chat.prompts("generate")[-1].text
-
-
 async def test_a_model_whose_call_was_refused_is_told_that_it_may_as_well_reply(tmp_path: Path) -> None:
     def script(request: dict[str, Any]) -> Reply:
         if Prompt.of(request).stage == "generate" and "write your reply, which takes no call" in json.dumps(request):
@@ -195,28 +182,6 @@ async def test_a_photo_keeps_its_number_as_a_picture_and_then_as_a_caption(tmp_p
         await chat.say("This one again", pots[0])
         [reply] = chat.prompts("generate")
         assert "Photo 1 of the user's new message" in reply.text and "Photo 1, from" not in reply.text
-
-
-async def test_all_writes_of_one_answer_are_kept_and_more_are_waited_for_where_announced(tmp_path: Path) -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        prompt = Prompt.of(request)
-        if prompt.stage == "manage update":
-            name, values = keep(prompt)
-            if "one by one" in prompt.said:
-                last = prompt.steps == 1
-                return Reply(tool_calls=((name, {**values, "text": f"Fact {prompt.steps}.", "more": not last}),))
-            return Reply(
-                tool_calls=tuple((name, {**values, "text": text}) for text in ("Bobo is a dog.", "Bobo is old."))
-            )
-        return ScriptedModel(keep_and_find, lambda prompt: "Noted.")(request)
-
-    async with talk(tmp_path, script) as chat:
-        await chat.say("My dog Bobo is old.")
-        assert len(chat.prompts("manage update")) == 1
-        await chat.say("Two facts, one by one.")
-        assert len(chat.prompts("manage update")) == 2
-        texts = [entry.text for entry in chat.assistant.memory(chat.assistant.local_owner).entries()]
-        assert texts == ["Bobo is a dog.", "Bobo is old.", "Fact 0.", "Fact 1."]
 
 
 async def test_a_single_write_that_leaves_a_sentence_untouched_does_not_end_the_update(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_name_is_known_that_several_records_hold_and_that_is_no_speakers():
         ("Did Max run away in May?", []),
     ],
 )
-def test_a_question_is_asked_of_a_stranger_that_is_about_a_name_in_no_record(question: str, names: list[set[str]]):
+def test_a_name_that_no_record_contains_is_unknown(question: str, names: list[set[str]]):
     assert unknown_names(question, {"max": 5, "john": 0}, {"anna"}) == names
 
 

@@ -9,24 +9,14 @@ import pytest
 from m2a.agents.offline.corrections import find_corrected, without_strays
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.forgetting import find_forgotten
-from m2a.agents.offline.learned import learned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import read
 from m2a.agents.offline.utterances import utterances
 from m2a.types import EvidenceRange, Hit, MemoryEntry, Message
-from m2a.wiring import cache_dir
-from models.load import load_text_encoder
-from models.text_encoder import MINILM
 from tests.requirements import SHARED, needs
 
 LOCOMO = SHARED / "locomo" / "locomo_dev6.json"
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def sense() -> Sense:
-    encoder = load_text_encoder(MINILM, cache_dir())
-    return Sense(encoder, learned(encoder))
 
 
 def message(number: int, text: str) -> Message:
@@ -157,7 +147,7 @@ def test_words_that_open_a_message_are_one_statement_with_its_first_sentence(sen
     assert observation.text == "News from Gran. The eye clinic has moved to Selby."
 
 
-def test_somebody_who_only_did_it_need_not_be_named_anew(sense: Sense) -> None:
+def test_a_correction_need_not_repeat_who_made_the_change(sense: Sense) -> None:
     before = ["Doctor Weiss has started me on ramipril, 5 mg a day.", "My aunt Rosi lives in Linz."]
     assert corrected_by("The clinic has put the ramipril up to 10 mg.", before, sense) == before[0]
 
@@ -328,7 +318,7 @@ def test_what_is_to_be_forgotten_is_heard_and_found(sense: Sense, text: str, gon
     assert matches == [MEMORIES[gone]]
 
 
-def test_it_is_what_the_same_message_names_and_not_what_was_said_before(sense: Sense) -> None:
+def test_delete_it_means_what_the_same_message_names(sense: Sense) -> None:
     text = "On second thoughts, I don't want my allergies kept here. Delete it."
     wishes = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
     assert wishes
@@ -433,7 +423,7 @@ def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, e
     assert exclude_each_other(older, newer) is excluded
 
 
-def test_who_moves_lives_elsewhere_and_speaks_what_they_spoke(sense: Sense) -> None:
+def test_a_move_corrects_the_home_and_not_the_languages(sense: Sense) -> None:
     before = [
         "My friend Katrien lives in Gent.",
         "Katrien speaks French and Italian.",
@@ -483,7 +473,7 @@ def test_of_what_there_is_one_the_newest_answers(older: str, newer: str) -> None
     assert not puts_elsewhere("The shed key is in the drawer", "The car key is in the drawer")
 
 
-def test_whoever_goes_by_a_name_and_by_what_they_are_is_one(sense: Sense) -> None:
+def test_a_relative_is_the_same_person_with_and_without_the_name(sense: Sense) -> None:
     before = ["granddad Wim's hip operation is on 14 January", "I weigh 82 kilos."]
     assert corrected_by("granddad's operation has been put off to 28 January", before, sense)
     assert corrected_by("Uncle Ben's operation has been put off to 28 January", before, sense) is None

@@ -1,7 +1,6 @@
 """Dates that people say, against the day on which they say them."""
 
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -10,6 +9,7 @@ from m2a.agents.offline.statements import dates_of
 from tests.offline_talk import Talk
 
 WEDNESDAY = date(2026, 5, 6)
+of_module = pytest.mark.asyncio(loop_scope="module")  # the assistant is the module's
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,16 @@ def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(t
         "I go running every Tuesday and Thursday.",
     ],
 )
-async def test_a_day_that_recurs_has_no_date(tmp_path: Path, text: str) -> None:
-    talk = Talk(tmp_path)
-    async with talk.assistant:
-        await talk.say(text)
-        assert talk.known() == [text]
+@of_module
+async def test_a_day_that_recurs_has_no_date(talk: Talk, text: str) -> None:
+    await talk.say(text)
+    assert talk.known() == [text]
 
 
-async def test_what_recurs_is_moved_to_another_day_of_every_week(tmp_path: Path) -> None:
-    talk = Talk(tmp_path)
-    async with talk.assistant:
-        await talk.say("Nora plays the cello on Tuesdays at 4.")
-        await talk.say("I moved Nora's cello lesson to Wednesday.")
-        assert "I moved Nora's cello lesson to Wednesday." in talk.known()
-        await talk.say("My dentist appointment is on Friday.")
-        assert "My dentist appointment is on Friday (6 March 2026)." in talk.known()
+@of_module
+async def test_what_recurs_is_moved_to_another_day_of_every_week(talk: Talk) -> None:
+    await talk.say("Nora plays the cello on Tuesdays at 4.")
+    await talk.say("I moved Nora's cello lesson to Wednesday.")
+    assert "I moved Nora's cello lesson to Wednesday." in talk.known()
+    await talk.say("My dentist appointment is on Friday.")
+    assert "My dentist appointment is on Friday (6 March 2026)." in talk.known()

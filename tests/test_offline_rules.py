@@ -14,14 +14,9 @@ from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.encoders import HashingTextEncoder
 from tests.offline_cases import DECLINED
-from tests.offline_talk import Talk, drawing
+from tests.offline_talk import Talk, drawing, offline_talks
 
-
-@pytest.fixture
-async def talk(tmp_path: Path):  # type: ignore[no-untyped-def]
-    talk = Talk(tmp_path)
-    async with talk.assistant:
-        yield talk
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # the assistant is the module's
 
 
 def rules_with(decisions: Mapping[str, Logistic]) -> OfflineRules:
@@ -29,7 +24,7 @@ def rules_with(decisions: Mapping[str, Logistic]) -> OfflineRules:
     return OfflineRules(encoder, {**learned(encoder), **decisions})
 
 
-def test_another_encoder_than_that_of_the_decisions_is_refused() -> None:
+async def test_another_encoder_than_that_of_the_decisions_is_refused() -> None:
     with pytest.raises(ValueError, match="all-MiniLM-L6-v2"):
         OfflineRules(HashingTextEncoder())
 
@@ -73,7 +68,7 @@ async def test_a_name_given_in_the_next_sentence_stays_with_what_it_names(talk: 
 
 async def test_words_under_a_photo_are_about_it(talk: Talk) -> None:
     await talk.say("This is my teapot. My grandmother gave it to me.", [drawing("blue", "stripes", 0)])
-    [entry] = talk.assistant.memory(talk.assistant.local_owner).entries()
+    [entry] = talk.memory.entries()
     assert "my teapot" in entry.text and "grandmother" in entry.text and entry.photo_ids
 
 
@@ -764,8 +759,8 @@ async def test_a_drop_saw_is_no_request_to_drop_anything(talk: Talk) -> None:
 
 async def test_what_is_kept_as_told_offers_to_forget_nothing(tmp_path: Path) -> None:
     doubtful = Logistic(bias=-2.0, features={})  # 12 %: any message may ask to forget something, and none surely does
-    talk = Talk(tmp_path, rules_with({"forgets": doubtful}))
-    async with talk.assistant:
+    async with offline_talks(tmp_path, rules_with({"forgets": doubtful})) as talks:
+        talk = talks()
         await talk.say("My cousin Rita owes me 300 euros for the fence.")
         await talk.say("The boiler man comes on Fridays.")
         await talk.say("Rita and I are friends again, and I hope that nobody asks about the fence.")
@@ -823,8 +818,8 @@ async def test_a_day_that_was_computed_makes_no_other_message_evidence(talk: Tal
 
 async def test_what_is_taken_for_a_request_to_forget_is_kept_where_there_is_nothing_to_forget(tmp_path: Path) -> None:
     always = Logistic(bias=1.0, features={})  # 73 %: every message may ask to forget something
-    talk = Talk(tmp_path, rules_with({"forgets": always}))
-    async with talk.assistant:
+    async with offline_talks(tmp_path, rules_with({"forgets": always})) as talks:
+        talk = talks()
         await talk.say("The alarm code is 4417.")
         assert talk.known() == ["The alarm code is 4417."]
         assert not talk.not_kept
@@ -882,15 +877,11 @@ async def test_what_is_told_of_somebody_is_kept_with_them_by_whatever_they_are_c
     await talk.say("My sister borrowed my tent.")
     await talk.say("My sister's neighbour keeps bees.")
     await talk.say("My friend Marco plays the cello. My friend is late again.")
-    subjects = {
-        subject.name: subject.memories for subject in talk.assistant.browser(talk.assistant.local_owner).subjects()
-    }
+    subjects = {subject.name: subject.memories for subject in talk.assistant.browser(talk.owner).subjects()}
     assert subjects == {"Ana": 3, "Marco": 1}
     await talk.say("My sister Eva is a nurse.")
     await talk.say("My sister rides a bicycle.")
-    subjects = {
-        subject.name: subject.memories for subject in talk.assistant.browser(talk.assistant.local_owner).subjects()
-    }
+    subjects = {subject.name: subject.memories for subject in talk.assistant.browser(talk.owner).subjects()}
     assert subjects == {"Ana": 3, "Eva": 1, "Marco": 1}, "which of the two is not said"
 
 
@@ -1161,14 +1152,14 @@ async def test_a_quotation_that_begins_with_a_pronoun_says_whom_it_is_about(talk
 
 
 async def test_of_a_day_on_which_much_was_told_the_last_is_told_as_such(talk: Talk) -> None:
-    owner, noon = talk.assistant.local_owner, talk.now
+    noon = talk.clock.now
     conversation = None
     for number in range(14):
-        message = talk.assistant.memory(owner).record(
+        message = talk.memory.record(
             conversation, role="user", speaker="You", text=f"My locker number {number} is by the door."
         )
         conversation = message.conversation_id
-    talk.now = noon
+    talk.clock.now = noon
     day = await talk.say("What did I tell you yesterday?")
     assert (
         day.startswith("The last that you told me on 2 March 2026:") and "number 13 " in day and "number 1 " not in day
@@ -1210,7 +1201,7 @@ async def test_what_a_photo_shows_is_named_and_not_whose_it_is(
     talk: Talk, text: str, name: str, kind: str, alias: str
 ) -> None:
     await talk.say(text, [drawing("brown", "ellipse", 0)])
-    concepts = talk.assistant.memory(talk.assistant.local_owner).concepts()
+    concepts = talk.memory.concepts()
     assert [(concept.name, concept.kind, concept.aliases) for concept in concepts] == [(name, kind, (alias,))]
     assert (await talk.say("Who is this?", [drawing("brown", "ellipse", 4)])).startswith(f"That's {name}.")
 

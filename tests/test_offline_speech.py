@@ -8,7 +8,6 @@ from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.heard import hear
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.learned import learned
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
@@ -16,17 +15,8 @@ from m2a.agents.offline.statements import read
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.values import find_values
 from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message
-from m2a.wiring import cache_dir
-from models.load import load_text_encoder
-from models.text_encoder import MINILM
 
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def sense() -> Sense:
-    encoder = load_text_encoder(MINILM, cache_dir())
-    return Sense(encoder, learned(encoder))
 
 
 def message(text: str, message_id: int = 1) -> Message:

@@ -10,7 +10,7 @@ import pytest
 from tests.bench.corpus import STORIES
 from tests.offline_cases import false_quotations, play, read_sets, score
 
-PLAYED = ("x", "ad")  # the first and the last of the test split; `python -m tests.bench offline` plays all six
+PLAYED = "ad"  # the last of the test split; `python -m tests.bench offline` plays all six
 # About two standard errors below what the whole split reaches.
 RECALL = {"keeping": 0.95, "correcting": 0.7, "answering": 0.65, "declining": 0.7}
 PRECISION = {"keeping": 0.95, "answering": 0.65, "declining": 0.7}
@@ -24,8 +24,7 @@ def written(folder: Path, *turns: dict[str, Any]) -> Path:
 
 
 def test_the_rules_do_well_on_stories_that_nothing_was_learned_from() -> None:
-    sets = read_sets(split="test")
-    played = asyncio.run(play([story for name in PLAYED for story in sets[name].stories]))
+    played = asyncio.run(play(read_sets(split="test")[PLAYED].stories))
     assert not false_quotations(played)
     result = score(played)
     for rates, bars in ((result.recall, RECALL), (result.precision, PRECISION)):
@@ -34,7 +33,7 @@ def test_the_rules_do_well_on_stories_that_nothing_was_learned_from() -> None:
             assert rate.of >= 10 and rate.right >= bar * rate.of, (behaviour, str(rate))
     superseded = result.precision["correcting"]
     assert superseded.of - superseded.right <= 1, "what is no correction supersedes nothing"
-    assert result.invented <= 5
+    assert result.invented <= 3
 
 
 def test_no_text_of_the_test_split_is_in_the_train_split() -> None:

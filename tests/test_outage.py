@@ -12,10 +12,10 @@ from m2a.benchmarks import Benchmark, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.outage import FAILURES_IN_A_ROW, SILENCE_LIMIT, ServiceGone, Watch
-from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_questions
+from m2a.evaluation.record import read_failed_attempts
 from m2a.evaluation.runner import RunResult, run
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
-from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.dialogues import model_of, parts_of, rows_of, write_dialogues
 from tests.placed_systems import choose
 from tests.scripted_model import Prompt, ScriptedModel
 
@@ -39,10 +39,6 @@ async def evaluated(
 ) -> RunResult:
     settings = {"benchmark": "locomo", "systems": [system]}
     return await run(benchmark, [system], out, parts=parts_of(model_of(server)), settings=settings, **options)
-
-
-def rows_of(out: Path) -> list[QuestionRecord]:
-    return read_questions(out / "questions.jsonl")
 
 
 def dying_after(answers: int) -> Script:

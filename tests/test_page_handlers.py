@@ -22,7 +22,7 @@ from m2a.settings import load_settings
 from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import Page
-from tests.page_calls import all_of, click, request
+from tests.page_calls import all_of, click, other_user, request
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, photo
 
@@ -216,9 +216,7 @@ async def test_a_click_that_names_nothing_changes_nothing(
 async def test_another_owner_undoes_nothing_here(assistant: Assistant, panel: ChatPanel) -> None:
     turn = RivalTurn(assistant)
     before = turn.texts
-    stranger: Any = SimpleNamespace(
-        username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
-    )
+    stranger = other_user(assistant)
     named = click(reply_id=turn.reply_id, number=0, memory_id=turn.rival_id)
     for handler in (panel.on_undo, panel.on_insist, panel.on_choose):
         outputs = handler(turn.conversation_id, 80, named, stranger)
@@ -246,9 +244,7 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
     assert "The valve<small>You: The boiler needs a new valve.</small>" in listing and "data-see" in listing
     with pytest.raises(MessageRefusedError, match="has 0 characters; choose one with 1 to 200"):
         panel.on_rename(other, click(conversation=other, title=" "), tab)
-    stranger: Any = SimpleNamespace(
-        username=owner_named(assistant.stores.database, "other"), session_hash="other", query_params={}
-    )
+    stranger = other_user(assistant)
     assert "Heating" not in panel.on_find("", click(words="gasket heating"), stranger)
     with pytest.raises(UnknownConversationError):
         panel.on_rename(other, click(conversation=other, title="Mine"), stranger)
@@ -360,7 +356,7 @@ def command(client: TestClient, data_dir: Path, name: str, body: str) -> Any:
     return client.post(f"/local/{name}", content=body, headers={"authorization": f"Bearer {token}"})
 
 
-def test_what_is_sent_later_changes_nothing_of_what_was_sent() -> None:
+def test_streamed_differences_leave_earlier_outputs_unchanged() -> None:
     """Gradio's client makes the edits in the output before, which a hidden or slow tab has not shown yet."""
     with Page() as page:
         box, live = gr.MultimodalTextbox(), gr.HTML()

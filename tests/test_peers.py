@@ -237,7 +237,7 @@ async def test_a_loss_is_made_good_by_a_later_attempt_at_the_same_request() -> N
             assert gateway.counts.lost == 1
 
 
-async def test_a_package_draws_no_lots_unless_the_endpoint_takes_no_temperature() -> None:
+async def test_a_package_samples_nothing_unless_the_endpoint_takes_no_temperature() -> None:
     refusal = status(400, "'temperature' does not support 0 with this model")
     with ChatServer(replies(say("Hi."), refusal, say("Hi."), say("Hi."))) as server:
         async with ModelGateway(server.base_url, None) as gateway:

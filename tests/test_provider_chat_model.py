@@ -5,8 +5,7 @@ import json
 import re
 import socket
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -42,12 +41,6 @@ USAGE = TokenUsage(11, 7)
 REX = {"query": "Rex"}
 REX_CALL = ToolCall("search", REX, USAGE)
 REX_JSON = json.dumps({"tool": "search", "arguments": REX})
-
-
-@pytest.fixture
-def serve() -> Iterator[Callable[[Script | Reply], ChatServer]]:
-    with ExitStack() as servers:
-        yield lambda script: servers.enter_context(ChatServer(script))
 
 
 class Waits:

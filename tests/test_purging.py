@@ -1,7 +1,7 @@
 """After a purge no byte of what was erased is in any file; a crash between is finished by the next start."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,33 +17,23 @@ from m2a.memory.purging import is_purge_due, purge
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Erasure, Failed, MemoryChanged, ReplyFinished
 from tests.erase_scan import bytes_under, scan
-from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory, jpeg
+from tests.told_memory import jpeg
 from tests.turns import Clock, of_this_turn, only, photo, remember, turn
 
 PIN = "My bank PIN is qx4471zz."
 
 
-@pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database whose tables no other test has filled."""
+    is_sqlite = request.param == "sqlite"
+    opened = Database(f"sqlite:///{tmp_path / 'memory.db'}" if is_sqlite else request.getfixturevalue("postgres_url"))
     yield opened
-    opened.index.close()
-
-
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
+    opened.close()
 
 
 def bytes_of_all_files(folder: Path, database: Database, request: pytest.FixtureRequest) -> bytes:
-    """Returns the content of the data folder, and of the server's tables if the database is PostgreSQL's."""
+    """Returns the content of the data folder, and of the tables if the database is PostgreSQL's."""
     content = bytes_under(folder)
     if database.is_sqlite:
         return content
@@ -51,8 +41,9 @@ def bytes_of_all_files(folder: Path, database: Database, request: pytest.Fixture
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text("CHECKPOINT"))
+        oid = connection.scalar(text("SELECT oid FROM pg_database WHERE datname = current_database()"))
     engine.dispose()
-    return content + bytes_under(Path(url.partition("host=")[2].partition("&")[0]) / "data" / "base")
+    return content + bytes_under(Path(url.partition("host=")[2].partition("&")[0]) / "data" / "base" / str(oid))
 
 
 def test_no_byte_of_it_is_left_and_all_of_the_others(memory, tmp_path, request):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from m2a.settings import Settings
+from tests.commands import quick
 from tests.drawings import draw_dog
 
 ROOT = Path(__file__).parent.parent
@@ -48,12 +49,11 @@ def test_the_python_example_runs(tmp_path):
     assert "Bobo" in result.stdout
 
 
-def test_the_commands_that_it_and_its_pages_name_exist():
+def test_the_commands_that_it_and_its_pages_name_exist(tmp_path):
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for command in set(re.findall(r"^m2a ([a-z]+(?: [a-z]+)?)", text, re.MULTILINE)):
         words = command.split() if command.startswith("memory") else command.split()[:1]
-        result = subprocess.run([sys.executable, "-m", "m2a.cli", *words, "--help"], capture_output=True, timeout=60)
-        assert result.returncode == 0, command
+        assert quick(tmp_path, *words, "--help").code == 0, command
 
 
 def test_every_link_within_the_repository_leads_somewhere():

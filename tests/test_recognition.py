@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from m2a.agents.photo_views import recognition_lines
 from m2a.memory.recognition import Thresholds, recognise, thresholds_for
-from m2a.types import Concept
+from m2a.types import Concept, Recognised, Recognition
 from tests.bench import recognition as bench
 from tests.requirements import needs
 
@@ -65,3 +66,9 @@ def test_one_named_photo_is_enough_to_know_the_next():
     right, named, _, named_wrongly, offered, strangers_named, strangers_asked, asked_in_all = tally.shares
     assert right >= 0.92 and named > 0.73 and named_wrongly <= 0.01 and offered <= 0.2
     assert strangers_named <= 0.01 and strangers_asked <= 0.2 and asked_in_all <= 0.2
+
+
+def test_the_users_words_come_before_what_a_photo_may_show() -> None:
+    mungo = Concept(1, "owner", "Mungo", (), "pet", ())
+    [line] = recognition_lines(Recognition(Recognised(mungo, "likely", "0" * 64, 0.6)))
+    assert line.startswith("If the user's words do not say what it shows, it may be Mungo; then ask the user")

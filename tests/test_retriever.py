@@ -127,7 +127,7 @@ def test_another_owners_memories_are_never_found(memory, owner):
         assert memory.found(other, "red", kinds=kinds) == []
 
 
-def test_another_owners_ten_thousand_rows_change_no_ranking(memory, owner):
+def test_another_owners_rows_change_no_ranking(memory, owner):
     from m2a.memory.index_rows import TextRow
 
     texts = [f"Bobo {word} the ball {i}" for i, word in enumerate(["chased", "lost", "found", "bit", "hid"] * 6)]
@@ -138,14 +138,8 @@ def test_another_owners_ten_thousand_rows_change_no_ranking(memory, owner):
     other = uuid4().hex
     words = ["bite", "ball", "bobo", "chase", "cat"]
     vector = memory.text_encoder.encode(["bit the ball"])[0]
-    for start in range(0, 10_000, 2_500):
-        memory.index.put(
-            other,
-            [
-                TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9))
-                for i in range(start, start + 2_500)
-            ],
-        )
+    rows = [TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9)) for i in range(500)]
+    memory.index.put(other, rows)
     assert memory.search(owner, "who bit the ball?") == before
     memory.index.drop(other)
 

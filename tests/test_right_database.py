@@ -1,6 +1,5 @@
 """A database that the photos beside it do not belong to is refused: it would look like an empty memory."""
 
-import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -28,11 +27,6 @@ def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stores.photos.add(owner_named(stores.database, "anna"), jpeg("red"))
     stores.database.close()
     return folder
-
-
-@pytest.fixture
-def folder(filled_folder: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(filled_folder, tmp_path / "data"))
 
 
 def empty(file: Path) -> None:

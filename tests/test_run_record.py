@@ -17,7 +17,7 @@ from m2a.benchmarks import Benchmark, Session, Turn, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_code, hash_of_prompts, versions
-from m2a.evaluation.record import QuestionRecord, read_failed_attempts, read_questions
+from m2a.evaluation.record import read_failed_attempts
 from m2a.evaluation.run_folder import FIGURES, RunFolder
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import select
@@ -32,7 +32,7 @@ from m2a.wiring import load_captioner
 from models.captioner import Captioner
 from models.chat_model import ChatModel
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
-from tests.dialogues import model_of, paint, parts_of, write_dialogues
+from tests.dialogues import model_of, paint, parts_of, rows_of, write_dialogues
 from tests.placed_systems import choose
 from tests.requirements import SHARED, needs
 from tests.scripted_model import Prompt, ScriptedModel
@@ -56,10 +56,6 @@ async def evaluated(
 ) -> RunResult:
     parts = parts_of(model, retrieval_only=model is None)
     return await run(benchmark, systems, out, parts=parts, settings=SETTINGS, **options)
-
-
-def rows_of(out: Path) -> list[QuestionRecord]:
-    return read_questions(out / "questions.jsonl")
 
 
 # What it was made of

@@ -1,7 +1,7 @@
 """Photos in whole turns without a language model: named late, known again, asked, denied, shown twice, found without words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from m2a.agents.photo_views import recognition_lines
 from m2a.agents.prompting import stage_messages
 from m2a.agents.state import SearchScope
 from m2a.assistant import Assistant
@@ -22,49 +21,42 @@ from m2a.types import (
     MessageRecorded,
     NamedConcept,
     Query,
-    Recognised,
-    Recognition,
     ReplaceMemory,
-    ReplyFinished,
 )
 from m2a.wiring import offline_rules
 from models.abilities import Abilities
 from tests.bench.recognition import DREAMBOOTH
 from tests.drawings import draw_dog, draw_teapot
+from tests.offline_talk import Talk
 from tests.requirements import needs
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import of_this_turn, only, remember, turn
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # the assistant is the module's
+
 
 class Album:
-    """One user who shows photos, an hour between two messages."""
+    """A new user who shows photos, an hour between two messages."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, talk: Talk, folder: Path) -> None:
+        self.talk = talk
         self.folder = folder
-        self.now = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
-        self.conversation: str | None = None
-        self.reply_id = 0
-        self.open()
-
-    def open(self) -> None:
-        settings = Settings(data_dir=self.folder / "data", chat_model="offline")
-        self.assistant = Assistant.open(settings, clock=lambda: self.now, policy=offline_rules())
+        talk.clock.now = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
 
     @property
     def bank(self) -> MemoryBank:
-        return self.assistant.memory(self.assistant.local_owner)
+        return self.talk.memory
+
+    @property
+    def reply_id(self) -> int:
+        assert self.talk.last is not None
+        return self.talk.last.message.message_id
 
     async def say(self, text: str = "", *photos: Path | bytes, anew: bool = False, days: int = 0) -> str:
-        self.now += timedelta(days=days, hours=1)
+        if anew:
+            self.talk.conversation = None
         data = [photo.read_bytes() if isinstance(photo, Path) else photo for photo in photos]
-        reply = ""
-        conversation = None if anew else self.conversation
-        async for event in self.assistant.turn(self.assistant.local_owner, text, data, conversation):
-            if isinstance(event, MessageRecorded):
-                self.conversation = event.message.conversation_id
-            elif isinstance(event, ReplyFinished):
-                reply, self.reply_id = event.message.text, event.message.message_id
-        return reply
+        return await self.talk.say(text, data, pause=timedelta(days=days, hours=1))
 
     def dog(self, view: int) -> Path:
         return draw_dog(self.folder / f"dog{view}.png", view)
@@ -77,10 +69,8 @@ class Album:
 
 
 @pytest.fixture
-async def album(tmp_path: Path) -> AsyncIterator[Album]:
-    album = Album(tmp_path)
-    async with album.assistant:
-        yield album
+def album(talk: Talk, tmp_path: Path) -> Album:
+    return Album(talk, tmp_path)
 
 
 async def test_a_name_given_later_joins_the_photo_and_its_message(album):
@@ -260,14 +250,16 @@ async def test_photos_without_words_are_found_by_day_and_by_what_they_show(album
 
 
 async def test_captions_that_a_process_left_are_made_at_the_next_start(tmp_path):
-    album = Album(tmp_path)
-    album.bank.record(None, role="user", speaker="You", text="", photos=[album.dog(0).read_bytes()])
-    await album.assistant.close()
-    album.open()
-    async with album.assistant:
-        waiting = album.bank.photos.uncaptioned()
-        assert len(waiting) == 1
-        while album.bank.photos.uncaptioned():
+    settings = Settings(data_dir=tmp_path / "data", chat_model="offline")
+    assistant = Assistant.open(settings, policy=offline_rules())
+    photo = draw_dog(tmp_path / "dog.png", 0).read_bytes()
+    bank = assistant.memory(assistant.local_owner)
+    bank.record(None, role="user", speaker="You", text="", photos=[photo])
+    await assistant.close()
+    async with Assistant.open(settings, policy=offline_rules()) as assistant:
+        photos = assistant.memory(assistant.local_owner).photos
+        assert len(photos.uncaptioned()) == 1
+        while photos.uncaptioned():
             await asyncio.sleep(0.05)
 
 
@@ -342,9 +334,3 @@ async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp
         assert {concept.name: concept.photo_ids for concept in bank.concepts()}["Theo"] == ()
         [entry] = bank.entries()
         assert set(entry.photo_ids) == {first, second}
-
-
-def test_the_users_words_come_before_what_a_photo_may_show() -> None:
-    mungo = Concept(1, "owner", "Mungo", (), "pet", ())
-    [line] = recognition_lines(Recognition(Recognised(mungo, "likely", "0" * 64, 0.6)))
-    assert line.startswith("If the user's words do not say what it shows, it may be Mungo; then ask the user")

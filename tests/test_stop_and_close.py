@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,6 @@ class HangingPolicy(ScriptedPolicy):
 @pytest.fixture
 def policy() -> HangingPolicy:
     return HangingPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: HangingPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
 
 
 async def begun(assistant: Assistant, text: str, *photos: bytes, conversation_id: str | None = None):

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import random
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import replace
 from io import StringIO
@@ -65,30 +62,6 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(tmp_path: Path, concepts
     for name, seed, concurrency in (("one", 4, 1), ("two", 4, 3), ("three", 5, 1)):
         made(plan_run(locomo, concepts, groups=2, seed=seed), tmp_path / name, concurrency=concurrency)
     assert contents(tmp_path / "one") == contents(tmp_path / "two") != contents(tmp_path / "three")
-
-
-def test_a_broken_off_run_goes_on_and_ends_in_the_same_bytes(tmp_path: Path, concepts: Path, locomo: Path) -> None:
-    """A process is killed at random moments; what it leaves is taken up."""
-    plan = plan_run(locomo, concepts, groups=2, seed=4)
-    made(plan, tmp_path / "whole")
-    script = (
-        "import sys, pathlib; from tests.synthesis_runs import made; from data_synthesis.plan import plan_run;"
-        "a = [pathlib.Path(one) for one in sys.argv[1:]]; plan = plan_run(a[0], a[1], groups=2, seed=4);"
-        "print('planned', flush=True); made(plan, a[2])"
-    )
-    command = [sys.executable, "-c", script, str(locomo), str(concepts), str(tmp_path / "killed")]
-    drawn = random.Random(11)
-    for _ in range(2):
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]
-        ) as process:
-            assert process.stdout is not None and process.stdout.readline()
-            try:
-                process.wait(timeout=drawn.uniform(0, 0.15))
-            except subprocess.TimeoutExpired:
-                process.kill()
-    made(plan, tmp_path / "killed")
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 def test_another_setting_is_refused_by_name(tmp_path: Path, concepts: Path, locomo: Path) -> None:

@@ -26,12 +26,21 @@ from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.chat_server import ChatServer, say
 from tests.dialogues import model_of, parts_of
-from tests.placed_systems import NOW, Place, choose, place
+from tests.placed_systems import NOW, Place, choose, told
 from tests.scripted_model import Prompt, ScriptedModel
 
 
+@pytest.fixture(scope="module")
+def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    """Shared by the tests, because each system gets a memory of its own."""
+    parts = parts_of(retrieval_only=True)(tmp_path_factory.mktemp("retrieval"))
+    yield parts
+    parts.stores.close()
+
+
 @pytest.fixture
-def retrieval(tmp_path: Path) -> Iterator[Parts]:
+def unused(tmp_path: Path) -> Iterator[Parts]:
+    """Parts that no other test uses."""
     parts = parts_of(retrieval_only=True)(tmp_path / "work")
     yield parts
     parts.stores.close()
@@ -39,7 +48,7 @@ def retrieval(tmp_path: Path) -> Iterator[Parts]:
 
 @pytest.mark.parametrize("name", ["m2a", "m2a-paper", "m2a-dense-only", "rag", "bm25", "hybrid"])
 async def test_turns_are_found_by_their_words(tmp_path: Path, retrieval: Parts, name: str) -> None:
-    here = await place(tmp_path, name, retrieval)
+    here = await told(tmp_path / "data", name, retrieval)
     assert (await here.found("Where is the pottery course?"))[0] in ("D2:2", "D1:4")
     assert (await here.found("Who moved to Lisbon?"))[0] == "D2:1"
     assert len(await here.found("pottery course", k=1)) == 1
@@ -58,14 +67,16 @@ async def test_a_word_that_half_of_all_turns_hold_finds_them(tmp_path: Path, ret
 async def test_hybrid_search_prefers_what_vectors_and_words_both_find(tmp_path: Path, retrieval: Parts) -> None:
     rankings = {}
     for name in ("rag", "bm25", "hybrid"):
-        rankings[name] = await (await place(tmp_path, name, retrieval)).found("Who takes the pottery course in Lisbon?")
+        rankings[name] = await (await told(tmp_path / "data", name, retrieval)).found(
+            "Who takes the pottery course in Lisbon?"
+        )
     both = set(rankings["rag"]) & set(rankings["bm25"])
     assert set(rankings["hybrid"][: len(both)]) <= both | {rankings["rag"][0], rankings["bm25"][0]}
     assert set(rankings["hybrid"]) == set(rankings["rag"]) | set(rankings["bm25"])
 
 
 async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, retrieval: Parts) -> None:
-    here = await place(tmp_path, "m2a", retrieval, photos=True)
+    here = await told(tmp_path / "data", "m2a", retrieval, photos=True)
     question_photo = tmp_path / "data" / "photos" / "asked.png"
     assert (await here.found("", question_photo)) == ["D1:3"]
     assert "D1:3" in await here.found("red")
@@ -75,16 +86,16 @@ async def test_a_turn_is_found_by_a_photo_like_the_one_it_shows(tmp_path: Path, 
 async def test_what_the_photo_path_finds_comes_first_where_rules_took_in(
     tmp_path: Path, retrieval: Parts, name: str
 ) -> None:
-    here = await place(tmp_path, name, retrieval, photos=True)
+    here = await told(tmp_path / "data", name, retrieval, photos=True)
     hits = await here.found("", tmp_path / "data" / "photos" / "asked.png")
     assert hits.index("D1:3") < hits.index("D2:1")  # without the photo path, gam and hymem find the other session first
 
 
-async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retrieval: Parts) -> None:
-    first = await place(tmp_path, "m2a", retrieval)
-    encoded = retrieval.stores.encoded
-    second = await place(tmp_path, "rag", retrieval)
-    assert retrieval.stores.encoded == encoded == 6
+async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, unused: Parts) -> None:
+    first = await told(tmp_path / "data", "m2a", unused)
+    encoded = unused.stores.encoded
+    second = await told(tmp_path / "data", "rag", unused)
+    assert unused.stores.encoded == encoded == 6
     assert first.memory.owner != second.memory.owner
     assert [m.reference for m in first.memory.messages()] == [m.reference for m in second.memory.messages()]
     first.memory.remove_from_index()
@@ -92,20 +103,19 @@ async def test_memories_are_apart_and_vectors_are_shared(tmp_path: Path, retriev
     assert (await second.found("Lisbon"))[0] == "D2:1"
 
 
-async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, retrieval: Parts) -> None:
+async def test_a_system_opened_again_knows_what_it_took_in(tmp_path: Path, unused: Parts) -> None:
     for name in ("m2a", "rag", "bm25", "hybrid"):
-        here = await place(tmp_path, name, retrieval)
+        here = await told(tmp_path / "data", name, unused)
         before = await here.found("Who moved to Lisbon?")
-        reopened = await registry.open_system(name, retrieval.stores.memory(here.memory.owner), retrieval)
+        reopened = await registry.open_system(name, unused.stores.memory(here.memory.owner), unused)
         assert (
-            await Place(retrieval, here.memory, reopened, here.memory.messages()).found("Who moved to Lisbon?")
-            == before
+            await Place(unused, here.memory, reopened, here.memory.messages()).found("Who moved to Lisbon?") == before
         )
 
 
-async def test_a_memory_opened_again_is_indexed_for_the_ranking_of_its_system(tmp_path: Path, retrieval: Parts) -> None:
-    here = await place(tmp_path, "rag", retrieval)
-    folder = retrieval.stores.folder / "memory.db"
+async def test_a_memory_opened_again_is_indexed_for_the_ranking_of_its_system(tmp_path: Path, unused: Parts) -> None:
+    here = await told(tmp_path / "data", "rag", unused)
+    folder = unused.stores.folder / "memory.db"
 
     def ranked(owner: str) -> int:
         with sqlite3.connect(folder) as database:
@@ -114,15 +124,15 @@ async def test_a_memory_opened_again_is_indexed_for_the_ranking_of_its_system(tm
 
     assert ranked(here.memory.owner) == 0
     here.memory.remove_from_index()
-    memory = retrieval.stores.memory(here.memory.owner)
-    await registry.open_system("m2a", memory, retrieval)
+    memory = unused.stores.memory(here.memory.owner)
+    await registry.open_system("m2a", memory, unused)
     assert memory.fusion == "best" and ranked(memory.owner) == 6
 
 
 async def test_m2a_asks_once_for_an_exchange_and_once_for_an_answer(tmp_path: Path) -> None:
     with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await place(tmp_path, "m2a", parts)
+        here = await told(tmp_path / "data", "m2a", parts)
         stages = [Prompt.of(request.json).stage for request in server.requests]
         assert stages == ["manage update", "consent"] * 3
         assert here.rows()["entry"] == 3
@@ -136,7 +146,7 @@ async def test_m2a_asks_once_for_an_exchange_and_once_for_an_answer(tmp_path: Pa
 async def test_m2a_as_published_updates_once_per_exchange_and_answers_without_a_trace(tmp_path: Path) -> None:
     with ChatServer(ScriptedModel(choose, lambda prompt: "Lisbon")) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await place(tmp_path, "m2a-paper", parts)
+        here = await told(tmp_path / "data", "m2a-paper", parts)
         prompts = [Prompt.of(request.json) for request in server.requests]
         updates = [prompt for prompt in prompts if prompt.stage == "update"]
         assert len(updates) == 3
@@ -161,7 +171,7 @@ async def test_m2a_as_published_updates_once_per_exchange_and_answers_without_a_
 
 async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) -> None:
     parts = parts_of()(tmp_path / "work")
-    here = await place(tmp_path, "m2a", parts)
+    here = await told(tmp_path / "data", "m2a", parts)
     answer = await here.answer("When did Anna buy a canoe?")
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
@@ -303,7 +313,7 @@ class SilentModel:
 async def test_half_an_answer_is_none(tmp_path: Path) -> None:
     model = SilentModel()
     parts = parts_of(model)(tmp_path / "work")
-    here = await place(tmp_path, "m2a-paper", parts)
+    here = await told(tmp_path / "data", "m2a-paper", parts)
     answering = asyncio.create_task(here.answer("Who moved to Lisbon?"))
     async with asyncio.timeout(30):
         await model.asked.wait()
@@ -317,7 +327,7 @@ async def test_half_an_answer_is_none(tmp_path: Path) -> None:
 async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
     tmp_path: Path, retrieval: Parts, kind: type[EvaluatedBank]
 ) -> None:
-    here = await place(tmp_path, "m2a", retrieval)
+    here = await told(tmp_path / "data", "m2a", retrieval)
     retriever = here.parts.stores.retrieval("best").retriever
     floors: list[bool] = []
 
@@ -345,7 +355,7 @@ async def test_whoever_judges_every_hit_is_not_held_to_the_floor(
 async def test_a_bank_ends_with_its_last_message(
     tmp_path: Path, retrieval: Parts, kind: type[EvaluatedBank], last: int
 ) -> None:
-    here = await place(tmp_path, "m2a", retrieval)
+    here = await told(tmp_path / "data", "m2a", retrieval)
     stores, search = here.memory.stores(), here.parts.stores.dense
     bank = kind(here.memory.owner, stores, lambda: NOW, search, searched=["message"], last_message=last)
     everything = EvidenceRange(1, 6)
@@ -362,7 +372,7 @@ async def test_a_bank_ends_with_its_last_message(
 async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None:
     with ChatServer(say("in its shed")) as server:
         parts = parts_of(model_of(server))(tmp_path / "work")
-        here = await place(tmp_path, "rag", parts, photos=True)
+        here = await told(tmp_path / "data", "rag", parts, photos=True)
         answer = await here.answer("Where is the canoe?")
         assert len(server.requests[-1].photos) == 1
         assert len(answer.sources) == 5 and answer.text == "in its shed"
@@ -373,11 +383,11 @@ async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None
 async def test_full_context_shows_the_newest_turns_that_fit(tmp_path: Path) -> None:
     with ChatServer(say("Bristol")) as server:
         whole = parts_of(model_of(server))(tmp_path / "whole")
-        answer = await (here := await place(tmp_path, "full-context", whole)).answer("Where?")
+        answer = await (here := await told(tmp_path / "data", "full-context", whole)).answer("Where?")
         assert len(answer.sources) == 6 and await here.system.retrieve(here.question("Where?"), 10) is None
         whole.stores.close()
         cut = parts_of(model_of(server), window=45)(tmp_path / "cut")
-        answer = await (here := await place(tmp_path, "full-context", cut)).answer("Where?")
+        answer = await (here := await told(tmp_path / "data", "full-context", cut)).answer("Where?")
         assert [here.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
         assert answer.trace[0] == {"turns": 2, "left out": 4}
         cut.stores.close()

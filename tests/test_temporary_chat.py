@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,20 +23,10 @@ from m2a.ui.chat_view import ChatView
 from m2a.wiring import offline_rules
 from tests.chat_server import ChatServer
 from tests.erase_scan import bytes_under
+from tests.page_calls import request
 from tests.scripted_model import Prompt, ScriptedModel
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, only, photo, recall, told_about_bobo, turn
-
-
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
 
 
 def rows(assistant: Assistant) -> dict[str, list[Any]]:
@@ -167,10 +156,6 @@ async def test_its_bank_refuses_every_write_and_a_photo_can_be_taken_back(assist
     assert bank.photos.attached == () and not assistant.temporary_chats.holding(owner, photo_id)
     with pytest.raises(LookupError):
         bank.photos.data(photo_id)
-
-
-def request(assistant: Assistant, tab: str = "tab") -> Any:
-    return SimpleNamespace(username=assistant.local_owner, session_hash=tab, query_params={})
 
 
 async def last(updates: AsyncIterator[Update]) -> Update:

@@ -155,7 +155,7 @@ async def test_a_reply_comes_in_pieces_and_then_its_usage(tmp_path):
     assert not model.sees_photos
 
 
-async def test_a_greedy_model_draws_no_lots_whatever_its_makers_say(tmp_path):
+async def test_greedy_decoding_overrides_the_models_sampling_settings(tmp_path):
     from transformers import GenerationConfig
 
     folder = text_model(tmp_path, ["Rex ", "is ", "a ", "dog."])

@@ -83,17 +83,6 @@ class ScriptedChat:
         )
 
 
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
-        yield opened
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "observed"),
     [

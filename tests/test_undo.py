@@ -52,7 +52,7 @@ def change(memory: Memory, *changes: Change) -> tuple[Message, list[MemoryChange
         ("I SPEAK polish.", {}, "added"),  # told again
     ],
 )
-def test_an_addition(memory, text, values, kind):
+def test_an_addition_is_undone(memory, text, values, kind):
     message, _ = memory.say(text)
     before = state(memory)
     reply, [changed] = change(memory, Addition(draft_of(message, text, **values), "", rivals=(2, 99)))
@@ -67,7 +67,7 @@ def test_an_addition(memory, text, values, kind):
     assert text in memory.shown()  # what was said stays said
 
 
-def test_a_replacement_and_what_it_took_along(memory):
+def test_a_replacement_is_undone_with_its_corrections(memory):
     message, _ = memory.say("I speak Italian.")
     before = state(memory)
     reply, [changed] = change(memory, Replacement(2, draft_of(message, "I speak Italian."), ""))
@@ -77,7 +77,7 @@ def test_a_replacement_and_what_it_took_along(memory):
     assert state(memory) == before and memory.bank.replaced_entries(range(1, 9)) == {}
 
 
-def test_a_replacement_by_what_is_remembered_already(memory):
+def test_a_replacement_by_an_existing_memory_is_undone(memory):
     message, _ = memory.say("I speak Polish.")
     before = state(memory)
     reply, [changed] = change(memory, Replacement(1, draft_of(message, "I speak Polish."), ""))
@@ -86,7 +86,7 @@ def test_a_replacement_by_what_is_remembered_already(memory):
     assert state(memory) == before
 
 
-def test_a_supersession_a_restoration_and_both_twice(memory):
+def test_a_supersession_and_a_restoration_happen_once_each_and_are_undone(memory):
     before = state(memory)
     reply, [changed] = change(memory, Supersession(2, 1, ""))
     assert (changed.change, changed.entry.memory_id) == ("replaced", 1)
@@ -101,7 +101,7 @@ def test_a_supersession_a_restoration_and_both_twice(memory):
     assert state(memory) == before
 
 
-def test_an_addition_that_has_superseded_something_since(memory):
+def test_an_addition_that_has_superseded_another_since_is_undone(memory):
     before = state(memory)
     message, _ = memory.say("I speak Italian.")
     reply, [changed] = change(memory, Addition(draft_of(message, "I speak Italian."), "", rivals=(1,)))

@@ -90,7 +90,7 @@ def test_a_good_folder_is_clean(good: Path) -> None:
     ]
 
 
-def test_dialogues_that_talk_alike_are_told(copied: MergedFolder) -> None:
+def test_dialogues_that_talk_alike_are_reported(copied: MergedFolder) -> None:
     assert "they repeat each other" not in str(validate(copied.path))
     for sample in copied.benchmark:
         turns = [
@@ -224,7 +224,7 @@ def test_an_empty_folder_has_faults_and_a_missing_one_is_refused(tmp_path: Path,
         validate(good / "out", tmp_path / "nowhere.json")
 
 
-def test_many_faults_are_told_in_short(copied: MergedFolder) -> None:
+def test_many_faults_are_reported_in_short(copied: MergedFolder) -> None:
     for turn in (turn for number in range(2, 7) for turn in copied.session(number)):
         turn["caption"] = "x"
     copied.save()

@@ -15,6 +15,7 @@ from m2a.systems.system import Meter, Question
 from m2a.types import MemoryEntry, Role
 from tests.chat_server import ChatServer, Reply
 from tests.dialogues import model_of, parts_of
+from tests.placed_systems import choose
 from tests.scripted_model import Prompt, ScriptedModel, as_asked
 
 START = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -23,21 +24,6 @@ PARROT = "My parrot Coco learned to whistle."
 TALK = [("Anna", CANOE), ("Ben", PARROT), ("Anna", "The canoe is in its shed."), ("Ben", "Coco sings on Mondays.")]
 
 Lines = Sequence[tuple[str, str]]
-
-
-def choose(prompt: Prompt) -> tuple[str, Mapping[str, Any]]:
-    """Remembers every message whole, and looks for the words of the question."""
-    if prompt.stage == "query":
-        return ("answer", {}) if prompt.steps else ("query_memory", {"query": prompt.said})
-    if prompt.stage == "update":
-        return "update_memory", {"request": "Remember it."}
-    if prompt.stage == "manage update":
-        last = prompt.message_id
-        memory = {"text": prompt.said.replace("\n", " "), "evidence_ids": [[last, last]]}
-        return ("finish", {}) if prompt.steps else ("add_memory", memory)
-    if not prompt.steps:
-        return "search_semantic_memories", {"query": prompt.request}
-    return "finish", {"context": "Found.", "memory_ids": list(prompt.memories)[:2]}
 
 
 async def observe(parts: Parts, name: str, lines: Lines, *, assistant: str = "") -> tuple[Memory, Any]:

@@ -27,11 +27,6 @@ from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, of_this_turn, only, remember, turn
 
 
-@pytest.fixture
-def policy() -> ScriptedPolicy:
-    return ScriptedPolicy()
-
-
 @pytest_asyncio.fixture
 async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
     async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:

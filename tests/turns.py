@@ -14,12 +14,20 @@ START = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
 
 
 class Clock:
-    def __init__(self) -> None:
-        self.now = START
+    """A clock that goes on by `step` whenever it is read."""
+
+    def __init__(self, now: datetime = START, step: timedelta = timedelta(seconds=1)) -> None:
+        self.now = now
+        self.step = step
 
     def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
+        self.now += self.step
         return self.now
+
+
+def standing_clock(now: datetime) -> Clock:
+    """Returns a clock that only goes on when `now` is set."""
+    return Clock(now, timedelta())
 
 
 def photo(colour: str) -> bytes:

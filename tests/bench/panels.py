@@ -34,7 +34,7 @@ from m2a.ui.chat_view import ChatView
 from m2a.ui.memory_panel import MemoryPanel, View
 from m2a.wiring import image_encoder_loading, text_encoder_loading
 from tests.browser import Server, own_browser
-from tests.panels import RisingClock, colour, planting_bank
+from tests.panels import colour, planting_bank
 
 CONTENT, SEARCH = 1.0, 0.3  # seconds that a first content and a search may take
 TIMES = 5
@@ -45,7 +45,7 @@ SEARCHES = ("blue chair garden", "music by the river", "sister bread summer", "r
 
 def seed(folder: Path, memories: int, photos: int, messages: int) -> str:
     """Fills the folder; returns the long conversation's id. The first memories have a photo each."""
-    stores, bank = planting_bank(folder, RisingClock())
+    stores, bank = planting_bank(folder)
     random = np.random.default_rng(1)
     try:
         place, recorded = None, []
