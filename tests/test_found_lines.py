@@ -45,7 +45,7 @@ def test_photos_are_named_by_their_numbers_and_the_others_counted() -> None:
     )
     [memory, message] = context_lines(MemoryContext("", hits(dog, shown), ()), numbers={"photo": 5})
     assert '"photos": [5], "photo_count": 1' in memory
-    assert "with photo 5 and 1 photo (of memory 1): Two of Bramble." in message
+    assert "with photo 5 and 1 other photo (of memory 1): Two of Bramble." in message
 
 
 def test_of_a_long_message_stands_what_says_the_memory_and_all_of_it_where_no_memory_does() -> None:

@@ -240,7 +240,7 @@ def _score(
     holds_all_words = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
     if about_user or about_taste or (holds_all_words and question.words):
         return SURE + (1 - SURE) * probability  # anything said about the thing by its name answers
-    return probability
+    return probability * _RULED_OUT if features["kin unmet"] else probability  # Joana's home is not "my sister's"
 
 
 def _asks_of_it(question: Question) -> bool:
