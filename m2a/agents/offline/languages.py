@@ -14,6 +14,10 @@ from m2a.agents.offline.clauses import is_verb
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # "Ha" is a word of Spanish and Swedish, "ha ha" is laughter in any language.
 _LAUGHTER = re.compile(r"\bha(?:[\s,!-]+ha)+\b|\bha(?=\s*[!,])", re.IGNORECASE)
+# The small words within a name: "Dr. van den Berg", "Maria de la Cruz".
+_PARTICLES = re.compile(
+    r"(?P<before>\b[A-Z][\w'’-]*\.?) (?:van|von|de|da|di|du|del|della|dos)(?: (?:der|den|de|het|la|las|los|le))? (?=[A-Z])"
+)
 # Common English function words; those that another language shares count for neither.
 _ENGLISH = frozenset(
     """
@@ -30,7 +34,7 @@ _ENGLISH = frozenset(
 @lru_cache(maxsize=2048)
 def is_english(text: str) -> bool:
     """Whether the rules can read the text; a text without words counts as English."""
-    text = _LAUGHTER.sub(" ", text)
+    text = _PARTICLES.sub(r"\g<before> ", _LAUGHTER.sub(" ", text))
     letters = [character for character in text if character.isalpha()]
     if not letters:
         return True
