@@ -597,6 +597,27 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(alone: Visitor, sh
     assert page.locator("#m2a-memory").locator("script, iframe, svg, style, link, base, meta").count() == 0
 
 
+def test_what_is_typed_into_a_memory_stays_when_the_panel_is_redrawn(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("The spinet stands in the hall")
+    fresh.remembered("spinet")
+    fresh.say("Where does the spinet stand?")
+    page.locator(".m-assistant").last.locator(".m-why > summary").click()
+    page.locator(".m-source", has_text="spinet").first.get_by_role("button", name="Correct").click()
+    opened = page.locator(".m-opened")
+    expect(opened.get_by_label("What I remember")).to_be_focused()
+    opened.get_by_label("What I remember").fill("The spinet stands in the study")
+    number = int(opened.locator("[data-edit]").get_attribute("data-edit"))
+    ask = """([name, memory_id]) =>
+        document.dispatchEvent(new CustomEvent('m2a-memory-list', {detail: {name, data: {memory_id}}}))"""
+    page.evaluate(
+        ask, ["back", number]
+    )  # so a reply's update redraws the panel that began before the memory was opened
+    expect(opened).to_have_count(0)
+    page.evaluate(ask, ["memory", number])
+    expect(opened.get_by_label("What I remember")).to_have_value("The spinet stands in the study")
+
+
 def test_a_memory_is_corrected_in_three_clicks(fresh: Visitor) -> None:
     """From an answer, and from the memory: found, understood and corrected."""
     page = fresh.page

@@ -13,6 +13,7 @@ let typing = null;
 let newestCount = 0;
 let correcting = null;
 let opened; // the memory that was shown when the list was last drawn
+const drafts = new Map(); // by memory, what is typed into its form and not sent: a reply may redraw the panel meanwhile
 let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
 export const NOTICE = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
 
@@ -28,8 +29,24 @@ export function dropFocus() {
   memoryFocus = null;
 }
 
+document.addEventListener('input', ({ target }) => {
+  const form = target.closest('#m2a-memory [data-edit]');
+  if (form) drafts.set(form.dataset.edit, form.text.value);
+});
+document.addEventListener('reset', ({ target }) => drafts.delete(target.dataset.edit));
+
+export const dropDraft = (number) => drafts.delete(number);
+
+function redrawDrafts() {
+  for (const [number, text] of drafts) {
+    const form = document.querySelector(`#m2a-memory [data-edit="${number}"]`);
+    if (form && form.text.value !== text) form.text.value = text;
+  }
+}
+
 // With `correct` it opens with its edit form.
 export function openMemory(number, correct = false) {
+  drafts.clear();
   clearTimeout(typing); // a search that is still pending would close it again
   openedFrom = document.activeElement?.closest('.m-memories') ? '.m-memories ' : '';
   goTo(String(number));
@@ -39,6 +56,7 @@ export function openMemory(number, correct = false) {
 }
 
 export function closeOpened() {
+  drafts.clear();
   const opened = document.querySelector('[data-opened]')?.dataset.opened;
   goTo('');
   askMemory('back', {}, `#m2a-memory-list ${openedFrom}[data-memory="${opened}"]`);
@@ -56,6 +74,7 @@ export function showMemory() {
     document.body.classList.remove('m-asking');
   }
   drawAnew();
+  redrawDrafts();
   document.querySelectorAll('[data-emptied]').forEach((list) => { // the search words named what was erased
     document.querySelector('[data-find]').words.value = '';
     list.removeAttribute('data-emptied');
@@ -67,6 +86,7 @@ export function showMemory() {
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
   for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
+    if (drafts.has(form.dataset.edit)) continue;
     form.reset();
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
