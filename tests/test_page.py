@@ -16,7 +16,7 @@ import gradio as gr
 import httpx
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from m2a.types import DateInterval
 from m2a.ui import markup
@@ -597,24 +597,28 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(alone: Visitor, sh
     assert page.locator("#m2a-memory").locator("script, iframe, svg, style, link, base, meta").count() == 0
 
 
+def edit_from_answer(fresh: Visitor, thing: str) -> Locator:
+    """Opens the memory of a thing from the last answer, with its edit form."""
+    fresh.page.locator(".m-assistant").last.locator(".m-why > summary").click()
+    fresh.page.locator(".m-source", has_text=thing).first.get_by_role("button", name="Correct").click()
+    opened = fresh.page.locator(".m-opened")
+    expect(opened.get_by_label("What I remember")).to_be_focused()
+    return opened
+
+
 def test_what_is_typed_into_a_memory_stays_when_the_panel_is_redrawn(fresh: Visitor) -> None:
-    page = fresh.page
     fresh.say("The spinet stands in the hall")
     fresh.remembered("spinet")
     fresh.say("Where does the spinet stand?")
-    page.locator(".m-assistant").last.locator(".m-why > summary").click()
-    page.locator(".m-source", has_text="spinet").first.get_by_role("button", name="Correct").click()
-    opened = page.locator(".m-opened")
-    expect(opened.get_by_label("What I remember")).to_be_focused()
+    opened = edit_from_answer(fresh, "spinet")
     opened.get_by_label("What I remember").fill("The spinet stands in the study")
     number = int(opened.locator("[data-edit]").get_attribute("data-edit"))
     ask = """([name, memory_id]) =>
         document.dispatchEvent(new CustomEvent('m2a-memory-list', {detail: {name, data: {memory_id}}}))"""
-    page.evaluate(
-        ask, ["back", number]
-    )  # so a reply's update redraws the panel that began before the memory was opened
+    # An update of a reply that began before the memory was opened redraws the panel so.
+    fresh.page.evaluate(ask, ["back", number])
     expect(opened).to_have_count(0)
-    page.evaluate(ask, ["memory", number])
+    fresh.page.evaluate(ask, ["memory", number])
     expect(opened.get_by_label("What I remember")).to_have_value("The spinet stands in the study")
 
 
@@ -626,11 +630,8 @@ def test_a_memory_is_corrected_in_three_clicks(fresh: Visitor) -> None:
     fresh.remembered("harpsichord")
     fresh.say("Where does the harpsichord stand?")
     page.evaluate("window.clicks = 0")
-    page.locator(".m-assistant").last.locator(".m-why > summary").click()
-    page.locator(".m-source", has_text="harpsichord").first.get_by_role("button", name="Correct").click()
-    opened = page.locator(".m-opened")
+    opened = edit_from_answer(fresh, "harpsichord")
     expect(opened.locator(".m-quote").first).to_contain_text("stands in the parlour")  # why it is believed
-    expect(opened.get_by_label("What I remember")).to_be_focused()
     opened.get_by_label("What I remember").fill("The harpsichord stands in the loft")
     opened.get_by_role("button", name="Save").click()
     expect(opened.locator("h2")).to_have_text("The harpsichord stands in the loft")
