@@ -13,11 +13,15 @@ let typing = null;
 let newestCount = 0;
 let correcting = null;
 let opened; // the memory that was shown when the list was last drawn
-const drafts = new Map(); // by memory, what is typed into its form and not sent: a reply may redraw the panel meanwhile
+const drafts = new Map(); // by memory, what is typed into its form and not saved: a reply may redraw the panel meanwhile
+let sent = null; // the memory whose form was sent, until the server has answered
+const LEAVING = ['memory', 'back', 'about', 'find', 'turn_page']; // requests after which another memory is shown, or none
 let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
 export const NOTICE = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
 
 export function askMemory(name, data = {}, focus = null) {
+  if (LEAVING.includes(name)) drafts.clear();
+  if (name === 'edit') sent = String(data.memory_id);
   countBefore = listCount() ?? '';
   memoryFocus = focus;
   document.body.classList.add('m-asking');
@@ -35,8 +39,6 @@ document.addEventListener('input', ({ target }) => {
 });
 document.addEventListener('reset', ({ target }) => drafts.delete(target.dataset.edit));
 
-export const dropDraft = (number) => drafts.delete(number);
-
 function redrawDrafts() {
   for (const [number, text] of drafts) {
     const form = document.querySelector(`#m2a-memory [data-edit="${number}"]`);
@@ -46,7 +48,6 @@ function redrawDrafts() {
 
 // With `correct` it opens with its edit form.
 export function openMemory(number, correct = false) {
-  drafts.clear();
   clearTimeout(typing); // a search that is still pending would close it again
   openedFrom = document.activeElement?.closest('.m-memories') ? '.m-memories ' : '';
   goTo(String(number));
@@ -56,7 +57,6 @@ export function openMemory(number, correct = false) {
 }
 
 export function closeOpened() {
-  drafts.clear();
   const opened = document.querySelector('[data-opened]')?.dataset.opened;
   goTo('');
   askMemory('back', {}, `#m2a-memory-list ${openedFrom}[data-memory="${opened}"]`);
@@ -70,7 +70,7 @@ export function showMemory() {
     panel.setAttribute('aria-label', 'Memory');
   }
   if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: the text stays in the form
-    countBefore = null;
+    countBefore = sent = null;
     document.body.classList.remove('m-asking');
   }
   drawAnew();
@@ -85,6 +85,8 @@ export function showMemory() {
   document.body.classList.remove('m-asking');
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
+  drafts.delete(sent);
+  sent = null;
   for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
     if (drafts.has(form.dataset.edit)) continue;
     form.reset();

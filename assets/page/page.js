@@ -9,7 +9,7 @@ import { askErase, showDialog } from './erasing.js';
 import { isWithin, keepFocus, restoreFocus, noteActed } from './focus.js';
 import { cancelForm, closeManage, fold, keepOpen, onSummary } from './folds.js';
 import {
-  NOTICE, askMemory, closeOpened, dropDraft, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
+  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
 } from './memory.js';
 import {
   follow, following, noteReader, scrollDown, seeMessage, showEditing, showMessage, stay, watchReader,
@@ -45,7 +45,6 @@ function onForm(form) {
   onSettingsForm(form);
   if (form.matches('[data-find]')) search(true);
   else if (form.matches('[data-edit]')) {
-    dropDraft(form.dataset.edit);
     askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, NOTICE);
   } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
   else if (form.matches('[data-tell]') && fields.text.trim()) {
