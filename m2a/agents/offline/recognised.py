@@ -35,8 +35,11 @@ def who_is_this(
     today: date,
     *,
     is_temporary: bool = False,
-) -> str:
-    """Returns the answer for each of the photos, with a quotation of the memory if the concept is surely recognised."""
+) -> tuple[str, bool]:
+    """Returns the answer for each of the photos, with a quotation of the memory if the concept is surely recognised.
+
+    The second is whether anything is known: of no photo, and of a single one that was never shown before, nothing is.
+    """
     entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
     parts = []
     for position, view in enumerate(photos):
@@ -56,14 +59,8 @@ def who_is_this(
             )
             answer += quoted + "".join(marks[:1])
         parts.append(answer)
-    return "\n".join(parts)
-
-
-def is_unknown(photos: Sequence[PhotoView]) -> bool:
-    """Returns whether there is nothing to say of the photos: none at all, or a single one that was never shown before."""
-    return not photos or (
-        len(photos) == 1 and photos[0].recognition.recognised is None and photos[0].recognition.shown_at is None
-    )
+    is_known = len(photos) > 1 or any(v.recognition.recognised or v.recognition.shown_at for v in photos)
+    return "\n".join(parts), is_known
 
 
 def remark(view: PhotoView, position: int, photos: int, today: date) -> str:

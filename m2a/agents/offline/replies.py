@@ -10,7 +10,7 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.quoting import as_list, mark
-from m2a.agents.offline.recognised import is_unknown, remarks, who_is_this
+from m2a.agents.offline.recognised import remarks, who_is_this
 from m2a.agents.offline.relevance import answers, is_sure
 from m2a.agents.offline.said import without_history
 from m2a.agents.offline.selection import selected, speaks_of
@@ -74,7 +74,7 @@ class _Reply:
     may_connect: bool = False
 
     def __str__(self) -> str:
-        sentences = [DECLINED * self.declines, self.text, CONNECT * self.may_connect]
+        sentences = [DECLINED if self.declines else "", self.text, CONNECT if self.may_connect else ""]
         return " ".join(filter(None, sentences))
 
 
@@ -124,8 +124,9 @@ def _reply_to(
     if context.facts:
         return _Reply(led_to(context.facts, context.messages))
     if question.kind.answer == "recognised":
-        text = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
-        return _declined(question, state, text) if is_unknown(state.photos) else _Reply(text)
+        photos, temporary = state.photos, state.is_temporary
+        text, is_known = who_is_this(photos, context, state.recalled, today, is_temporary=temporary)
+        return _Reply(text) if is_known else _declined(question, state, text)
     if not entries and (shown := _shown(question, context, state)):
         return _Reply(photos_shown(shown, state.recalled, state.concepts))
     if context.hits and not certain:
