@@ -606,20 +606,51 @@ def edit_from_answer(fresh: Visitor, thing: str) -> Locator:
     return opened
 
 
-def test_what_is_typed_into_a_memory_stays_when_the_panel_is_redrawn(fresh: Visitor) -> None:
-    fresh.say("The spinet stands in the hall")
-    fresh.remembered("spinet")
-    fresh.say("Where does the spinet stand?")
-    opened = edit_from_answer(fresh, "spinet")
-    opened.get_by_label("What I remember").fill("The spinet stands in the study")
-    number = int(opened.locator("[data-edit]").get_attribute("data-edit"))
+def test_an_opened_memory_and_its_form_stay_when_a_late_update_draws_what_was_shown_before(fresh: Visitor) -> None:
+    numbers = []
+    for thing in ("spinet", "celesta"):
+        fresh.say(f"The {thing} stands in the hall")
+        fresh.remembered(thing)
+        fresh.say(f"Where does the {thing} stand?")
+        opened = edit_from_answer(fresh, thing)
+        numbers.append(int(opened.locator("[data-edit]").get_attribute("data-edit")))
+    words, day = opened.get_by_label("What I remember"), opened.get_by_label("It happened from")
+    day.fill("2026-05-04")
+    words.fill("The celesta stands in the study")
+    spinet, celesta = numbers
     ask = """([name, memory_id]) =>
         document.dispatchEvent(new CustomEvent('m2a-memory-list', {detail: {name, data: {memory_id}}}))"""
-    # An update of a reply that began before the memory was opened redraws the panel so.
-    fresh.page.evaluate(ask, ["back", number])
+    for name, number in (("back", 0), ("memory", spinet)):
+        drawn = fresh.page.locator("#m2a-memory-view textarea").input_value()
+        # An update that was requested before the memory was opened draws the panel so.
+        fresh.page.evaluate(ask, [name, number])
+        fresh.page.wait_for_function(
+            """([drawn, celesta]) => {
+                const view = JSON.parse(document.querySelector('#m2a-memory-view textarea').value);
+                return view.count >= JSON.parse(drawn).count + 2 && view.memory_id === celesta;
+            }""",
+            arg=[drawn, celesta],
+        )
+        expect(opened.locator("h2")).to_have_text("The celesta stands in the hall")
+        expect(words).to_have_value("The celesta stands in the study")
+        expect(words).to_be_focused()
+        expect(day).to_have_value("2026-05-04")
+    assert f"memory={celesta}" in fresh.page.url
+
+
+def test_the_address_names_the_list_once_the_opened_memory_is_forgotten(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("The dulcimer lies under the bed")
+    fresh.remembered("dulcimer")
+    fresh.say("Where is the dulcimer?")
+    opened = edit_from_answer(fresh, "dulcimer")
+    expect(page).to_have_url(re.compile(r"memory=\d+$"))
+    opened.get_by_role("button", name="Cancel").first.click()
+    opened.get_by_role("button", name="Forget").click()
+    expect(page.locator("#m2a-memory-notice .m-change")).to_contain_text("Forgot")
+    expect(page).to_have_url(re.compile("memory=$"))
     expect(opened).to_have_count(0)
-    fresh.page.evaluate(ask, ["memory", number])
-    expect(opened.get_by_label("What I remember")).to_have_value("The spinet stands in the study")
+    page.get_by_label("Close the memory").click()
 
 
 def test_a_memory_is_corrected_in_three_clicks(fresh: Visitor) -> None:

@@ -6,22 +6,22 @@ import { fold, keepOpen, unfold } from './folds.js';
 import { address, goTo, markPlace } from './places.js';
 import { tell } from './server.js';
 
+const named = () => new URLSearchParams(location.search).get('memory'); // the memory in the address; '' for the list
 export const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
 let countBefore = null;
 let memoryFocus = null;
 let typing = null;
 let newestCount = 0;
 let correcting = null;
-let opened; // the memory that was shown when the list was last drawn
+let opened = ''; // the memory that the last answer showed
+let soughtAgain = null; // the memory that was requested again because an update showed another; '' is the list
 const drafts = new Map(); // by memory, what is typed into its form and not saved: a reply may redraw the panel meanwhile
-let sent = null; // the memory whose form was sent, until the server has answered
-const LEAVING = ['memory', 'back', 'about', 'find', 'turn_page']; // requests after which another memory is shown, or none
 let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
+const GONE = '0'; // shown in place of a memory that no longer exists
 export const NOTICE = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
 
 export function askMemory(name, data = {}, focus = null) {
-  if (LEAVING.includes(name)) drafts.clear();
-  if (name === 'edit') sent = String(data.memory_id);
+  if (named() && (name === 'find' || name === 'about')) goTo(''); // both show the list
   countBefore = listCount() ?? '';
   memoryFocus = focus;
   document.body.classList.add('m-asking');
@@ -35,14 +35,16 @@ export function dropFocus() {
 
 document.addEventListener('input', ({ target }) => {
   const form = target.closest('#m2a-memory [data-edit]');
-  if (form) drafts.set(form.dataset.edit, form.text.value);
+  if (form) drafts.set(form.dataset.edit, Object.fromEntries(new FormData(form)));
 });
 document.addEventListener('reset', ({ target }) => drafts.delete(target.dataset.edit));
 
 function redrawDrafts() {
-  for (const [number, text] of drafts) {
+  for (const [number, fields] of drafts) {
     const form = document.querySelector(`#m2a-memory [data-edit="${number}"]`);
-    if (form && form.text.value !== text) form.text.value = text;
+    for (const [name, value] of Object.entries(form ? fields : {})) {
+      if (form.elements[name].value !== value) form.elements[name].value = value;
+    }
   }
 }
 
@@ -70,7 +72,7 @@ export function showMemory() {
     panel.setAttribute('aria-label', 'Memory');
   }
   if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: the text stays in the form
-    countBefore = sent = null;
+    countBefore = null;
     document.body.classList.remove('m-asking');
   }
   drawAnew();
@@ -85,18 +87,16 @@ export function showMemory() {
   document.body.classList.remove('m-asking');
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
-  drafts.delete(sent);
-  sent = null;
+  const at = document.querySelector('#m2a-memory-list .m-listed')?.dataset.at || '';
+  for (const number of drafts.keys()) if (number !== at) drafts.delete(number);
   for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
     if (drafts.has(form.dataset.edit)) continue;
     form.reset();
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
   }
-  const at = document.querySelector('#m2a-memory-list .m-listed')?.dataset.at;
-  const named = new URLSearchParams(location.search).get('memory');
-  // A newer version replaced the open memory. A memory requested meanwhile is not such a version.
-  if (at && named === opened && at !== named) history.replaceState(null, '', address(addressed(), at));
+  // The open memory was forgotten, or a newer version replaced it. A memory requested meanwhile is not such a version.
+  if (opened && named() === opened && at !== opened && at !== GONE) history.replaceState(null, '', address(addressed(), at));
   opened = at;
   if (correcting) unfold(correcting);
   correcting = null;
@@ -104,13 +104,21 @@ export function showMemory() {
   focusIn();
 }
 
-// An update redraws the list for the view that it was sent with. If it covers a newer view, that is requested again.
+// An update redraws the panel for the view that it was requested with. If that is no longer what the address names, or if it
+// covers a newer view, the right one is requested again: once, because the server may refuse it.
 function drawAnew() {
   if (countBefore !== null || listCount() === undefined) return;
   const count = Number(listCount());
-  const isClosed = new URLSearchParams(location.search).get('memory') === '';
-  if (isClosed && document.querySelector('.m-opened')) askMemory('back');
-  else if (count < newestCount) askMemory('show');
+  const shown = document.querySelector('#m2a-memory [data-opened]')?.dataset.opened || '';
+  const right = named();
+  if (right === null || shown === right || shown === GONE) soughtAgain = null;
+  else if (soughtAgain !== right) {
+    soughtAgain = right;
+    if (right) askMemory('memory', { memory_id: Number(right) }, memoryFocus);
+    else askMemory('back');
+    return;
+  }
+  if (count < newestCount) askMemory('show');
   newestCount = Math.max(newestCount, count);
 }
 
@@ -152,11 +160,9 @@ export function onMemoryAct(button) {
   if (act === 'back') closeOpened();
   else if (act === 'page') askMemory('turn_page', { start: Number(button.dataset.start) }, focus);
   else if (act === 'about') {
-    if (document.querySelector('.m-opened')) goTo('');
     askMemory('about', { about: button.dataset.about ? Number(button.dataset.about) : null, unused_list: button.dataset.unusedList || '' }, focus);
   } else if (act === 'everywhere') askMemory('find', { ...filters(), all_subjects: true }, '[data-find] input');
   else if (act === 'like') {
-    goTo('');
     document.querySelector('[data-find]').reset();
     askMemory('find', { photo: button.dataset.photo }, '[data-find] input');
   } else if (act === 'keep') keepMemory(button.dataset, button.dataset.days ? Number(button.dataset.days) : null);

@@ -19,7 +19,7 @@ from m2a.ui.chat_panel import MAX_SEARCH_LENGTH, ChatPanel
 from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.forgotten_list import FORGOTTEN, forgotten_html
 from m2a.ui.memory_list import PAGE, pages_html
-from m2a.ui.opened_memory import gone_html, opened_html
+from m2a.ui.opened_memory import GONE, gone_html, opened_html
 from m2a.ui.plain_words import page_error
 from m2a.ui.request import number_of, numbers_of, owner_of, record_id_in
 from m2a.ui.review_panel import ReviewPanel
@@ -270,18 +270,18 @@ class MemoryPanel:
     def _outputs(self, owner: str, view: View, *, is_emptied: bool = False) -> list[Any]:
         """Returns the outputs for a view. `is_emptied` makes the page clear the search box. A missing memory is reported once."""
         view = replace(view, count=view.count + 1)
-        opened = ""
+        opened, at = "", view.memory_id
         if view.memory_id is not None:
             try:
                 opened = opened_html(self._assistant.browser(owner).open(view.memory_id))
             except LookupError:
-                opened, view = gone_html(), replace(view, memory_id=None)
-        list_html = self._list(owner, view, is_emptied=is_emptied)
+                opened, at, view = gone_html(), GONE, replace(view, memory_id=None)
+        list_html = self._list(owner, view, at, is_emptied=is_emptied)
         return [view.dumped(), self._notice(owner, view.report_id), opened, list_html]
 
-    def _list(self, owner: str, view: View, *, is_emptied: bool = False) -> str:
+    def _list(self, owner: str, view: View, memory_id: int | None = None, *, is_emptied: bool = False) -> str:
         emptied = " data-emptied" if is_emptied else ""
-        at = "" if view.memory_id is None else f' data-at="{view.memory_id}"'
+        at = "" if memory_id is None else f' data-at="{memory_id}"'
         return f'<div class="m-listed" data-count="{view.count}"{at}{emptied}>{self._list_content(owner, view)}</div>'
 
     def _notice(self, owner: str, reply_id: int | None) -> str:

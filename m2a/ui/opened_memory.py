@@ -10,6 +10,7 @@ from m2a.ui.forgotten_list import FORGOTTEN
 from m2a.ui.keeping import keep_html, kept_back_html
 from m2a.ui.photo_search import like_html
 
+GONE = 0  # the number of a memory that no longer exists, for the page's script
 CHANGES: dict[EntryChange, str] = {
     "added": "Remembered",
     "superseded": "Replaced by another memory",
@@ -56,7 +57,7 @@ def opened_html(opened: OpenedMemory) -> str:
 def gone_html() -> str:
     """Returns the page for a memory that was forgotten, undone or erased, or that never existed."""
     return (
-        '<section class="m-opened" data-opened="0" aria-label="A memory">'
+        f'<section class="m-opened" data-opened="{GONE}" aria-label="A memory">'
         '<button type="button" class="m-back" data-memory-act="back">← All memories</button>'
         '<h2 tabindex="-1">This memory no longer exists.</h2>'
         '<p class="m-gone-how">It was forgotten, undone or erased. What was forgotten can be brought back. What was erased is '
@@ -92,7 +93,8 @@ def _acts(entry: MemoryEntry) -> str:
         f'<div class="m-acts"><details class="m-details m-edit" data-key="edit-{number}">'
         '<summary class="m-button">Edit</summary>'
         f'<form data-edit="{number}"><label>What I remember'
-        f'<textarea name="text" rows="4" maxlength="20000" dir="auto">{markup.text(entry.text)}</textarea></label>'
+        f'<textarea name="text" rows="4" maxlength="20000" dir="auto" data-focus="text-{number}">'
+        f"{markup.text(entry.text)}</textarea></label>"
         f'<label>It happened from<input type="date" name="first" value="{first}"></label>'
         f'<label>to<input type="date" name="last" value="{last}"></label>'
         "<small>Saved as something you said today. The earlier version stays below until you forget it.</small>"
