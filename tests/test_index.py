@@ -380,6 +380,14 @@ def test_a_long_temporary_folder_does_no_harm(open_lite, owner, tmp_path, monkey
     assert len(bm25(index, owner, ["ball"], ALL, 9)) == 1
 
 
+def test_no_log_file_is_left_outside_the_memory(open_lite, owner, tmp_path, monkeypatch):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    monkeypatch.setenv("GLOG_log_dir", str(logs))
+    open_lite().put(owner, [row(1, "blue ball")])
+    assert not list(logs.iterdir())
+
+
 def test_an_index_of_other_encoders_is_refused_until_it_is_discarded(open_lite, owner):
     index = open_lite()
     index.put(owner, [row(1, "blue ball")])
@@ -534,6 +542,6 @@ def test_a_process_of_milvus_lite_that_was_killed_is_waited_for_as_long_as_it_ta
     import milvus_lite.server
 
     open_lite().put(owner, [row(1, "blue ball")])
-    process = milvus_lite.server.subprocess.Popen(["/bin/sleep", "60"])
+    process = milvus_lite.server.subprocess.Popen(args=["/bin/sleep", "60"], env={})
     process.send_signal(signal.SIGKILL)
     assert process.wait(timeout=0) == -signal.SIGKILL

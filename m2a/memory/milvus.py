@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from m2a.types.errors import UserError
 
@@ -137,7 +137,7 @@ class FileLock:
 
 
 def _start_quietly() -> None:
-    """Keeps Milvus Lite's process from writing to our standard output and from receiving Ctrl-C."""
+    """Keeps Milvus Lite's process from writing to our standard output and into /tmp, and from receiving Ctrl-C."""
     import subprocess
     from types import SimpleNamespace
 
@@ -151,6 +151,10 @@ def _start_quietly() -> None:
         """
 
         is_killed = False
+
+        def __init__(self, *, env: dict[str, str], **options: Any) -> None:
+            # Otherwise each start leaves log files in /tmp. What it writes to standard error goes nowhere.
+            super().__init__(env={**env, "GLOG_logtostderr": "1"}, **options)
 
         def send_signal(self, sig: int) -> None:
             self.is_killed = self.is_killed or sig == signal.SIGKILL
