@@ -156,9 +156,7 @@ def are_of_work_and_home(new: str, old: str) -> bool:
     """Returns whether one is about work and the other about home: neither place says anything about the other."""
     lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|home|house|flat)\b", re.IGNORECASE)
     works_now, works_then = speaks_of_work(new) and not lives.search(new), speaks_of_work(old)
-    return (works_now and not works_then) or (
-        bool(lives.search(new)) and works_then and not works_now and not lives.search(old)
-    )
+    return (works_now and not works_then) or (bool(lives.search(new)) and works_then and not lives.search(old))
 
 
 def _numbered(text: str) -> frozenset[tuple[str, str]]:

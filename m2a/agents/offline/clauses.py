@@ -187,8 +187,6 @@ def _skip_leading(words: list[Token]) -> int:
 
 def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool = False) -> int | None:
     """Returns the index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`."""
-    if first >= len(words):
-        return None
     token = words[first]
     if _PRONOUN_CLITIC.fullmatch(token.text):
         return first
@@ -232,7 +230,7 @@ def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool 
             return None  # "This week I'm on nights": the subject comes after
         if nouns and _agrees(words, index, words[index - 1]):
             return index
-        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(words, index, bare=bare):
+        if noun.lower.endswith("'s") and _clitic_is(words, index, bare=bare):
             return index
         if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
@@ -252,8 +250,6 @@ def _clitic_is(words: list[Token], index: int, *, bare: bool = False) -> bool:
     if index + 1 >= len(words):
         return False
     after = words[index + 1].lower
-    if after.isdigit() or (after.endswith("ly") and after not in ("family", "only", "july", "reply", "belly", "jelly")):
-        return True
     if bare and not after.endswith("'s"):
         # "Dad's stubborn as they come": without another verb after it, this is the verb of the clause.
         end = next((at for at in range(index + 1, len(words)) if words[at].lower in SUBORDINATORS), len(words))

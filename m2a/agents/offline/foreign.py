@@ -22,7 +22,7 @@ _MAX_ENDING = 2  # characters at the end in which they may differ, at most
 _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; characters in scripts without spaces
 # A correction shares at least two words with the memory, or this share of a short one.
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
-_NEAR_SHARE, _MAX_NEAREST = 0.6, 2  # of the weight of the nearest message; messages quoted
+_MAX_NEAREST = 2  # messages quoted
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -80,8 +80,7 @@ def says_that_it_changed(text: str) -> bool:
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
     """Returns the memory that a correction certainly means, None if there is none.
 
-    With this memory the correction shares all words that it shares with any other, and more. A text that only repeats the
-    memory corrects nothing.
+    With this memory the correction shares all words that it shares with any other, and more.
     """
     if not says_that_it_changed(text):
         return None
@@ -94,8 +93,7 @@ def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | Non
         if best is None or len(shared[best]) < max(1, min(_MIN_SHARED, _MIN_SHARE * len(entry_words[best]))):
             return None
         if all(words < shared[best] for at, words in enumerate(shared) if at != best):
-            says_more = set(finished_words(text)) - set(finished_words(entries[best].text))
-            return entries[best] if says_more else None
+            return entries[best]
     return None
 
 
@@ -129,7 +127,7 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
     """
     wanted = _words(request)
     shared, weights = _rare_words_shared(wanted, [statement.text for statement in statements])
-    if not weights or max(weights) < 1:
+    if max(weights, default=0) < 1:
         return []
     best = max(range(len(statements)), key=weights.__getitem__)
     rivals = [weight for index, weight in enumerate(weights) if index != best]
@@ -141,7 +139,7 @@ def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
     """Returns the messages that share the rarest words with a question, at most two, the best first; none if none shares any."""
     _, weights = _rare_words_shared(_words(question), [message.text for message in messages])
     ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
-    return [message for weight, message in ranked if weight and weight >= _NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
+    return [message for weight, message in ranked if weight][:_MAX_NEAREST]
 
 
 def _rare_words_shared(wanted: Iterable[str], texts: Sequence[str]) -> tuple[list[set[str]], list[float]]:

@@ -59,7 +59,7 @@ def _is_foreign(word: str) -> bool:
 
 def _has_a_subject(word: str) -> bool:
     """Whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
-    return is_verb(word) and word.endswith(("s", "ed")) and word not in lexicon.FOREIGN
+    return is_verb(word) and word.endswith(("s", "ed"))
 
 
 @lru_cache(maxsize=4096)

@@ -7,11 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from difflib import SequenceMatcher
 from typing import Literal
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
+from m2a.agents.offline.change_words import IS_WRONG
 from m2a.agents.offline.claims import MEASURED
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
@@ -102,8 +101,6 @@ class Reading:
 _GOES_ON_FORGETTING = 0.1  # from this probability a message after a request to forget is another request
 SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
-_NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
-_LIKENESS = 0.7  # of the spelling of two codes, from which one corrects the other
 _FEW_WORDS = 7  # at most, of a message that may only give another value
 OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
@@ -115,8 +112,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     text = plain(message.text)
     if _goes_on_forgetting(text, recent, sense):
         items = [Utterance("forget", text)]
-    is_value = _is_another_value(text, recent)
-    if is_value and all(item.act in ("chat", "unread") for item in items):
+    if _is_another_value(text, recent) and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
     readable = [item for item in items[:SENTENCES] if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
@@ -125,7 +121,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         for item in items[:SENTENCES]
         if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
     )
-    reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     reading = replace(reading, observations=(*reading.observations, *as_typed))
     dropped = len(reading.observations) - OBSERVATIONS
@@ -143,22 +139,12 @@ def _is_another_value(text: str, recent: Sequence[Message]) -> bool:
     previous = next((plain(earlier.text) for earlier in reversed(recent) if earlier.role == "user"), "")
     if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
         return False
-    return bool(_kinds_of_values(text) & _kinds_of_values(previous)) or _resembles_a_word(text, previous)
+    return bool(_kinds_of_values(text) & _kinds_of_values(previous))
 
 
 def _kinds_of_values(text: str) -> set[str]:
     kinds = {"amount" if value.kind in MEASURED else value.kind.partition(":")[0] for value in find_values(text)}
     return kinds | {"day"} if has_day(text) else kinds
-
-
-def _resembles_a_word(text: str, previous: str) -> bool:
-    """Whether the text is one name or code, spelled much like one in the other: "lagoon2024!!"."""
-    words = tokens(text)
-    if len(words) != 1 or not _NAME_OR_CODE.search(words[0].text):
-        return False
-    others = [token.lower for token in tokens(previous) if _NAME_OR_CODE.search(token.text)]
-    likeness = [SequenceMatcher(None, words[0].lower, other).ratio() for other in others]
-    return _LIKENESS <= max(likeness, default=0.0) < 1
 
 
 def _goes_on_forgetting(text: str, recent: Sequence[Message], sense: Sense) -> bool:
@@ -180,8 +166,6 @@ def _reading_of(
     items: Sequence[Utterance],
     recent: Sequence[Message],
     concepts: Sequence[Concept],
-    *,
-    is_value: bool,
 ) -> Reading:
     if message.photos:
         items = [_about_photo(utterance) for utterance in items]
@@ -194,7 +178,7 @@ def _reading_of(
         statements[0] = replace(
             statements[0], text=re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.I)
         )
-    observations = _observations(statements, before, concepts, message.said_at.date(), is_value=is_value)
+    observations = _observations(statements, before, concepts, message.said_at.date())
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         namings = find_namings(message.text)  # a name under a photo is kept, though it is no statement: "Bobo!"
         if namings:
@@ -240,8 +224,8 @@ def _repeats(observation: Observation, saying: PhotoSaying) -> bool:
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
-    """Returns the utterance, as a statement if it says what a photo shows: "this is my teapot", "look what I bought"."""
-    shows = utterance.act == "chat" and (_OWN.match(utterance.text) or SHOWS.match(utterance.text))
+    """Returns the utterance, as a statement if it says what a photo shows: "look what I bought"."""
+    shows = utterance.act == "chat" and SHOWS.match(utterance.text)
     return replace(utterance, act="tell") if shows else utterance
 
 
@@ -250,17 +234,12 @@ def _observations(
     before: Sequence[str],
     concepts: Sequence[Concept],
     today: date,
-    *,
-    is_value: bool = False,
 ) -> list[Observation]:
     texts: list[tuple[str, Utterance]] = []  # each with its utterances joined into one
-    opening = ""  # "Nope." before "Thursday."
     for utterance in items:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
-            opening = f"{opening}{utterance.text} "
             continue
-        utterance, opening = replace(utterance, text=f"{opening}{utterance.text}"), ""
         if texts and len(texts[-1][0]) > _LONGEST:
             texts.append((body, utterance))
         elif texts and leans(body) and not _meant_by(body, [texts[-1][0]], concepts):
@@ -276,11 +255,7 @@ def _observations(
                 (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
             )
     texts = _with_openings(texts)
-    return [
-        _observation(text, utterance, today)
-        for text, utterance in texts
-        if is_value or _is_enough(text, utterance.text)
-    ]
+    return [_observation(text, utterance, today) for text, utterance in texts]
 
 
 def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Utterance]]:
@@ -307,14 +282,14 @@ def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Ut
 def _only_takes_back(text: str) -> bool:
     """Whether the sentence ends by saying that something was wrong, without saying what is right."""
     first, last = segments(text)[-1]
-    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS and not refuted(text)
+    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS
 
 
 def _is_headline(text: str) -> bool:
     """Whether the text has no verb, name or value: "New letter for Mum."."""
     if has_verb(text) or _OWN.match(text) or find_namings(text):
         return False
-    return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
+    return len(tokens(text)) <= _FEW_WORDS and not find_values(text)
 
 
 def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
@@ -326,11 +301,6 @@ def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept])
 def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> tuple[str, Utterance]:
     text, first = before
     return f"{text.rstrip(' .!?')}. {body}", replace(first, text=f"{first.text} {utterance.text}")
-
-
-def _is_enough(text: str, original: str) -> bool:
-    """Whether the text says enough to keep. A single word does so only as a correction: "No, Coimbatore"."""
-    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(original))
 
 
 def leans(body: str) -> bool:
@@ -431,7 +401,7 @@ _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 def each_time(observation: Observation, before: str) -> Observation:
     """Returns the observation without a date if it corrects a recurring day: "moved to Wednesday" after "on Tuesdays"."""
     text = _DATED_DAY.sub(r"\1", observation.text)
-    if not _RECURS.search(before) or text == observation.text or re.search(r"\d{4}\)", text):
+    if not _RECURS.search(before) or text == observation.text:
         return observation
     return replace(observation, text=text, kind="fact", happened=None)
 
@@ -466,4 +436,4 @@ _EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")
 def _sentence(text: str) -> str:
     text = _EMOTICON.sub("", text).strip(",;:- ")
     text = text[:1].upper() + text[1:]
-    return text if text.endswith("?") else text.rstrip(".!") + "."
+    return text.rstrip(".!") + "."

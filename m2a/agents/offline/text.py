@@ -93,7 +93,7 @@ def _stems(text: str) -> tuple[str, ...]:
     for word in re.findall(r"[^\W]+(?:[-'&.:/][^\W]+)*", expand(lowered)):
         result.append(stem(word))
         if "-" in word:
-            result += [stem(part) for part in word.split("-") if part]
+            result += [stem(part) for part in word.split("-")]
     return tuple(result)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
-from m2a.agents.offline.values import has_place
 from m2a.memory.quotations import sentence_spans
 
 # Words that may introduce a wish.
@@ -123,7 +122,7 @@ def forgotten_by(sentence: str, sense: Sense) -> str | None:
     if wish is None or _NEVER_MIND.match(sentence) or _TAKEN_BACK.match(sentence):
         return None
     parts = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
-    alone = len(parts) == 1 or not (_PUTS_RIGHT.match(sentence) or _NEW_VALUE.search(parts[1]) or has_place(parts[1]))
+    alone = len(parts) == 1 or not (_PUTS_RIGHT.match(sentence) or _NEW_VALUE.search(parts[1]))
     threshold = _MIN_WITH_REST if not alone else 0.0 if _EXPLICIT.search(wish[0]) else _MIN_PROBABILITY
     return wish["what"].strip() if forget_probability(sentence, sense) >= threshold else None
 

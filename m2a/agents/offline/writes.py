@@ -113,11 +113,9 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        no_statement = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
-        surely_asks = no_statement and not reading.otherwise  # a question is no statement that could be meant
-        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=surely_asks)
+        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=not reading.otherwise)
         doubts |= {entry.memory_id: target for entry in possible}
-        if not (forgotten or possible or state.asked):
+        if not (forgotten or possible):
             missing.append(target.strip(" ."))
     observations = reading.observations
     if reading.otherwise and not (writes or doubts):  # if it is kept as a statement, nothing is missing
@@ -240,8 +238,7 @@ def _concepts(state: TurnState, observation: Observation, reading: Reading) -> t
         return tuple(each if each.name in shown else each.model_copy(update={"photos": ()}) for each in concepts)
     if not state.photos:
         return concepts
-    sentence = observation.said or observation.text
-    pictured = [concept for concept in concepts if is_pictured(concept.name, sentence)]
+    pictured = [concept for concept in concepts if is_pictured(concept.name, observation.said)]
     if len(pictured) > 1 and len(state.photos) > 1:
         pictured = []  # nobody said which photo shows which
     return tuple(concept if concept in pictured else concept.model_copy(update={"photos": ()}) for concept in concepts)
