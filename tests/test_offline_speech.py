@@ -11,7 +11,7 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import read
+from m2a.agents.offline.statements import Reading, read
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.values import find_values
 from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message
@@ -228,7 +228,7 @@ def test_a_date_is_kept_in_the_words_and_as_an_interval(sense: Sense) -> None:
     ["What's Ana's job?", "Is it raining?", "thanks!", "Good night", "what's the capital of France?", "tell me a joke"],
 )
 def test_nothing_is_kept_of_questions_and_small_talk(text: str, sense: Sense) -> None:
-    assert not read(message(text), [], [], sense)
+    assert read(message(text), [], [], sense) == Reading()
 
 
 @pytest.mark.parametrize(
