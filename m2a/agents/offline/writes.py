@@ -125,20 +125,25 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         hits = own_memories(state, hits)
     findings = without_strays(
         [
-            Finding()  # it names these photos only: memories of other photos are no rivals
-            if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
-            else find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
+            find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
+            if _may_correct(state, observation)
+            else Finding()
             for observation in observations
         ]
     )
     for observation, finding in zip(observations, findings, strict=True):
         corrected = finding.corrected
         complete = each_time(observation, corrected.entry.text) if corrected else observation
-        writes.append(_keep(state, reading, complete, finding))
+        writes.append(_keep(state, complete, finding, observations))
     writes += [
         _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
     ]
     return _Plan(tuple(writes), tuple(missing))
+
+
+def _may_correct(state: TurnState, observation: Observation) -> bool:
+    """Whether the statement may correct a memory: it names no photos of its own, and among several people it takes back."""
+    return not observation.photo_ids and (not are_several(state) or takes_back(observation.said))
 
 
 def _not_to_forget(state: TurnState) -> Iterator[RestoreMemory]:
@@ -207,8 +212,10 @@ def _told_last(state: TurnState, results: _Results) -> list[int]:
     return [quoted[0].evidence_ids[-1].last, *newest] if len(quoted) == 1 else newest
 
 
-def _keep(state: TurnState, reading: Reading, observation: Observation, finding: Finding) -> AddMemory:
-    addition, corrected = _addition(state, observation, reading), finding.corrected
+def _keep(
+    state: TurnState, observation: Observation, finding: Finding, observations: Sequence[Observation]
+) -> AddMemory:
+    addition, corrected = _addition(state, observation, observations), finding.corrected
     if corrected is None:
         return addition.model_copy(update={"rivals": finding.rivals})
     if not corrected.whole or corrected.entry.photo_ids:
@@ -216,23 +223,25 @@ def _keep(state: TurnState, reading: Reading, observation: Observation, finding:
     return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
 
 
-def _addition(state: TurnState, observation: Observation, reading: Reading) -> AddMemory:
+def _addition(state: TurnState, observation: Observation, observations: Sequence[Observation]) -> AddMemory:
     first, last = observation.happened or (None, None)
     return AddMemory(
         text=observation.text,
         evidence_ids=_evidence(state, observation),
         kind=observation.kind,
-        photos=_photos(state, observation, reading),
-        concepts=_concepts(state, observation, reading),
+        photos=_photos(state, observation, observations),
+        concepts=_concepts(state, observation, observations),
         happened_from=first,
         happened_to=last,
     )
 
 
-def _concepts(state: TurnState, observation: Observation, reading: Reading) -> tuple[NamedConcept, ...]:
+def _concepts(
+    state: TurnState, observation: Observation, observations: Sequence[Observation]
+) -> tuple[NamedConcept, ...]:
     """Returns the concepts of the observation, with photos that may show them unless it says itself which photos it names."""
-    named_elsewhere = [named for other in reading.observations for named in other.concepts]
-    concepts = with_concepts(observation, state.concepts, named_elsewhere)
+    named_beside = [named for other in observations for named in other.concepts]
+    concepts = with_concepts(observation, state.concepts, named_beside)
     if observation.photo_ids:  # they show whom the observation names first: "that's Jo's dog Biscuit" names Biscuit
         shown = [mention.name for mention in observation.concepts[:1]]
         return tuple(each if each.name in shown else each.model_copy(update={"photos": ()}) for each in concepts)
@@ -244,14 +253,14 @@ def _concepts(state: TurnState, observation: Observation, reading: Reading) -> t
     return tuple(concept if concept in pictured else concept.model_copy(update={"photos": ()}) for concept in concepts)
 
 
-def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
+def _photos(state: TurnState, observation: Observation, observations: Sequence[Observation]) -> tuple[int, ...]:
     """Returns the photos of the observation: those of the message if it names something or, if none does, is the first.
 
     If it says itself which photos it names, returns only those, from this message or an earlier one.
     """
     if observation.photo_ids:
         return tuple(view.number for view in (*state.photos, *state.earlier) if view.photo_id in observation.photo_ids)
-    others = [other for other in reading.observations or reading.otherwise if not other.photo_ids]
+    others = [other for other in observations if not other.photo_ids]
     naming = [other for other in others if other.concepts] or others[:1]
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
@@ -277,9 +286,8 @@ def _forget(
     if asks_to_forget(target):
         return _forget_unread(state, target, results, deleted)
     offered = [Hit(entry, 0.0, {}) for entry in state.asked]
-    entries = [
-        e for e in find_forgotten(target, [*results.hits, *offered], newest, sense) if e.memory_id not in deleted
-    ]
+    found = find_forgotten(target, [*results.hits, *offered], newest, sense)
+    entries = [entry for entry in found if entry.memory_id not in deleted]
     if not entries and not what_is_meant(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
