@@ -6,7 +6,7 @@ import pytest
 
 from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
-from m2a.agents.offline.heard import hear
+from m2a.agents.offline.interpretation import interpret
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
@@ -154,9 +154,11 @@ def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
 
 def test_a_known_name_in_small_letters_asks_without_a_mark(sense: Sense) -> None:
     tom = Concept(1, "owner", "Tom", (), "person", ())
-    tom_reading, late_reading = (hear(message(text), (), (tom,), sense) for text in ("is tom married", "is late again"))
+    tom_reading, late_reading = (
+        interpret(message(text), (), (tom,), sense) for text in ("is tom married", "is late again")
+    )
     assert [question.text for question in tom_reading.questions] == ["is Tom married"]
-    assert not tom_reading.reading and not late_reading.questions
+    assert tom_reading.reading == Reading() and not late_reading.questions
 
 
 @pytest.mark.parametrize(

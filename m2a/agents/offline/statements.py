@@ -16,13 +16,13 @@ from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.memory_requests import forget_probability, goes_on_forgetting
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings, tells_more, without_denial
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day
-from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
 from m2a.types import Concept, DateInterval, Message, NamedConcept
 
 _PREFERENCE = re.compile(

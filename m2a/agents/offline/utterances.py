@@ -14,20 +14,20 @@ from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.memory_requests import (
+    NOT_TO_MENTION,
+    RESTORE,
+    all_words,
+    forget_probability,
+    forget_target,
+    has_forget_words,
+    is_forget,
+    wanted_words,
+)
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.values import find_values, has_place
-from m2a.agents.offline.wishes import (
-    RESTORE,
-    UNMENTIONED,
-    all_words,
-    forget_probability,
-    forgotten_by,
-    is_forget,
-    may_ask_to_forget,
-    wanted_words,
-)
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 _WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
@@ -229,11 +229,11 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
         tells = any(item.act == "tell" for item in result)
         probability = forget_probability(text, sense)
         threshold = _enough_to_forget(text, sense) if tells else _FORGETS
-        if may_ask_to_forget(text):
+        if has_forget_words(text):
             asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
             threshold = _SURELY_FORGETS if asks else _MAY_FORGET
         if probability >= threshold:
-            certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
+            certain = _FORGETS if has_forget_words(text) else _SURELY_FORGETS
             also_told = _also_told(result, sense)
             request = " ".join(item.text for item in result if item not in also_told) if also_told else text
             return [Utterance("forget", request, tuple(result) if probability < certain else ()), *also_told]
@@ -319,7 +319,7 @@ def _is_about_topic(sentence: str, sense: Sense) -> bool:
     """Whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
     if sentence.endswith("?"):
         return False
-    if may_ask_to_forget(sentence):
+    if has_forget_words(sentence):
         return True  # "That business with Tom? Bin it."
     subject = find_subject(sentence)
     if subject is not None:
@@ -352,9 +352,9 @@ def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
         return Utterance("tell", text)
     if RESTORE.search(text):
         return Utterance("restore", text)
-    if UNMENTIONED.match(text):
+    if NOT_TO_MENTION.match(text):
         return Utterance("command", text)
-    if target := forgotten_by(text, sense):
+    if target := forget_target(text, sense):
         return Utterance("forget", target)
     if statement := _to_remember(text):
         return Utterance("preference" if _STYLE.search(statement) else "tell", statement)

@@ -35,7 +35,7 @@ _FORGET = re.compile(
     re.IGNORECASE,
 )
 # The memory stays but must not be mentioned: "don't mention that Anna plays the violin".
-UNMENTIONED = re.compile(
+NOT_TO_MENTION = re.compile(
     rf"^{_PLEASE_DO}(?:(?:do not|don't|dont|never) (?:ever )?(?:mention|bring up|talk about|speak of)|"
     r"stop (?:mentioning|bringing up|talking about|speaking of)) (?!it\W*$)(?=\w)"
     r"(?!.*\b(?:to|in front of|around|near|with|when) (?:him|her|them|my|our|the|[a-z]+ (?:is|are)|(?-i:[A-Z])))",
@@ -116,7 +116,7 @@ def is_forget(sentence: str) -> bool:
     return bool(_FORGET.match(sentence))
 
 
-def forgotten_by(sentence: str, sense: Sense) -> str | None:
+def forget_target(sentence: str, sense: Sense) -> str | None:
     """Returns what a sentence wants forgotten, in its own words, None if nothing or if it says what is true instead."""
     wish = _NOT_KEPT.match(sentence) or _FORGET.match(sentence)
     if wish is None or _NEVER_MIND.match(sentence) or _TAKEN_BACK.match(sentence):
@@ -147,7 +147,7 @@ def _forget_probability(text: str, sense: Sense) -> float:
     if len(parts) < 2:
         return whole_text
     probabilities = {part: decision.probability(phrases(part), sense.vector(part)) for part in parts}
-    best_request = max((probabilities[part] for part in parts if may_ask_to_forget(part)), default=0.0)
+    best_request = max((probabilities[part] for part in parts if has_forget_words(part)), default=0.0)
     return max(best_request, min(whole_text, max(probabilities.values())))
 
 
@@ -163,7 +163,7 @@ def phrases(text: str) -> dict[str, float]:
     return dict.fromkeys([*runs, *(run for run in role_runs if "<" in run)], 1.0)
 
 
-def may_ask_to_forget(text: str) -> bool:
+def has_forget_words(text: str) -> bool:
     """Whether the text asks to remove something, or says that something must not be kept or was never said."""
     words = _WORD.findall(_GET_RID.sub("rid", text.lower()))
     return bool(_REQUESTS.search(" ".join(_roles(["^", *words, "$"]))))
