@@ -16,7 +16,7 @@ from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import forget_probability, goes_on_forgetting
+from m2a.agents.offline.memory_requests import adds_to_request, forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings, tells_more, without_denial
@@ -151,7 +151,7 @@ def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
     """Whether the message adds something to a request to forget in the previous one: "And the price as well."."""
     if text.endswith("?") or not is_english(text):
         return False
-    likely = goes_on_forgetting(text) or forget_probability(text, sense) >= _ADDS_TO_REQUEST
+    likely = adds_to_request(text) or forget_probability(text, sense) >= _ADDS_TO_REQUEST
     return likely and any(item.act == "forget" for item in utterances(previous, sense))
 
 

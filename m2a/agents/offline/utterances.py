@@ -1,6 +1,6 @@
-"""The utterances of a message: each sentence with its act, which is one of telling, asking and chatting, or a wish.
+"""The utterances of a message: each sentence with its act, which is telling, asking, chatting or a request.
 
-A learned decision distinguishes telling, asking and chatting (`acts`). Wishes in fixed words (to forget, a style, a task) are
+A learned decision distinguishes telling, asking and chatting (`acts`). Requests in fixed words (to forget, a style, a task) are
 recognised by those words. Text that is not English is not read.
 """
 
@@ -31,20 +31,20 @@ from m2a.agents.offline.values import find_values, has_place
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 _WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
-_OPENING = 12  # characters within which a message that opens with a retraction has it
-_TELLS = 0.25  # from this probability a message of one sentence is kept, unless asking is more probable
-_TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question; below it, the sentence only explains the question
-_TELLS_BESIDE_TALK = 0.7  # the same in a message that only talks and asks nothing
-_IDLE = 0.8  # from this probability a sentence of a message that tells something is left out as idle talk
+_OPENING = 12  # characters at the beginning of a sentence within which a correction opens it: "No wait, …"
+_TOPIC_WORDS = 4  # at most, of a sentence that only names something
+
+# Probabilities of telling: from the first a message of one sentence is kept, unless asking is more probable; from the others
+# a sentence is kept beside a question, or in a message that only chats. The last one is a certain statement.
+_TELLS, _TELLS_BESIDE_A_QUESTION, _TELLS_BESIDE_CHAT, _SURELY_TELLS = 0.25, 0.9, 0.7, 0.97
+_IDLE = 0.8  # from this probability of chatting a sentence of a message that tells something is left out
 
 # The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
 # may tell something, and if it certainly does. From the last one on, it is read as that request alone.
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
-_FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"
-_MAY_FORGET = 0.06  # with such words: read otherwise if no memory matches
+_MAY_FORGET = 0.06  # the same with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
+_SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
 _ASKS_THE_ASSISTANT = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
-_SURELY_TELLS = 0.97
-_TOPIC_WORDS = 4  # at most, of a sentence that only names something
 _POINTS_AT_TOPIC = re.compile(
     r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>s|re)\b)?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
 )
@@ -59,12 +59,14 @@ _REMEMBER = re.compile(
     re.IGNORECASE,
 )
 
+# "He studies law now, so forget what I said about the stage."
 _THEN_FORGET = re.compile(
     r"(?P<told>.{10,}?),? (?:and )?so,? (?P<request>(?:(?:please|pls|kindly|just|can you|could you|you can) )*"
     r"(?:forget|delete|erase|remove|drop|scrap|scrub|scratch|disregard|ignore)\b.+)$",
     re.IGNORECASE,
 )
 
+# How the assistant is to write or to address the user.
 _STYLE = re.compile(
     r"\b(?:(?:keep|make|write|give) (?:your|me|the) [\w ]*(?:answers?|repl(?:y|ies)|responses?|messages?)|"
     r"(?:answer|reply|respond|talk|speak)(?: to me)? (?:in|with|briefly|using|more|less|without|only)|call me|"
@@ -73,6 +75,7 @@ _STYLE = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r'"[^"]*"')
+# "You know Ana moved, right?", "It's Monday, isn't it?"
 _QUESTION_TAG = re.compile(
     rf"(?:(?<! or)(?<! and)[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|"
     rf"can you (?:believe|imagine) (?:it|that)|{AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
@@ -100,7 +103,7 @@ LISTS = re.compile(
     re.IGNORECASE,
 )
 # Questions that are recognised without a question mark: no statement has these forms.
-_ASKS = (
+_QUESTION_FORMS = (
     LISTS,
     re.compile(rf"^{OPENER}(?:what|how) about (?!\w+ing\b)", re.IGNORECASE),
     re.compile(
@@ -171,7 +174,7 @@ _PASSES_ON_A_QUESTION = re.compile(
     r"(?:number|name|date|address) of\b)",
     re.IGNORECASE,
 )
-_PLEASE = re.compile(
+_BARE_REQUEST = re.compile(
     r"^(?!.*\d)(?=.*\b(?:the|his|her|their|my|our|of|for|number|name|code|address|password|date|time)\b|.*\w's\b)"
     r".*\b(?:please|pls)\W*$",
     re.IGNORECASE,
@@ -222,22 +225,28 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
         result = [item for item in result if item.act not in ("tell", "chat") or not _is_a_reason(item.text, sense)]
     if any(item.act == "forget" and wanted_words(item.text) for item in result):
         # "Forget the code. Delete it." is one request.
-        result = [item for item in result if item.act != "forget" or wanted_words(item.text)]
-    elif any(map(_to_remember, parts)):
-        pass  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
-    elif len(text) <= _WHOLE_LENGTH and not all(item.act == "command" for item in result):
-        tells = any(item.act == "tell" for item in result)
-        probability = forget_probability(text, sense)
-        threshold = _enough_to_forget(text, sense) if tells else _FORGETS
-        if has_forget_words(text):
-            asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
-            threshold = _SURELY_FORGETS if asks else _MAY_FORGET
-        if probability >= threshold:
-            certain = _FORGETS if has_forget_words(text) else _SURELY_FORGETS
-            also_told = _also_told(result, sense)
-            request = " ".join(item.text for item in result if item not in also_told) if also_told else text
-            return [Utterance("forget", request, tuple(result) if probability < certain else ()), *also_told]
-    return result
+        return [item for item in result if item.act != "forget" or wanted_words(item.text)]
+    if any(map(_to_remember, parts)) or all(item.act == "command" for item in result) or len(text) > _WHOLE_LENGTH:
+        return result  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
+    return _as_forget_request(text, result, sense, has_question=has_question) or result
+
+
+def _as_forget_request(
+    text: str, items: Sequence[Utterance], sense: Sense, *, has_question: bool
+) -> list[Utterance] | None:
+    """Returns the utterances of a message that asks in other words to forget something, None if it does not ask."""
+    if has_forget_words(text):
+        asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
+        threshold, certain = _SURELY_FORGETS if asks else _MAY_FORGET, _FORGETS
+    else:
+        tells = any(item.act == "tell" for item in items)
+        threshold, certain = _enough_to_forget(text, sense) if tells else _FORGETS, _SURELY_FORGETS
+    probability = forget_probability(text, sense)
+    if probability < threshold:
+        return None
+    also_told = _also_told(items, sense)
+    request = " ".join(item.text for item in items if item not in also_told) if also_told else text
+    return [Utterance("forget", request, tuple(items) if probability < certain else ()), *also_told]
 
 
 def _apart_from_request(sentence: str) -> tuple[str, ...]:
@@ -251,7 +260,7 @@ def _apart_from_request(sentence: str) -> tuple[str, ...]:
 
 def _is_a_reason(sentence: str, sense: Sense) -> bool:
     """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone."."""
-    if forget_probability(sentence, sense) >= _FORGETS_IN_ITS_WORDS:
+    if forget_probability(sentence, sense) >= _SENTENCE_FORGETS:
         return True  # "I've not told Ana and I don't want it written down."
     subject = find_subject(sentence)
     if re.search(r"\d", sentence) or find_names(sentence) or has_place(sentence):
@@ -267,7 +276,7 @@ def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
     also_told: list[Utterance] = []
     has_asked = False
     for item in items:
-        if forget_probability(item.text, sense) >= _FORGETS_IN_ITS_WORDS:
+        if forget_probability(item.text, sense) >= _SENTENCE_FORGETS:
             has_asked = True
         elif item.act == "tell":
             changed = bool(MOVES.search(item.text) or LATELY.search(item.text))
@@ -277,11 +286,11 @@ def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
 
 
 def _with_statement(item: Utterance) -> list[Utterance]:
-    """Splits "No, both are true: I live in Graz and in Vienna" into the wish to restore and the statement."""
-    wish, _, statement = item.text.partition(": ")
+    """Splits "No, both are true: I live in Graz and in Vienna" into the request to restore and the statement."""
+    request, _, statement = item.text.partition(": ")
     if item.act != "restore" or find_subject(statement) is None:
         return [item]
-    return [Utterance("restore", wish), Utterance("tell", statement)]
+    return [Utterance("restore", request), Utterance("tell", statement)]
 
 
 def _enough_to_forget(text: str, sense: Sense) -> float:
@@ -399,7 +408,9 @@ def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, h
 def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
     if _is_small_talk(sentence):
         return "chat"
-    if any(pattern.search(sentence) for pattern in (*_ASKS, _PASSES_ON_A_QUESTION)) or _is_bare_request(sentence):
+    if any(pattern.search(sentence) for pattern in (*_QUESTION_FORMS, _PASSES_ON_A_QUESTION)) or _is_bare_request(
+        sentence
+    ):
         return "ask"
     chances = act_probabilities(sentence, sense)
     if sentence.endswith("?"):
@@ -414,7 +425,7 @@ def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, 
     may_ask = not has_question or WH_FIRST.match(sentence.lower())
     if message_act == "ask" and may_ask and chances["ask"] >= max(chances["tell"], chances["chat"]):
         return "ask"
-    if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_TALK:
+    if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_CHAT:
         return "tell"
     # A sentence beside a question only says why the user asks, unless it gives a code.
     gives_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
@@ -427,4 +438,4 @@ def _is_small_talk(sentence: str) -> bool:
 
 def _is_bare_request(sentence: str) -> bool:
     """Whether the sentence only names what it wants: "Her hostel's postal code too, please"."""
-    return bool(_PLEASE.match(sentence)) and find_subject(sentence.replace("'s", "")) is None
+    return bool(_BARE_REQUEST.match(sentence)) and find_subject(sentence.replace("'s", "")) is None
