@@ -1,7 +1,7 @@
 """The update stage: search for what a message may correct or asks to forget, then write, one step per call."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
@@ -55,7 +55,7 @@ _DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # dates that are c
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is written after all searches. `missing` is what was to be forgotten and was not found."""
+    """The writes that follow the searches. `missing` is what was to be forgotten and was not found."""
 
     writes: tuple[Action, ...]
     missing: tuple[str, ...]
@@ -100,14 +100,17 @@ class Writes:
 
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     results = _Results.of(state)
-    newest = _told_last(state, results)
+    newest = _newest_messages(state, results)
     deleted: set[int] = set()
     missing: list[str] = []
-    writes: list[Action] = list(_restored(state)) if reading.restores else []
+    writes: list[Action] = []
+    if reading.restores:
+        replaced = [change.previous for change in state.changes if change.change == "replaced" and change.previous]
+        writes += _restore(replaced, "The user says that both are true.")
     doubts: dict[int, str] = {}
     for target in reading.forgets[:_MAX_FORGETS]:
         if state.asked and forgets_none(target):
-            writes += _not_to_forget(state)
+            writes += _restore(state.asked, "The user does not want it forgotten.")
             continue
         forgotten = _forget(state, target, results, newest, deleted, sense)
         writes += forgotten
@@ -120,7 +123,21 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     observations = reading.observations
     if reading.otherwise and not (writes or doubts):  # if it is kept as a statement, nothing is missing
         observations, missing = reading.otherwise, []
-    hits = results.without(deleted | doubts.keys())
+    writes += _keep_all(state, observations, results.without(deleted | doubts.keys()), newest, sense)
+    writes += [
+        _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
+    ]
+    return _Plan(tuple(writes), tuple(missing))
+
+
+def _restore(entries: Iterable[MemoryEntry], reason: str) -> list[RestoreMemory]:
+    return [RestoreMemory(memory_id=entry.memory_id, reason=reason) for entry in entries]
+
+
+def _keep_all(
+    state: TurnState, observations: Sequence[Observation], hits: Sequence[Hit], newest: Sequence[int], sense: Sense
+) -> list[AddMemory]:
+    """Returns the writes that keep the observations, each with what it corrects among the hits."""
     if are_several(state):
         hits = own_memories(state, hits)
     findings = without_strays(
@@ -131,30 +148,18 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
             for observation in observations
         ]
     )
-    for observation, finding in zip(observations, findings, strict=True):
-        corrected = finding.corrected
-        complete = each_time(observation, corrected.entry.text) if corrected else observation
-        writes.append(_keep(state, complete, finding, observations))
-    writes += [
-        _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
+    complete = [
+        each_time(observation, finding.corrected.entry.text) if finding.corrected else observation
+        for observation, finding in zip(observations, findings, strict=True)
     ]
-    return _Plan(tuple(writes), tuple(missing))
+    return [
+        _keep(state, observation, finding, complete) for observation, finding in zip(complete, findings, strict=True)
+    ]
 
 
 def _may_correct(state: TurnState, observation: Observation) -> bool:
-    """Whether the statement may correct a memory: it names no photos of its own, and among several people it takes back."""
+    """Whether the observation may correct a memory: it names no photos of its own, and among several people it takes back."""
     return not observation.photo_ids and (not are_several(state) or takes_back(observation.said))
-
-
-def _not_to_forget(state: TurnState) -> Iterator[RestoreMemory]:
-    for entry in state.asked:
-        yield RestoreMemory(memory_id=entry.memory_id, reason="The user does not want it forgotten.")
-
-
-def _restored(state: TurnState) -> Iterator[RestoreMemory]:
-    for change in state.changes:
-        if change.change == "replaced" and change.previous is not None:
-            yield RestoreMemory(memory_id=change.previous.memory_id, reason="The user says that both are true.")
 
 
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
@@ -200,32 +205,24 @@ class _Results:
         ]
 
 
-def _told_last(state: TurnState, results: _Results) -> list[int]:
+def _newest_messages(state: TurnState, results: _Results) -> list[int]:
     """Returns the ids of the user's earlier messages, newest first; what the last reply quoted comes before them.
 
     "Actually it was 210 euros" after an answer corrects what was quoted, not the question before it.
     """
     newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
     reply = state.recent[-1] if state.recent and state.recent[-1].role == "assistant" else None
-    said = content(reply.text) if reply is not None else set()
-    quoted = [entry for entry in entries_of(results.hits) if content(entry.text) <= said]
+    reply_words = content(reply.text) if reply is not None else set()
+    quoted = [entry for entry in entries_of(results.hits) if content(entry.text) <= reply_words]
     return [quoted[0].evidence_ids[-1].last, *newest] if len(quoted) == 1 else newest
 
 
 def _keep(
     state: TurnState, observation: Observation, finding: Finding, observations: Sequence[Observation]
 ) -> AddMemory:
-    addition, corrected = _addition(state, observation, observations), finding.corrected
-    if corrected is None:
-        return addition.model_copy(update={"rivals": finding.rivals})
-    if not corrected.whole or corrected.entry.photo_ids:
-        return addition.model_copy(update={"corrects": corrected.entry.memory_id})
-    return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
-
-
-def _addition(state: TurnState, observation: Observation, observations: Sequence[Observation]) -> AddMemory:
+    """Returns the write that keeps one of the observations, in place of or beside the memory that it corrects."""
     first, last = observation.happened or (None, None)
-    return AddMemory(
+    addition = AddMemory(
         text=observation.text,
         evidence_ids=_evidence(state, observation),
         kind=observation.kind,
@@ -234,6 +231,12 @@ def _addition(state: TurnState, observation: Observation, observations: Sequence
         happened_from=first,
         happened_to=last,
     )
+    corrected = finding.corrected
+    if corrected is None:
+        return addition.model_copy(update={"rivals": finding.rivals})
+    if not corrected.whole or corrected.entry.photo_ids:
+        return addition.model_copy(update={"corrects": corrected.entry.memory_id})
+    return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
 
 
 def _concepts(
@@ -323,7 +326,7 @@ def _forget_unread(state: TurnState, target: str, results: _Results, deleted: se
 
 
 def _rests_on_words(entry: MemoryEntry, words: ForgetWords) -> bool:
-    """Returns whether the memory was made from these words of the message."""
+    """Whether the memory was made from these words of the message."""
     stems = content(words.words)
     return _cites(words.message_id, entry.evidence_ids) and len(stems & content(entry.text)) > len(stems) / 2
 
