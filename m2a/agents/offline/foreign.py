@@ -81,7 +81,8 @@ def says_that_it_changed(text: str) -> bool:
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
     """Returns the memory that a correction certainly means, None if there is none.
 
-    With this memory the correction shares all words that it shares with any other, and more.
+    With this memory the correction shares all words that it shares with any other, and more. A text that only repeats the
+    memory corrects nothing.
     """
     if not says_that_it_changed(text):
         return None
@@ -94,7 +95,8 @@ def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | Non
         if best is None or len(shared[best]) < max(1, min(_MIN_SHARED, _MIN_SHARE * len(entry_words[best]))):
             return None
         if all(words < shared[best] for at, words in enumerate(shared) if at != best):
-            return entries[best]
+            only_repeats = set(finished_words(text)) <= set(finished_words(entries[best].text))
+            return None if only_repeats else entries[best]
     return None
 
 
