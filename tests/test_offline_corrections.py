@@ -361,6 +361,7 @@ def test_hardly_anything_in_a_dialogue_of_months_is_a_request_to_forget(sense: S
     [
         "Account number of the choir? CH-4471, as ever.",
         "That short brass one with a tag? It opens the chapel.",
+        "Did I mention that my aunt's left ear is deaf?",
         "Delivery of the roof tiles is in week 14.",
         "Count's gone up at the shelter, there are 40 cats now.",
         "when you water the ferns the tall one wants two cups",

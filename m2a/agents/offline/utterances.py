@@ -83,6 +83,11 @@ _QUESTION_TAG = re.compile(
     re.IGNORECASE,
 )
 _YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=my |our |[A-Z])", re.IGNORECASE)
+# "Did I mention that his left eye is glass?" is a statement.
+_MENTIONED = re.compile(
+    r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that (?P<what>[^?.!]+)\?+$",
+    re.IGNORECASE,
+)
 # An opening that only asks for attention: "Guess what? I got the job!"
 _ATTENTION = re.compile(
     r"^\W*(?:(?:hey|hi|oh|so|and|ok(?:ay)?)\b\W*(?:[A-Z]\w+\W+)?)*(?:guess what|you know what|you'll never guess)\b"
@@ -200,6 +205,8 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
 
 def _utterances(message: str, sense: Sense) -> list[Utterance]:
     text = _ATTENTION.sub("", plain(message))
+    if mentioned := _MENTIONED.match(text):
+        text = mentioned["what"]
     parts = [clause for part in _with_topics(sentences(text), sense) for clause in _apart_from_request(part)]
     if asks_to_forget(text) and not any(map(is_forget, parts)):
         return [Utterance("forget", text)]
@@ -276,7 +283,7 @@ def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
     also_told: list[Utterance] = []
     has_asked = False
     for item in items:
-        if forget_probability(item.text, sense) >= _SENTENCE_FORGETS:
+        if item.act == "forget" or forget_probability(item.text, sense) >= _SENTENCE_FORGETS:
             has_asked = True
         elif item.act == "tell":
             changed = bool(MOVES.search(item.text) or LATELY.search(item.text))
@@ -416,7 +423,8 @@ def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, 
     if sentence.endswith("?"):
         return "ask"
     if alone:
-        return "tell" if chances["tell"] >= max(_TELLS, chances["ask"]) else message_act
+        tells = chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
+        return "tell" if tells else message_act
     if message_act == "tell":
         is_correction = len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence)  # "Nope. Thursday."
         is_content = is_correction or re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
@@ -432,6 +440,22 @@ def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, 
     # A sentence beside a question only says why the user asks, unless it gives a code.
     gives_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
     return "tell" if gives_code else "chat"
+
+
+_MAY_ASK = re.compile(
+    rf"\?|\b{WH}\b|\b(?:if|whether|you|i'd like|wants|needs?|needed|ask(?:s|ed|ing)?|after|please|pls|plz|remind|tell|give|"
+    rf"show|list|name|find|look(?:ing)? for|lost|forg[eo]t(?:ten)?|remember|recall|blank|again)\b|^\W*{OPENER}{AUXILIARY}\b",
+    re.IGNORECASE,
+)
+_NOT_KNOWN = re.compile(rf"\b(?:don't know|dunno|no idea|goodness knows|god knows) {WH}\b", re.IGNORECASE)
+
+
+def _may_ask(sentence: str) -> bool:
+    """Whether a sentence without a question mark may ask: it has a word to ask with, or is no clause ("locker code, quick").
+
+    "Don't know where I got that from" asks nothing.
+    """
+    return _MAY_ASK.search(_NOT_KNOWN.sub("", sentence)) is not None or find_subject(sentence) is None
 
 
 def _is_small_talk(sentence: str) -> bool:
