@@ -715,6 +715,13 @@ async def test_a_value_told_again_after_another_is_the_newest(talk: Talk) -> Non
     assert not {(newer, older) for newer, older in talk.ties() if (older, newer) in talk.ties()}
 
 
+@pytest.mark.parametrize("words", ["Forget that.", "Forget that, please.", "Forget it."])
+async def test_what_was_just_told_is_forgotten_and_what_follows_the_request_is_kept(talk: Talk, words: str) -> None:
+    await talk.say("My PIN is 4417.")
+    await talk.say(f"{words} My sister lives in Graz.")
+    assert talk.known() == ["My sister lives in Graz."]
+
+
 async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> None:
     await talk.say("My locker number is 58.")
     await talk.say("I see a counsellor, Dr. Irani.")

@@ -6,12 +6,12 @@ import pytest
 
 from m2a.agents.offline.answer_kinds import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
-from m2a.agents.offline.heard import hear
+from m2a.agents.offline.interpretation import interpret
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import read
+from m2a.agents.offline.statements import Reading, read
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.values import find_values
 from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message
@@ -154,9 +154,11 @@ def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
 
 def test_a_known_name_in_small_letters_asks_without_a_mark(sense: Sense) -> None:
     tom = Concept(1, "owner", "Tom", (), "person", ())
-    tom_reading, late_reading = (hear(message(text), (), (tom,), sense) for text in ("is tom married", "is late again"))
+    tom_reading, late_reading = (
+        interpret(message(text), (), (tom,), sense) for text in ("is tom married", "is late again")
+    )
     assert [question.text for question in tom_reading.questions] == ["is Tom married"]
-    assert not tom_reading.reading and not late_reading.questions
+    assert tom_reading.reading == Reading() and not late_reading.questions
 
 
 @pytest.mark.parametrize(
@@ -228,7 +230,7 @@ def test_a_date_is_kept_in_the_words_and_as_an_interval(sense: Sense) -> None:
     ["What's Ana's job?", "Is it raining?", "thanks!", "Good night", "what's the capital of France?", "tell me a joke"],
 )
 def test_nothing_is_kept_of_questions_and_small_talk(text: str, sense: Sense) -> None:
-    assert not read(message(text), [], [], sense)
+    assert read(message(text), [], [], sense) == Reading()
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         mquake, train_wordings = args.train, Wordings.read(RESTATED, args.train)
         context = compose_fact_consolidation(mquake, ["all"])[0]["context"]
         facts = [fact for line in context.splitlines() if (fact := train_wordings.parsed(line)) is not None]
-        train(facts, mquake, Sense(encoder, {}, remembered=200_000), encoder.encoder_id.partition("@")[0])
+        train(facts, mquake, Sense(encoder, {}, cache_size=200_000), encoder.encoder_id.partition("@")[0])
         return
     sense = Sense(encoder, learned(encoder))
     wordings = Wordings.read(args.restated, args.templates) if args.restated else None

@@ -49,7 +49,7 @@ def play_sets(sets: Sequence[StorySet], *, verbose: bool) -> None:
 def learn(*, keep: bool, verbose: bool) -> None:
     """Reads the sets once with the present decisions, so that the examples contain realistic memories."""
     encoder = load_text_encoder(MINILM, cache_dir())
-    sense = Sense(encoder, learned(encoder), remembered=_TEXTS)
+    sense = Sense(encoder, learned(encoder), cache_size=_TEXTS)
     sets = read_sets(split="train")
     examples = examples_of({name: simulate(story_set.stories, sense) for name, story_set in sets.items()}, sense)
     if keep:

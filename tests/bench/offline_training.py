@@ -11,11 +11,11 @@ from m2a.agents.offline.acts import LEARNED_ACTS
 from m2a.agents.offline.acts import features as act_features
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.memory_requests import phrases
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import as_one, features_of, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain
-from m2a.agents.offline.wishes import phrases
 from m2a.types import EvidenceRange, MemoryEntry
 from models.text_encoder import MINILM
 from tests.bench.corpus import INTEGRITY, LEARNED_CASES, PAIRS, SHORT

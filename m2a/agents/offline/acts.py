@@ -65,7 +65,7 @@ _FORMS = {
     ),
 }
 
-# Words before "these" that are no imperative: "seeing these figures helps", "all these colours", "but these are mine".
+# Words before "these" that are not an imperative: "seeing these figures helps", "all these colours", "but these are mine".
 _NO_IMPERATIVE = r"(?:\w+ing|all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
 COMMAND = re.compile(
     r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*"
@@ -95,7 +95,7 @@ _ANYBODY = frozenset(
 )
 _OWNED = re.compile(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", re.IGNORECASE)
 # Talk about the assistant itself, musing, and reactions: they tell nothing about the user's life.
-_OF_THE_ASSISTANT = re.compile(
+_ABOUT_THE_ASSISTANT = re.compile(
     r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|"
     r"'ll (?:never|be|find|need|see))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
     r"don't| can| can't| could| should| sound| seem| look| keep| repeated| forgot| said| got| just| really| always|"
@@ -131,11 +131,13 @@ GREETING = re.compile(
 
 
 def act_of(text: str, sense: Sense) -> Literal["tell", "ask", "chat"]:
+    """Returns the most probable act of the text."""
     chances = act_probabilities(text, sense)
     return max(LEARNED_ACTS, key=lambda act: chances[act])
 
 
 def act_probabilities(text: str, sense: Sense) -> Mapping[str, float]:
+    """Returns the probability of each act; they come from separate decisions and need not add up to 1."""
     return sense.read(_act_probabilities, text)
 
 
@@ -185,7 +187,7 @@ def _content_features(parts: Sequence[str]) -> dict[str, float]:
         "idle": all(map(is_idle, parts)),
         "muses": any(map(_MUSES.search, parts)),
         "reacts": any(map(_REACTS.search, parts)),
-        "speaks to the assistant": any(map(_OF_THE_ASSISTANT.search, parts)),
+        "speaks to the assistant": any(map(_ABOUT_THE_ASSISTANT.search, parts)),
         "remarks": any(
             each is not None and each.text.lower() in ("i", "we") and _REMARKS.match(each.rest) for each in subjects
         ),
@@ -208,7 +210,7 @@ def is_idle(sentence: str) -> bool:
     """Whether the sentence has the form of a statement but tells nothing about the user's life."""
     if re.search(r"\d|\b(?:[Mm]y|[Oo]ur)\b|(?<=[a-z,] )(?!I\b)[A-Z]", sentence):
         return False
-    return any(pattern.search(sentence) for pattern in (_OF_THE_ASSISTANT, _MUSES, _REACTS))
+    return any(pattern.search(sentence) for pattern in (_ABOUT_THE_ASSISTANT, _MUSES, _REACTS))
 
 
 def _is_personal(sentence: str) -> bool:

@@ -22,7 +22,7 @@ WHERE = re.compile(
     r" instead\b)",
     re.IGNORECASE,
 )
-# The mother in "Anna's mother", who is not Anna.
+# The last word of "Anna's mother".
 _POSSESSED = re.compile(r"'s (?:[\w-]+ ){0,2}([\w-]+)$")
 _OWNER = re.compile(
     r"(?:(?:my|our) (?P<kin>[\w-]+(?: [\w-]+)?)'s\b|(?P<name>[A-Z][\w-]+)'s\b|"
@@ -59,7 +59,7 @@ class Claim:
 
     @classmethod
     def of(cls, text: str, concepts: Sequence[Concept] = ()) -> "Claim":
-        return _read(text, tuple(concepts))
+        return _claim_of(text, tuple(concepts))
 
     @property
     def letters(self) -> frozenset[str]:
@@ -84,16 +84,12 @@ class Claim:
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of its values; all amounts are one kind here, since units are often left out."""
-        kinds = {
-            "amount" if value.kind.startswith("amount") or value.kind in MEASURED else value.kind
-            for value in self.values
-        }
-        return frozenset(kinds | ({"place"} if self.places else set()))
+        return frozenset({_kind(value) for value in self.values} | ({"place"} if self.places else set()))
 
 
-@lru_cache(maxsize=4096)  # a memory is read again for every message that may correct it
-def _read(text: str, concepts: tuple[Concept, ...]) -> Claim:
-    called = _called(text, concepts)
+@lru_cache(maxsize=4096)  # every message that may correct a memory compares it anew
+def _claim_of(text: str, concepts: tuple[Concept, ...]) -> Claim:
+    other_names = _other_names(text, concepts)
     subject = find_subject(text)
     subject_text = subject.text if subject else ""
     values = find_values(text)
@@ -101,8 +97,8 @@ def _read(text: str, concepts: tuple[Concept, ...]) -> Claim:
     in_values = frozenset(word for value in values if value.kind != "job" for word in content(value.text))
     return Claim(
         text,
-        frozenset(content(" ".join([text, *called]))) | _letters(text),
-        frozenset(content(" ".join([subject_text, *_called(subject_text, concepts)]))) - in_values,
+        frozenset(content(" ".join([text, *other_names]))) | _letters(text),
+        frozenset(content(" ".join([subject_text, *_other_names(subject_text, concepts)]))) - in_values,
         frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
         frozenset(content(" ".join(find_names(text)))) | _letters(text),
         frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
@@ -136,12 +132,12 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
 
 
 def _may_agree(value: frozenset[str], other: frozenset[str]) -> bool:
-    """Returns whether one may only be more exact than the other: "July 2027" than "July", not "half past four" than "four"."""
+    """Whether one value only makes the other more exact: "July 2027" and "July", unlike "half past four" and "four"."""
     return (value <= other or other <= value) and not (value ^ other) & _PARTS_OF_AN_HOUR
 
 
 def tells_several(claim: Claim, kinds: frozenset[str]) -> bool:
-    """Returns whether the claim has more than one value of one of the kinds: "on 12 March she turns 65"."""
+    """Whether the claim has more than one value of one of the kinds: "on 12 March she turns 65"."""
     return any(len(_of_kind(claim, kind)) > 1 for kind in kinds)
 
 
@@ -152,13 +148,15 @@ def asserted_kinds(claim: Claim) -> frozenset[str]:
     return claim.kinds - (denied - asserted)
 
 
+_HOME = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|home|house|flat)\b", re.IGNORECASE)
+
+
 def are_of_work_and_home(new: str, old: str) -> bool:
-    """Returns whether one is about work and the other about home: neither place says anything about the other."""
-    lives = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|home|house|flat)\b", re.IGNORECASE)
-    works_now, works_then = speaks_of_work(new) and not lives.search(new), speaks_of_work(old)
-    return (works_now and not works_then) or (
-        bool(lives.search(new)) and works_then and not works_now and not lives.search(old)
-    )
+    """Whether one is about work and the other about home: neither place says anything about the other."""
+    new_is_of_home, new_is_of_work, old_is_of_work = _HOME.search(new), speaks_of_work(new), speaks_of_work(old)
+    if new_is_of_home:
+        return old_is_of_work and not _HOME.search(old)
+    return new_is_of_work and not old_is_of_work
 
 
 def _numbered(text: str) -> frozenset[tuple[str, str]]:
@@ -166,7 +164,7 @@ def _numbered(text: str) -> frozenset[tuple[str, str]]:
 
 
 def of_another_number(new: Claim, old: Claim) -> bool:
-    """Returns whether the claims are about two things told apart by their number: flat 2, flat 1."""
+    """Whether the claims are about two things told apart by their number: flat 2, flat 1."""
     numbered = _numbered(new.text)
     nouns = {noun for noun, _ in numbered}
     return any(noun in nouns and (noun, digits) not in numbered for noun, digits in old.numbered)
@@ -189,9 +187,12 @@ _OPPOSITES = tuple(
 
 
 def of_another_side(new: Claim, old: Claim) -> bool:
-    """Returns whether the claims are about two things told apart by opposite words: the left knee, the right knee."""
-    said, held = (frozenset(re.findall(r"[a-z]+", claim.text.lower())) for claim in (new, old))
-    return any(len(pair & said) == 1 == len(pair & held) and pair & said != pair & held for pair in _OPPOSITES)
+    """Whether the claims are about two things told apart by opposite words: the left knee, the right knee."""
+    new_words, old_words = (frozenset(re.findall(r"[a-z]+", claim.text.lower())) for claim in (new, old))
+    return any(
+        len(pair & new_words) == 1 == len(pair & old_words) and pair & new_words != pair & old_words
+        for pair in _OPPOSITES
+    )
 
 
 def _letters(text: str) -> frozenset[str]:
@@ -209,6 +210,6 @@ def _of_kind(claim: Claim, kind: str) -> list[frozenset[str]]:
     return [frozenset(str(number(word) or word) for word in text.casefold().split()) for text in texts]
 
 
-def _called(text: str, concepts: Sequence[Concept]) -> list[str]:
-    """Returns the other names of the concepts that the text mentions: Priya is the flatmate."""
+def _other_names(text: str, concepts: Sequence[Concept]) -> list[str]:
+    """Returns all names of the concepts that the text mentions: "Priya" for "my flatmate"."""
     return [name for concept in mentioned(text, concepts) for name in names_of(concept)]

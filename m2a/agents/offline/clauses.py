@@ -73,7 +73,7 @@ _MOVED_TO_DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """`text` is the subject as typed; `rest` is what follows, from the verb on ("is a carpenter")."""
+    """`text` is the subject as typed, `start` its position, `rest` what follows from the verb on ("is a carpenter")."""
 
     text: str
     rest: str
@@ -130,7 +130,7 @@ def find_subject(clause: str) -> Subject | None:
     if apposition := _APPOSITION.match(clause):
         clause = apposition["name"] + clause[apposition.end() :]
     words = tokens(clause)
-    start = _skip_leading(words)
+    start = _first_after_openings(words)
     reach = 8 if start < len(words) and words[start].lower in PREPOSITIONS else 4
     for first in range(start, min(start + reach, len(words))):
         verb = _verb_of_subject(clause, words, first, bare=first == start)
@@ -142,6 +142,7 @@ def find_subject(clause: str) -> Subject | None:
 
 
 def has_verb(text: str) -> bool:
+    """Whether a word of the text may be a finite verb."""
     words = tokens(text)
     return any(_is_finite(words, index) for index in range(len(words)))
 
@@ -151,6 +152,7 @@ def is_verb(word: str) -> bool:
     return word.lower() in AUXILIARIES or word.lower() in _finite_forms()
 
 
+# Past forms that also speak of what is to come: "booked for Monday", "let me know".
 _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
 
 
@@ -178,17 +180,18 @@ def is_past(clause: str) -> bool:
     return False
 
 
-def _skip_leading(words: list[Token]) -> int:
+def _first_after_openings(words: list[Token]) -> int:
     index = 0
     while index < len(words) and words[index].lower in _OPENINGS:
         index += 1
     return index
 
 
-def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool = False) -> int | None:
-    """Returns the index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`."""
-    if first >= len(words):
-        return None
+def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool) -> int | None:
+    """Returns the index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`.
+
+    With `bare`, the subject may be a noun without its determiner: "physio is on Monday".
+    """
     token = words[first]
     if _PRONOUN_CLITIC.fullmatch(token.text):
         return first
@@ -205,7 +208,9 @@ def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool 
             return first
         for index in range(first + 1, min(first + 4, len(words))):
             word = words[index].lower
-            if _is_finite(words, index) and (word in AUXILIARIES or word in _past_forms() or word in _third_forms()):
+            if _is_finite(words, index) and (
+                word in AUXILIARIES or word in _past_forms() or word in _third_person_forms()
+            ):
                 return index
             if (
                 word in DETERMINERS
@@ -230,9 +235,9 @@ def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool 
             return None
         if index > first and (noun.lower in _PERSONAL or _PRONOUN_CLITIC.fullmatch(noun.text)):
             return None  # "This week I'm on nights": the subject comes after
-        if nouns and _agrees(words, index, words[index - 1]):
+        if nouns and _is_verb_after(words, index, words[index - 1]):
             return index
-        if noun.text.lower().endswith("'s") and noun.lower not in DETERMINERS and _clitic_is(words, index, bare=bare):
+        if noun.lower.endswith("'s") and _clitic_is(words, index, bare=bare):
             return index
         if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
@@ -247,13 +252,11 @@ def _is_bare_noun(token: Token) -> bool:
     return lower not in DETERMINERS | _ADVERBS | PREPOSITIONS | SUBORDINATORS | _OPENINGS | PRONOUNS and len(lower) > 2
 
 
-def _clitic_is(words: list[Token], index: int, *, bare: bool = False) -> bool:
+def _clitic_is(words: list[Token], index: int, *, bare: bool) -> bool:
     """Whether the 's of a noun means "is" or "has" ("the plumber's coming") and not possession."""
     if index + 1 >= len(words):
         return False
     after = words[index + 1].lower
-    if after.isdigit() or (after.endswith("ly") and after not in ("family", "only", "july", "reply", "belly", "jelly")):
-        return True
     if bare and not after.endswith("'s"):
         # "Dad's stubborn as they come": without another verb after it, this is the verb of the clause.
         end = next((at for at in range(index + 1, len(words)) if words[at].lower in SUBORDINATORS), len(words))
@@ -262,16 +265,17 @@ def _clitic_is(words: list[Token], index: int, *, bare: bool = False) -> bool:
     return after in _AFTER_CLITIC_IS or (after.endswith("ing") and len(after) > 4)
 
 
-def _agrees(words: list[Token], index: int, previous: Token) -> bool:
+def _is_verb_after(words: list[Token], index: int, previous: Token) -> bool:
     """Whether the word may be the verb after the previous word. A base form needs a plural: "the plan costs" has one verb."""
     word = words[index].lower
     if not _is_finite(words, index):
         return False
     if word in ("need", "dare", "ought") and index + 1 < len(words) and words[index + 1].lower == "not":
         return True
-    if word in AUXILIARIES or word in _past_forms() or word in _third_forms():
-        return word not in _third_forms() or not _is_plural(previous) or word in AUXILIARIES
-    return _is_plural(previous)
+    if word in AUXILIARIES or word in _past_forms():
+        return True
+    is_third_person = word in _third_person_forms()
+    return is_third_person != _is_plural(previous)
 
 
 def _is_plural(token: Token) -> bool:
@@ -304,7 +308,7 @@ def _subject(clause: str, words: list[Token], first: int, verb: int) -> Subject:
 
 
 @lru_cache(maxsize=1)
-def _third_forms() -> frozenset[str]:
+def _third_person_forms() -> frozenset[str]:
     forms = {"is", "has", "does", "was", "goes"}
     for verb in lexicon.VERBS:
         if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
@@ -341,4 +345,4 @@ def _participles() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _finite_forms() -> frozenset[str]:
-    return frozenset(lexicon.VERBS) | _third_forms() | _past_forms() | AUXILIARIES
+    return frozenset(lexicon.VERBS) | _third_person_forms() | _past_forms() | AUXILIARIES

@@ -7,7 +7,7 @@ that both share.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
@@ -22,7 +22,7 @@ _MAX_ENDING = 2  # characters at the end in which they may differ, at most
 _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; characters in scripts without spaces
 # A correction shares at least two words with the memory, or this share of a short one.
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
-_NEAR_SHARE, _MAX_NEAREST = 0.6, 2  # of the weight of the nearest message; messages quoted
+_MAX_NEAREST = 2  # messages quoted
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -45,12 +45,12 @@ class EarlierSentence(NamedTuple):
 def asks_to_forget(text: str) -> bool:
     """Whether a text in another language than English asks to forget something."""
     clauses = [clause.split() for clause in _CLAUSE_START.split(plain(text).casefold())]
-    if any(f" {form} " in f" {' '.join(words)} " for words in clauses for form in lexicon.FORGET_ELSEWHERE):
+    if any(f" {form} " in f" {' '.join(words)} " for words in clauses for form in lexicon.FOREIGN_FORGET):
         return True
     return not is_english(text) and any(
         " ".join(dropwhile(_POLITE_WORDS.__contains__, words)).startswith(f"{form} ")
         for words in clauses
-        for form in lexicon.FORGET_AT_FIRST
+        for form in lexicon.FOREIGN_FORGET_FIRST
     )
 
 
@@ -58,10 +58,10 @@ def tells(text: str) -> bool:
     """Whether a sentence in another language tells something: it is long enough and no question, exclamation or courtesy."""
     words = re.findall(r"[^\W_]+", text)
     enough = len("".join(words)) >= _MIN_CHARACTERS if _CJK.search(text) else len(words) >= _MIN_WORDS
-    idle = text.strip().endswith(("?", "？", "؟", "か。", "か", "!", "！")) or _holds_any(
-        lexicon.COURTESY_ELSEWHERE, text
+    idle = text.strip().endswith(("?", "？", "؟", "か。", "か", "!", "！")) or _contains_any(
+        lexicon.FOREIGN_COURTESY, text
     )
-    return enough and not idle and not (words and words[0].casefold() in lexicon.ASK_ELSEWHERE)
+    return enough and not idle and not (words and words[0].casefold() in lexicon.FOREIGN_QUESTIONS)
 
 
 def is_courteous(text: str) -> bool:
@@ -70,11 +70,12 @@ def is_courteous(text: str) -> bool:
     Words with a subject and a verb are more than that.
     """
     few = len(text.split()) <= _MIN_WORDS and find_subject(text) is None
-    return few and _holds_any(lexicon.COURTESY_ELSEWHERE, text)
+    return few and _contains_any(lexicon.FOREIGN_COURTESY, text)
 
 
 def says_that_it_changed(text: str) -> bool:
-    return bool(_CHANGE_MARKS.search(text)) or _holds_any(lexicon.CHANGE_ELSEWHERE, text)
+    """Whether a text in another language has words for a change or for an error in an earlier statement."""
+    return bool(_CHANGE_MARKS.search(text)) or _contains_any(lexicon.FOREIGN_CHANGE, text)
 
 
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
@@ -94,8 +95,8 @@ def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | Non
         if best is None or len(shared[best]) < max(1, min(_MIN_SHARED, _MIN_SHARE * len(entry_words[best]))):
             return None
         if all(words < shared[best] for at, words in enumerate(shared) if at != best):
-            says_more = set(finished_words(text)) - set(finished_words(entries[best].text))
-            return entries[best] if says_more else None
+            only_repeats = set(finished_words(text)) <= set(finished_words(entries[best].text))
+            return None if only_repeats else entries[best]
     return None
 
 
@@ -129,7 +130,7 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
     """
     wanted = _words(request)
     shared, weights = _rare_words_shared(wanted, [statement.text for statement in statements])
-    if not weights or max(weights) < 1:
+    if max(weights, default=0) < 1:
         return []
     best = max(range(len(statements)), key=weights.__getitem__)
     rivals = [weight for index, weight in enumerate(weights) if index != best]
@@ -138,10 +139,10 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
 
 
 def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
-    """Returns the messages that share the rarest words with a question, at most two, the best first; none if none shares any."""
+    """Returns the messages that share the rarest words with a question, the best first: at most two, and none without any."""
     _, weights = _rare_words_shared(_words(question), [message.text for message in messages])
     ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
-    return [message for weight, message in ranked if weight and weight >= _NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
+    return [message for weight, message in ranked if weight][:_MAX_NEAREST]
 
 
 def _rare_words_shared(wanted: Iterable[str], texts: Sequence[str]) -> tuple[list[set[str]], list[float]]:
@@ -152,28 +153,27 @@ def _rare_words_shared(wanted: Iterable[str], texts: Sequence[str]) -> tuple[lis
 
 
 def _shared(words: Iterable[str], others: Iterable[str]) -> set[str]:
-    return {word for word in words if any(_is_a_form(word, other) for other in others)}
+    return {word for word in words if any(_are_forms_of_one_word(word, other) for other in others)}
 
 
-def _holds_any(phrases: Iterable[str], text: str) -> bool:
+def _contains_any(phrases: Iterable[str], text: str) -> bool:
     words = " ".join(re.findall(r"[^\s,;:.!?¿¡()\"“”„]+", plain(text).casefold()))
     return any(f" {phrase} " in f" {words} " for phrase in phrases)
 
 
 def _words(text: str) -> dict[str, bool]:
     """Returns the finished words of a text without common ones, each with whether it always has a capital letter."""
-    verbs = {word for form in lexicon.FORGET_ELSEWHERE | lexicon.FORGET_AT_FIRST for word in form.split()}
+    verbs = {word for form in lexicon.FOREIGN_FORGET | lexicon.FOREIGN_FORGET_FIRST for word in form.split()}
     result: dict[str, bool] = {}
     for written in re.findall(r"[^\s,;:.!?¿¡()\"'’]+", text):
-        if written.casefold() not in lexicon.FOREIGN | verbs | _POLITE_WORDS:
+        if written.casefold() not in lexicon.FOREIGN_FUNCTION_WORDS | verbs | _POLITE_WORDS:
             for word in finished_words(written):
                 if len(word) >= _MIN_LENGTH or _CJK.fullmatch(word):
                     result[word] = written[0].isupper() and result.get(word, True)
     return result
 
 
-def _is_a_form(word: str, other: str) -> bool:
+def _are_forms_of_one_word(word: str, other: str) -> bool:
     """Whether two words have the same beginning and differ only in their endings."""
-    longer = max(len(word), len(other))
-    same = next((at for at in range(min(len(word), len(other))) if word[at] != other[at]), min(len(word), len(other)))
-    return word == other or (same > _MIN_LENGTH and longer - same <= _MAX_ENDING)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return word == other or (same > _MIN_LENGTH and max(len(word), len(other)) - same <= _MAX_ENDING)

@@ -13,10 +13,10 @@ from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forgotten import Rated, rate
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.memory_requests import all_words, is_forget, wanted_words
 from m2a.agents.offline.relevance import entries_of, rests_on, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
-from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.claims import Claim, people_in
+from m2a.agents.offline.memory_requests import all_words, what_is_named
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import OF_ONESELF, content, meets, stem, stems, tokens
-from m2a.agents.offline.wishes import all_words, what_is_named
+from m2a.agents.offline.text import FIRST_PERSON, content, meets, stem, stems, tokens
 from m2a.types import MemoryEntry
 
 _MAX_LEAD = 0.15  # among few memories one leads by a lot, whatever it is about
@@ -87,7 +87,7 @@ def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[
     literal = text_words & topic
     synonyms = {word for word in topic - literal if meets(word, stemmed)}
     people_met = {person for person in people if meets(person, stemmed)}
-    of_oneself = bool(OF_ONESELF.search(target))
+    of_oneself = bool(FIRST_PERSON.search(target))
     is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
     asks_number, has_number = bool(_NUMBERED.search(target)), bool(re.search(r"\d", text))
     shares = [
@@ -108,7 +108,7 @@ def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[
         "of others alone": not people and is_of_others,
         "met and no word": bool(people_met) and not (literal or synonyms),
         "met and a word": bool(people_met) and bool(literal or synonyms),
-        "both of oneself": not people and of_oneself and bool(OF_ONESELF.search(text)),
+        "both of oneself": not people and of_oneself and bool(FIRST_PERSON.search(text)),
         "nobody's": not people and not their_people,
         "a number named": asks_number and has_number,
         "no number": asks_number and not has_number,

@@ -14,7 +14,7 @@ from m2a.agents.offline.clauses import is_verb
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # "Ha" is a word of Spanish and Swedish, "ha ha" is laughter in any language.
 _LAUGHTER = re.compile(r"\bha(?:[\s,!-]+ha)+\b|\bha(?=\s*[!,])", re.IGNORECASE)
-# The small words within a name: "Dr. van den Berg", "Maria de la Cruz".
+# Function words of other languages within a name: "Dr. van den Berg", "Maria de la Cruz".
 _PARTICLES = re.compile(
     r"(?P<before>\b[A-Z][\w'’-]*\.?) (?:van|von|de|da|di|du|del|della|dos)(?: (?:der|den|de|het|la|las|los|le))? (?=[A-Z])"
 )
@@ -33,7 +33,7 @@ _ENGLISH = frozenset(
 
 @lru_cache(maxsize=2048)
 def is_english(text: str) -> bool:
-    """Whether the rules can read the text; a text without words counts as English."""
+    """Whether the text counts as English, as a text without words does."""
     text = _PARTICLES.sub(r"\g<before> ", _LAUGHTER.sub(" ", text))
     letters = [character for character in text if character.isalpha()]
     if not letters:
@@ -44,7 +44,7 @@ def is_english(text: str) -> bool:
     words = [word.casefold() for word in written]
     english = sum(word in _english_words() for word in words)
     foreign = sum(
-        _is_foreign(word) and not (before[0].isupper() and _has_a_subject(after))
+        _is_foreign(word) and not (before[0].isupper() and _follows_a_name(after))
         for word, before, after in zip(words, written, [*words[1:], ""], strict=True)
     )
     return foreign <= english
@@ -57,9 +57,9 @@ def _is_foreign(word: str) -> bool:
     )
 
 
-def _has_a_subject(word: str) -> bool:
+def _follows_a_name(word: str) -> bool:
     """Whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
-    return is_verb(word) and word.endswith(("s", "ed")) and word not in lexicon.FOREIGN
+    return is_verb(word) and word.endswith(("s", "ed"))
 
 
 @lru_cache(maxsize=4096)
@@ -69,9 +69,9 @@ def _is_latin(character: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _english_words() -> frozenset[str]:
-    return _ENGLISH - (lexicon.FOREIGN & _ENGLISH)
+    return _ENGLISH - (lexicon.FOREIGN_FUNCTION_WORDS & _ENGLISH)
 
 
 @lru_cache(maxsize=1)
 def _foreign_words() -> frozenset[str]:
-    return lexicon.FOREIGN - _ENGLISH
+    return lexicon.FOREIGN_FUNCTION_WORDS - _ENGLISH

@@ -31,14 +31,14 @@ def learned(encoder: TextEncoder) -> Mapping[str, LearnedDecision]:
 
     Raises `ValueError` for an encoder that they were not trained on, and for weights of other features.
     """
-    trained_on, decisions = _shipped()
+    trained_on, decisions = _committed()
     if encoder.encoder_id.partition("@")[0] != trained_on:
         raise ValueError(f"The offline rules are trained on {trained_on}, not on {encoder.encoder_id!r}.")
     return decisions
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> tuple[str, Mapping[str, LearnedDecision]]:
+def _committed() -> tuple[str, Mapping[str, LearnedDecision]]:
     content: dict[str, Any] = json.loads(LEARNED.read_text(encoding="utf-8"))
     content |= json.loads(OF_RELATIONS.read_text(encoding="utf-8"))
     trained_on = content.pop("encoder")

@@ -1,9 +1,9 @@
 """Word lists of everyday English, from the files beside this one: synonyms, kinds and their members, and others.
 
-The rules answer only if a memory matches every content word of a question, so these lists decide how far the wording of a
-question may differ from the memory. The head of each list says what belongs in it.
+They decide how far the wording of a question may differ from that of a memory. The head of each list says what belongs in it.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 _WORDS = Path(__file__).parent / "words"
@@ -22,31 +22,33 @@ def _lines(name: str) -> list[str]:
     return lines
 
 
+def _words_in(lines: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.replace("_", " ") for line in lines for word in line.split())
+
+
 def _words(name: str) -> frozenset[str]:
-    return frozenset(word.replace("_", " ") for line in _lines(name) for word in line.split())
+    return _words_in(_lines(name))
 
 
-def _pairs(name: str, mark: str) -> dict[str, str]:
-    return {left.strip(): right.strip() for left, _, right in (line.partition(mark) for line in _lines(name))}
+def _pairs(name: str, separator: str) -> list[tuple[str, str]]:
+    parts = [line.partition(separator) for line in _lines(name)]
+    return [(left.strip(), right.strip()) for left, _, right in parts]
 
 
 SYNONYMS = [line.split() for line in _lines("synonyms")]
-KINDS = {kind: members.split() for kind, members in _pairs("kinds", ":").items()}
-TOPICS = {topic: words.split() for topic, words in _pairs("topics", ":").items()}
-PHRASES = _pairs("phrases", "=")
+KINDS = {kind: members.split() for kind, members in _pairs("kinds", ":")}
+TOPICS = {topic: words.split() for topic, words in _pairs("topics", ":")}
+PHRASES = dict(_pairs("phrases", "="))
 IRREGULAR = [line.split() for line in _lines("irregular")]
 VERBS = _words("verbs")
 JOBS = _words("jobs")
 RELATIONS = _words("relations")
 PETS = _words("pets")
 PLACES = _words("places")
-FOREIGN = _words("foreign")
-# "Forget" as a request in other languages: anywhere in a text, and only at the beginning of a clause.
-FORGET_ELSEWHERE, FORGET_AT_FIRST = (
-    frozenset(word.replace("_", " ") for line in _lines("forget_elsewhere") for word in line.split("|")[side].split())
-    for side in (0, 1)
-)
-# Words of other languages for a change or an error, for thanks and greetings, and at the beginning of a question.
-CHANGE_ELSEWHERE = _words("change_elsewhere")
-COURTESY_ELSEWHERE = _words("courtesy_elsewhere")
-ASK_ELSEWHERE = _words("ask_elsewhere")
+# Words of other languages.
+FOREIGN_FUNCTION_WORDS = _words("foreign_function_words")
+# "Forget" as a request: anywhere in a text, and only at the beginning of a clause.
+FOREIGN_FORGET, FOREIGN_FORGET_FIRST = map(_words_in, zip(*_pairs("foreign_forget", "|"), strict=True))
+FOREIGN_CHANGE = _words("foreign_change")
+FOREIGN_COURTESY = _words("foreign_courtesy")
+FOREIGN_QUESTIONS = _words("foreign_questions")

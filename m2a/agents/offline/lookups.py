@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from m2a.agents.offline.corrections import perhaps_changed_by
-from m2a.agents.offline.heard import Heard
+from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.recognised import memories_of
@@ -39,7 +39,7 @@ _MAX_CHANGES = 2  # later memories quoted after an answer that they may change
 _MAX_OPENED = 500  # ids of messages
 
 
-def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
+def next_step(state: TurnState, heard: Interpretation, sense: Sense) -> Action:
     """Returns the next search, for the question, its message or its words, and then `Finish` with the memories that answer."""
     question = next((q for q in heard.questions if q.text == state.request), None)
     if question is None:

@@ -14,26 +14,26 @@ _DENIED = re.compile(
 
 
 def contradictions(question: Question, texts: Sequence[str]) -> list[bool]:
-    """Returns for each text whether it denies what the question affirms or the other way round, while another does not.
+    """Returns for each text whether it denies what the question affirms, or the reverse, and another text does not.
 
-    A text that tells of a change says what holds, whatever it denies: "I don't drive the Fiat any more".
+    A text that tells of a change answers whatever it denies: "I don't drive the Fiat any more".
     """
     if question.kind.name == "yes or no":
         return [False] * len(texts)
     wanted = _polarities(question.text, question.words)
-    held = [_polarities(text, question.words) for text in texts]
+    polarities = [_polarities(text, question.words) for text in texts]
     return [
         not _tells_of_change(text)
         and any(
-            word in mine and mine[word] != wanted[word] and any(other.get(word) == wanted[word] for other in held)
+            word in own and own[word] != wanted[word] and any(other.get(word) == wanted[word] for other in polarities)
             for word in wanted
         )
-        for text, mine in zip(texts, held, strict=True)
+        for text, own in zip(texts, polarities, strict=True)
     ]
 
 
 def _polarities(text: str, words: Sequence[str]) -> dict[str, bool]:
-    """Returns which of the words the text affirms (True) or denies; words that it does not have or does both are left out."""
+    """Returns for each word whether the text affirms or denies it, without words that it lacks, or affirms and denies."""
     text = plain(text).lower()
     denied = {stem(word) for match in _DENIED.finditer(text) for word in match["words"].split()}
     affirmed = {stem(word) for word in re.findall(r"[\w'-]+", _DENIED.sub(" ", text))}

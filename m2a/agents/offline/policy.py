@@ -1,4 +1,4 @@
-"""The rules that choose the steps of both agents if no language model is connected. They know English only.
+"""The rules that choose the steps of both agents if no language model is connected. They read English only.
 
 What a message does (`acts`) and whether a memory answers (`relevance`) are small learned decisions over features computed in
 plain code; rules decide what is kept, corrected, quoted and counted. Every stage reads the state anew, so a step never depends
@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import replace
 
 from m2a.agents.offline import lookups
-from m2a.agents.offline.heard import Heard, hear
+from m2a.agents.offline.interpretation import Interpretation, interpret
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.people import are_several, told_to_each_other
 from m2a.agents.offline.relations import facts_that_lead
@@ -22,10 +22,10 @@ from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
 from models.chat_model import TokenUsage
 from models.text_encoder import TextEncoder
 
-_MAX_HEARD = 8  # messages whose reading is cached for the later stages of their turns
-_HEARD_BEFORE = (
-    10  # latest messages before it, no rule looks at more; some stages have more, and would read the message anew
-)
+_CACHED_MESSAGES = 8  # whose interpretation is kept for the later stages of their turns
+# The latest earlier messages with which a message is interpreted. No rule looks at more, and since the stages of a turn
+# have different numbers of them, the interpretation of one stage would not serve another.
+_EARLIER_MESSAGES = 10
 
 
 class OfflineRules:
@@ -41,7 +41,7 @@ class OfflineRules:
         """`decisions` replace the built-in ones; without them, raises `ValueError` if the built-in do not fit the encoder."""
         self._sense = Sense(encoder, learned(encoder) if decisions is None else decisions)
         self._writes = Writes(self._sense)
-        self._heard: dict[object, Heard] = {}
+        self._interpretations: dict[object, Interpretation] = {}
 
     async def sees_photos(self) -> bool:
         return False
@@ -50,7 +50,7 @@ class OfflineRules:
         return Decision(await asyncio.to_thread(self._action, state))
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        parts = await asyncio.to_thread(lambda: reply_parts(state, self._hear(state), self._sense))
+        parts = await asyncio.to_thread(lambda: reply_parts(state, self._interpret(state), self._sense))
         for index, part in enumerate(parts):
             yield part if index == 0 else f"\n\n{part}"
 
@@ -58,28 +58,29 @@ class OfflineRules:
         return facts_that_lead(question, find, self._sense)
 
     def _action(self, state: TurnState) -> Action:
-        heard = self._hear(state)
+        message = self._interpret(state)
         match state.stage:
             case "query":
                 done = sum(isinstance(step.action, QueryMemory) for step in state.steps)
-                return QueryMemory(query=heard.questions[done].text) if done < len(heard.questions) else Answer()
+                return QueryMemory(query=message.questions[done].text) if done < len(message.questions) else Answer()
             case "manage query":
-                return lookups.next_step(state, heard, self._sense)
+                return lookups.next_step(state, message, self._sense)
             case "update":
-                requests = [observation.text for observation in heard.reading.observations]
-                requests += [f"Forget: {what}" for what in heard.reading.forgets]
-                requests += ["Bring back what was replaced."] * heard.reading.restores
+                requests = [observation.text for observation in message.reading.observations]
+                requests += [f"Forget: {what}" for what in message.reading.forgets]
+                requests += ["Bring back what was replaced."] * message.reading.restores
                 return UpdateMemory(request="\n".join(requests)) if requests else Finish()
             case _:
-                return self._writes.next_step(state, heard.reading)
+                return self._writes.next_step(state, message.reading)
 
-    def _hear(self, state: TurnState) -> Heard:
-        recent = state.recent[-_HEARD_BEFORE:]
+    def _interpret(self, state: TurnState) -> Interpretation:
+        recent = state.recent[-_EARLIER_MESSAGES:]
         key = (state.message, recent, state.concepts, state.people)
-        heard = self._heard.get(key)
-        if heard is None:
-            heard = hear(state.message, recent, state.concepts, self._sense)
+        interpretation = self._interpretations.get(key)
+        if interpretation is None:
+            interpretation = interpret(state.message, recent, state.concepts, self._sense)
             if are_several(state):
-                heard = replace(heard, reading=told_to_each_other(heard.reading))
-            self._heard = dict(list(self._heard.items())[1 - _MAX_HEARD :]) | {key: heard}
-        return heard
+                interpretation = replace(interpretation, reading=told_to_each_other(interpretation.reading))
+            latest = list(self._interpretations.items())[1 - _CACHED_MESSAGES :]
+            self._interpretations = dict(latest) | {key: interpretation}
+        return interpretation

@@ -17,7 +17,7 @@ from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
-from m2a.agents.offline.text import OF_ONESELF, content, meets, plain, spelling, stem, stems
+from m2a.agents.offline.text import FIRST_PERSON, content, meets, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
 _SYNONYM = 0.9  # the value of a listed synonym; the same word counts 1, and any other its cosine
@@ -315,7 +315,7 @@ def _features(
     cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
     of_part = max(_coverage(question, content_words(part), rarity, sense) for part in wholes)
     kind = holds_kind(question, entry.text, dated=entry.happened is not None)
-    of_oneself = bool(OF_ONESELF.search(question.text)) and not people_in(question.text)
+    of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
     return {
         "cosine of a part": cosine,
         "cosine of the message": sense.cosine(question.context, entry.text),

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.answers import DECLINED, answer, led_to, nearest
-from m2a.agents.offline.heard import Heard
+from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.memory_requests import NOT_TO_MENTION
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.quoting import as_list, mark
@@ -18,7 +19,6 @@ from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.shown import asks_for_photos, photos_shown, showing
 from m2a.agents.offline.statements import Reading
 from m2a.agents.offline.utterances import utterances
-from m2a.agents.offline.wishes import UNMENTIONED
 from m2a.agents.state import MemoryContext, TurnState
 from m2a.types import MemoryEntry, Message
 
@@ -78,7 +78,7 @@ class _Reply:
         return " ".join(filter(None, sentences))
 
 
-def reply_parts(state: TurnState, heard: Heard, sense: Sense) -> list[str]:
+def reply_parts(state: TurnState, heard: Interpretation, sense: Sense) -> list[str]:
     """Returns the paragraphs of the reply."""
     questions = [q for q in heard.questions if q.is_read or _has_hits(q, heard, state)]
     unread = [q.text for q in questions if not q.is_read]
@@ -193,7 +193,7 @@ def acknowledgement(reading: Reading, answered: Sequence[str] = (), *, is_tempor
     return " ".join(parts)
 
 
-def _has_hits(question: Question, heard: Heard, state: TurnState) -> bool:
+def _has_hits(question: Question, heard: Interpretation, state: TurnState) -> bool:
     """Returns whether anything was found for the question."""
     index = heard.questions.index(question)
     return index < len(state.context) and bool(state.context[index].hits)
@@ -205,7 +205,7 @@ def _reply_to_rest(state: TurnState, sense: Sense) -> str:
     if state.photos and not state.message.text.strip():
         return "I've seen the photo. Tell me who or what it shows, and I can keep it by that name."
     commands = [utterance.text for utterance in utterances(state.message.text, sense) if utterance.act == "command"]
-    if any(map(UNMENTIONED.match, commands)):
+    if any(map(NOT_TO_MENTION.match, commands)):
         return "I haven’t changed anything yet. Open it in Memory and choose “Don’t mention”: I keep it, and no answer uses it."
     if commands:
         return cannot()

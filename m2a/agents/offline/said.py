@@ -6,10 +6,10 @@ from dataclasses import replace
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, nearest_to
+from m2a.agents.offline.memory_requests import is_forget
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.utterances import utterances
-from m2a.agents.offline.wishes import is_forget
 from m2a.agents.state import MemoryContext, Revisions, TurnState, superseded_among
 from m2a.memory.quotations import matching_sentences
 from m2a.memory.repetitions import spans_of_statement

@@ -16,8 +16,8 @@ from models.text_encoder import MINILM, TextEncoder, WordingEncoder
 
 T = TypeVar("T")
 
-_CACHED = 16_384
-_READ = 2_048  # results of reading a text that are cached
+_CACHED_VECTORS = 16_384
+_CACHED_READINGS = 2_048
 
 
 class LearnedDecision(Protocol):
@@ -62,8 +62,8 @@ class Logistic:
 class Additive:
     """A decision that adds a step function of each feature (generalised additive model; Hastie and Tibshirani, 1986).
 
-    It knows that more of a feature may say nothing more. A feature has rising limits and one value more than limits: the
-    i-th is added above i limits.
+    Unlike a weight, a step function can level off. A feature has rising limits and one more value than limits; with i
+    limits below the feature, the i-th value is added, counted from 0.
     """
 
     bias: float
@@ -159,16 +159,16 @@ class Sense:
     """The vectors of meaning and wording of texts, and the decisions that use them."""
 
     def __init__(
-        self, encoder: TextEncoder, models: Mapping[str, LearnedDecision], *, remembered: int = _CACHED
+        self, encoder: TextEncoder, models: Mapping[str, LearnedDecision], *, cache_size: int = _CACHED_VECTORS
     ) -> None:
         """Raises `ValueError` for an encoder without vectors of wordings."""
         if not isinstance(encoder, WordingEncoder):
             raise ValueError(f"The offline rules need an encoder that shows how texts are worded, as {MINILM} does.")
         self._encoder = encoder
-        self._remembered = remembered
+        self._cache_size = cache_size
         self.models = models
-        self._meanings, self._wordings = _VectorCache(remembered), _VectorCache(remembered)
-        self._read = lru_cache(maxsize=_READ)(lambda read, text: read(text, self))
+        self._meanings, self._wordings = _VectorCache(cache_size), _VectorCache(cache_size)
+        self._read = lru_cache(maxsize=_CACHED_READINGS)(lambda read, text: read(text, self))
 
     def read(self, read: Callable[[str, "Sense"], T], text: str) -> T:
         """Returns `read(text, self)`, from a cache if it was read lately, as the stages of a turn read the same sentences.
@@ -180,7 +180,7 @@ class Sense:
 
     def with_models(self, models: Mapping[str, LearnedDecision]) -> "Sense":
         """Returns a copy with these decisions added. Both share their cached vectors."""
-        other = Sense(self._encoder, {**self.models, **models}, remembered=self._remembered)
+        other = Sense(self._encoder, {**self.models, **models}, cache_size=self._cache_size)
         other._meanings, other._wordings = self._meanings, self._wordings
         return other
 
@@ -211,7 +211,7 @@ class Sense:
 
     def nearest(self, left: Iterable[str], right: Iterable[str]) -> list[float]:
         """Returns for each text on the left the cosine of the nearest on the right, 0 if there is none."""
-        own, others = list(left), list(right)
-        if not own or not others:
-            return [0.0] * len(own)
-        return [float(value) for value in (self.vectors(own) @ self.vectors(others).T).max(axis=1)]
+        texts, others = list(left), list(right)
+        if not texts or not others:
+            return [0.0] * len(texts)
+        return [float(value) for value in (self.vectors(texts) @ self.vectors(others).T).max(axis=1)]

@@ -7,23 +7,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from difflib import SequenceMatcher
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
+from m2a.agents.offline.change_words import IS_WRONG
 from m2a.agents.offline.claims import MEASURED
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.memory_requests import adds_to_request, forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.showing import PhotoSaying, photo_sayings, tells_more, without_denial
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day
-from m2a.agents.offline.wishes import forget_probability, goes_on_forgetting
 from m2a.types import Concept, DateInterval, Message, NamedConcept
 
 _PREFERENCE = re.compile(
@@ -94,17 +93,11 @@ class Reading:
     unread: tuple[str, ...] = ()
     left_out: int = 0
 
-    def __bool__(self) -> bool:
-        """Whether the memory has to change."""
-        return bool(self.observations or self.forgets or self.restores)
 
-
-_GOES_ON_FORGETTING = 0.1  # from this probability a message after a request to forget is another request
+_ADDS_TO_REQUEST = 0.1  # from this probability a message after a request to forget is another request
 SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
-_NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
-_LIKENESS = 0.7  # of the spelling of two codes, from which one corrects the other
-_FEW_WORDS = 7  # at most, of a message that may only give another value
+_FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
 OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
 
@@ -112,38 +105,41 @@ _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable m
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
     """Returns what the user's message states, wants forgotten and wants restored."""
     items = utterances(message.text, sense)
-    text = plain(message.text)
-    if _goes_on_forgetting(text, recent, sense):
+    text, previous = plain(message.text), _previous_text(recent)
+    if _adds_to_request(text, previous, sense):
         items = [Utterance("forget", text)]
-    is_value = _is_another_value(text, recent)
-    if is_value and all(item.act in ("chat", "unread") for item in items):
+    if _is_another_value(text, plain(previous)) and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
-    readable = [item for item in items[:SENTENCES] if len(item.text) <= _LONGEST]
+    considered = items[:SENTENCES]
+    readable = [item for item in considered if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
-    unread = tuple(
+    unread = [
         item.text
-        for item in items[:SENTENCES]
+        for item in considered
         if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
-    )
-    reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
+    ]
+    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
-    reading = replace(reading, observations=(*reading.observations, *as_typed))
-    dropped = len(reading.observations) - OBSERVATIONS
+    observations = (*reading.observations, *as_typed)
     return replace(
         reading,
-        observations=reading.observations[:OBSERVATIONS],
+        observations=observations[:OBSERVATIONS],
         otherwise=reading.otherwise[:OBSERVATIONS],
-        unread=unread,
-        left_out=max(0, len(items) - SENTENCES) + max(0, dropped),
+        unread=tuple(unread),
+        left_out=len(items) - len(considered) + max(0, len(observations) - OBSERVATIONS),
     )
 
 
-def _is_another_value(text: str, recent: Sequence[Message]) -> bool:
+def _previous_text(recent: Sequence[Message]) -> str:
+    """Returns the text of the user's previous message, "" if there is none."""
+    return next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+
+
+def _is_another_value(text: str, previous: str) -> bool:
     """Whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
-    previous = next((plain(earlier.text) for earlier in reversed(recent) if earlier.role == "user"), "")
     if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
         return False
-    return bool(_kinds_of_values(text) & _kinds_of_values(previous)) or _resembles_a_word(text, previous)
+    return bool(_kinds_of_values(text) & _kinds_of_values(previous))
 
 
 def _kinds_of_values(text: str) -> set[str]:
@@ -151,28 +147,12 @@ def _kinds_of_values(text: str) -> set[str]:
     return kinds | {"day"} if has_day(text) else kinds
 
 
-def _resembles_a_word(text: str, previous: str) -> bool:
-    """Whether the text is one name or code, spelled much like one in the other: "lagoon2024!!"."""
-    words = tokens(text)
-    if len(words) != 1 or not _NAME_OR_CODE.search(words[0].text):
-        return False
-    others = [token.lower for token in tokens(previous) if _NAME_OR_CODE.search(token.text)]
-    likeness = [SequenceMatcher(None, words[0].lower, other).ratio() for other in others]
-    return _LIKENESS <= max(likeness, default=0.0) < 1
-
-
-def _goes_on_forgetting(text: str, recent: Sequence[Message], sense: Sense) -> bool:
-    """Whether the message adds something to a request to forget: "And the price as well."."""
+def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
+    """Whether the message adds something to a request to forget in the previous one: "And the price as well."."""
     if text.endswith("?") or not is_english(text):
         return False
-    likely = goes_on_forgetting(text) or forget_probability(text, sense) >= _GOES_ON_FORGETTING
-    return likely and _asked_to_forget(recent, sense)
-
-
-def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
-    """Whether the user's previous message asked to forget something."""
-    previous = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-    return bool(previous) and any(item.act == "forget" for item in utterances(previous, sense))
+    likely = adds_to_request(text) or forget_probability(text, sense) >= _ADDS_TO_REQUEST
+    return likely and any(item.act == "forget" for item in utterances(previous, sense))
 
 
 def _reading_of(
@@ -180,34 +160,37 @@ def _reading_of(
     items: Sequence[Utterance],
     recent: Sequence[Message],
     concepts: Sequence[Concept],
-    *,
-    is_value: bool,
 ) -> Reading:
+    today = message.said_at.date()
     if message.photos:
         items = [_about_photo(utterance) for utterance in items]
-    forgets = tuple(utterance.text for utterance in items if utterance.act == "forget")
     statements = _statements(items)
     otherwise = _statements([each for utterance in items for each in utterance.otherwise])
     before = [part for earlier in recent[-6:] if earlier.role == "user" for part in sentences(plain(earlier.text))]
     if statements and items[0].act == "forget" and (topic := topic_of([items[0].text])):
         # "Scratch what I said about the passport. I've put it in the drawer."
-        statements[0] = replace(
-            statements[0], text=re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.I)
-        )
-    observations = _observations(statements, before, concepts, message.said_at.date(), is_value=is_value)
+        text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
+        statements[0] = replace(statements[0], text=text)
+    observations = _observations(statements, before, concepts, today)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
-        namings = find_namings(message.text)  # a name under a photo is kept, though it is no statement: "Bobo!"
-        if namings:
-            mentions = tuple(naming.mention() for naming in namings)
-            observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
+        observations = _names_under_photos(message.text)
     observations = _with_sayings(observations, photo_sayings(message, recent, concepts))
     observations = [
         each if each.photo_ids else replace(each, said=without_denial(each.said, message, recent))
         for each in observations
     ]
-    restores = any(each.act == "restore" for each in items)
-    instead = _observations(otherwise, before, concepts, message.said_at.date())
-    return Reading(tuple(dict.fromkeys(observations)), forgets, tuple(dict.fromkeys(instead)), restores=restores)
+    return Reading(
+        observations=tuple(dict.fromkeys(observations)),
+        forgets=tuple(utterance.text for utterance in items if utterance.act == "forget"),
+        otherwise=tuple(dict.fromkeys(_observations(otherwise, before, concepts, today))),
+        restores=any(utterance.act == "restore" for utterance in items),
+    )
+
+
+def _names_under_photos(text: str) -> list[Observation]:
+    """Returns the text of photos as an observation if it gives a name, though it is no statement: "Bobo!"."""
+    mentions = tuple(naming.mention() for naming in find_namings(text))
+    return [Observation(_sentence(text), concepts=mentions, said=text)] if mentions else []
 
 
 def _statements(items: Sequence[Utterance]) -> list[Utterance]:
@@ -240,97 +223,84 @@ def _repeats(observation: Observation, saying: PhotoSaying) -> bool:
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
-    """Returns the utterance, as a statement if it says what a photo shows: "this is my teapot", "look what I bought"."""
-    shows = utterance.act == "chat" and (_OWN.match(utterance.text) or SHOWS.match(utterance.text))
+    """Returns the utterance, as a statement if it says what a photo shows: "look what I bought"."""
+    shows = utterance.act == "chat" and SHOWS.match(utterance.text)
     return replace(utterance, act="tell") if shows else utterance
 
 
+class _Statement(NamedTuple):
+    """The text of a statement to keep, and its utterances as typed, joined into one."""
+
+    text: str
+    utterance: Utterance
+
+    def followed_by(self, other: "_Statement") -> "_Statement":
+        as_typed = replace(self.utterance, text=f"{self.utterance.text} {other.utterance.text}")
+        return _Statement(f"{self.text.rstrip(' .!?')}. {other.text}", as_typed)
+
+
 def _observations(
-    items: Sequence[Utterance],
-    before: Sequence[str],
-    concepts: Sequence[Concept],
-    today: date,
-    *,
-    is_value: bool = False,
+    items: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
 ) -> list[Observation]:
-    texts: list[tuple[str, Utterance]] = []  # each with its utterances joined into one
-    opening = ""  # "Nope." before "Thursday."
+    statements: list[_Statement] = []
     for utterance in items:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
-            opening = f"{opening}{utterance.text} "
             continue
-        utterance, opening = replace(utterance, text=f"{opening}{utterance.text}"), ""
-        if texts and len(texts[-1][0]) > _LONGEST:
-            texts.append((body, utterance))
-        elif texts and leans(body) and not _meant_by(body, [texts[-1][0]], concepts):
-            texts[-1] = _joined(texts[-1], body, utterance)
-        elif (name := _meant_by(body, [*before, *(text for text, _ in texts)], concepts)) and not (
-            find_namings(body) and texts
+        statement, last = _Statement(body, utterance), statements[-1] if statements else None
+        if last and len(last.text) > _LONGEST:
+            statements.append(statement)
+        elif last and leans(body) and not _meant_by(body, [last.text], concepts):
+            statements[-1] = last.followed_by(statement)
+        elif (name := _meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
+            last and find_namings(body)
         ):
-            texts.append((_with_name(body, name), utterance))
-        elif _PERSONAL.match(body) and texts:  # "We adopted a greyhound. He's called Duke."
-            texts[-1] = _joined(texts[-1], body, utterance)
+            statements.append(_Statement(_with_name(body, name), utterance))
+        elif last and _PERSONAL.match(body):  # "We adopted a greyhound. He's called Duke."
+            statements[-1] = last.followed_by(statement)
         else:
-            texts.append(
-                (body if texts or _PERSONAL.match(body) else standing_alone(body, before, concepts), utterance)
-            )
-    texts = _with_openings(texts)
-    return [
-        _observation(text, utterance, today)
-        for text, utterance in texts
-        if is_value or _is_enough(text, utterance.text)
-    ]
+            statements.append(_Statement(_with_topic(body, before), utterance))
+    return [_observation(statement, today) for statement in _with_openings(statements)]
 
 
-def _with_openings(texts: Sequence[tuple[str, Utterance]]) -> list[tuple[str, Utterance]]:
-    """Returns the texts, each mere opening joined to the text after it, or to the one before it if it is the last.
+def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
+    """Returns the statements, each mere opening joined to the one after it, or to the one before it if it is the last.
 
     "I had the city wrong. The residency is in Canberra." is one correction; "New letter for Mum. The clinic is on
     Friday." is one statement.
     """
-    joined: list[tuple[str, Utterance]] = []
-    opening: tuple[str, Utterance] | None = None
-    for text, utterance in texts:
+    joined: list[_Statement] = []
+    opening: _Statement | None = None
+    for statement in statements:
         if opening is not None:
-            text, utterance = _joined(opening, text, utterance)
+            joined.append(opening.followed_by(statement))
             opening = None
-        elif _only_takes_back(text) or (not joined and len(texts) > 1 and _is_headline(text)):
-            opening = (text, utterance)
-            continue
-        joined.append((text, utterance))
+        elif _only_takes_back(statement.text) or (not joined and len(statements) > 1 and _is_headline(statement.text)):
+            opening = statement
+        else:
+            joined.append(statement)
     if opening is not None:
-        joined = [*joined[:-1], _joined(joined[-1], *opening)] if joined else [opening]
+        joined = [*joined[:-1], joined[-1].followed_by(opening)] if joined else [opening]
     return joined
 
 
 def _only_takes_back(text: str) -> bool:
     """Whether the sentence ends by saying that something was wrong, without saying what is right."""
     first, last = segments(text)[-1]
-    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS and not refuted(text)
+    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS
 
 
 def _is_headline(text: str) -> bool:
     """Whether the text has no verb, name or value: "New letter for Mum."."""
     if has_verb(text) or _OWN.match(text) or find_namings(text):
         return False
-    return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
+    return len(tokens(text)) <= _FEW_WORDS and not find_values(text)
 
 
 def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
     """Returns whom the first word means, None if it is no personal pronoun or its meaning is unknown."""
     match = _PERSONAL.match(sentence)
     return antecedent(before, concepts, match["pronoun"]) if match else None
-
-
-def _joined(before: tuple[str, Utterance], body: str, utterance: Utterance) -> tuple[str, Utterance]:
-    text, first = before
-    return f"{text.rstrip(' .!?')}. {body}", replace(first, text=f"{first.text} {utterance.text}")
-
-
-def _is_enough(text: str, original: str) -> bool:
-    """Whether the text says enough to keep. A single word does so only as a correction: "No, Coimbatore"."""
-    return len(tokens(text)) >= 2 or bool(tokens(text) and TAKES_BACK.search(original))
 
 
 def leans(body: str) -> bool:
@@ -356,18 +326,18 @@ def topic_of(before: Sequence[str]) -> str | None:
     return None
 
 
-def standing_alone(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str:
-    """Replaces the first pronoun, whose meaning is in the sentences `before`: "She's four" → "Olive is four"."""
-    if name := _meant_by(sentence, before, concepts):
-        return _with_name(sentence, name)
-    if re.match(
+def _with_topic(sentence: str, before: Sequence[str]) -> str:
+    """Replaces "it" or "its" at the beginning by what the sentences `before` are about."""
+    points = re.match(
         r"its?\b(?!(?:'s| is| was) (?:(?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)|what|where|who|why|how|when)\b)",
         sentence,
         re.IGNORECASE,
-    ) and (topic := topic_of(before)):
-        sentence = re.sub(r"^its\b", f"{topic}'s", sentence, count=1, flags=re.IGNORECASE)
-        return re.sub(r"^it\b", topic, sentence, count=1, flags=re.IGNORECASE)
-    return sentence
+    )
+    topic = topic_of(before) if points else None
+    if topic is None:
+        return sentence
+    sentence = re.sub(r"^its\b", f"{topic}'s", sentence, flags=re.IGNORECASE)
+    return re.sub(r"^it\b", topic, sentence, flags=re.IGNORECASE)
 
 
 def _with_name(clause: str, name: str) -> str:
@@ -401,7 +371,8 @@ def _is_past_at(text: str, position: int) -> bool:
     return is_past(text)
 
 
-def _observation(text: str, utterance: Utterance, today: date) -> Observation:
+def _observation(statement: _Statement, today: date) -> Observation:
+    text, utterance = statement
     dates = dates_of(text, today)
     recurs = _RECURS.search(text) is not None
     is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) is not None
@@ -431,7 +402,7 @@ _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 def each_time(observation: Observation, before: str) -> Observation:
     """Returns the observation without a date if it corrects a recurring day: "moved to Wednesday" after "on Tuesdays"."""
     text = _DATED_DAY.sub(r"\1", observation.text)
-    if not _RECURS.search(before) or text == observation.text or re.search(r"\d{4}\)", text):
+    if not _RECURS.search(before) or text == observation.text:
         return observation
     return replace(observation, text=text, kind="fact", happened=None)
 
@@ -466,4 +437,4 @@ _EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")
 def _sentence(text: str) -> str:
     text = _EMOTICON.sub("", text).strip(",;:- ")
     text = text[:1].upper() + text[1:]
-    return text if text.endswith("?") else text.rstrip(".!") + "."
+    return text.rstrip(".!") + "."

@@ -11,12 +11,12 @@ import snowballstemmer
 
 from m2a.agents.offline import lexicon
 
-OF_ONESELF = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
+FIRST_PERSON = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[-'&/.:](?=[^\W_])[^\W_]+)*", re.UNICODE)
 _STEMMER = snowballstemmer.stemmer("english")
 _STEMMER_LOCK = threading.Lock()  # a stemmer holds its current word in its state
 
-CONTRACTIONS = {
+_CONTRACTIONS = {
     "i'm": "I am",
     "can't": "can not",
     "won't": "will not",
@@ -26,7 +26,7 @@ CONTRACTIONS = {
 }
 
 
-_ROOT = 5
+_MIN_ROOT = 5  # letters of a word that is compared by its beginning or by its letters
 
 
 class Token(NamedTuple):
@@ -63,8 +63,8 @@ def expand(text: str) -> str:
     def expanded(match: re.Match[str]) -> str:
         word = match.group()
         lower = word.lower()
-        if lower in CONTRACTIONS:
-            return CONTRACTIONS[lower]
+        if lower in _CONTRACTIONS:
+            return _CONTRACTIONS[lower]
         for ending, spelled in (("n't", " not"), ("'re", " are"), ("'ve", " have"), ("'ll", " will"), ("'d", " would")):
             if lower.endswith(ending):
                 return word[: -len(ending)] + spelled
@@ -93,7 +93,7 @@ def _stems(text: str) -> tuple[str, ...]:
     for word in re.findall(r"[^\W]+(?:[-'&.:/][^\W]+)*", expand(lowered)):
         result.append(stem(word))
         if "-" in word:
-            result += [stem(part) for part in word.split("-") if part]
+            result += [stem(part) for part in word.split("-")]
     return tuple(result)
 
 
@@ -112,9 +112,9 @@ def meets(target: str, candidates: Iterable[str]) -> bool:
         return True
     if equivalents(target) & candidates:
         return True
-    # teach and teacher, supervise and supervisor: the stemmer does not unite them.
-    return len(target) >= _ROOT and any(
-        len(word) >= _ROOT
+    # The stemmer keeps "teach" and "teacher", "supervise" and "supervisor" apart.
+    return len(target) >= _MIN_ROOT and any(
+        len(word) >= _MIN_ROOT
         and (word.startswith(target) or target.startswith(word))
         and abs(len(word) - len(target)) <= 3
         for word in candidates
@@ -127,7 +127,7 @@ def spelling(word: str) -> str:
 
     "alergic" and "allergic" have the same key, and so do "freind" and "friend"; a short word is its own key.
     """
-    if len(word) < _ROOT or not word.isalpha():
+    if len(word) < _MIN_ROOT or not word.isalpha():
         return word
     letters = re.sub(r"(.)\1", r"\1", word)
     return letters[0] + "".join(sorted(letters[1:-1])) + letters[-1]
@@ -178,8 +178,7 @@ def _topics() -> dict[str, set[str]]:
 
 def words_for(target: str) -> list[str]:
     """Returns full words that a memory may use for this stem: the word itself, synonyms, and those of a kind or topic."""
-    spelled = _spelled()
-    result = [spelled.get(target, target)]
+    result = [_word_of_stem().get(target, target)]
     result += [word for words in lexicon.SYNONYMS for word in words if target in map(stem, words)]
     for table in (lexicon.KINDS, lexicon.TOPICS):
         result += [word for name, members in table.items() if stem(name) == target for word in members]
@@ -187,11 +186,11 @@ def words_for(target: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _spelled() -> dict[str, str]:
+def _word_of_stem() -> dict[str, str]:
     return {stem(word): word for words in reversed(lexicon.SYNONYMS) for word in reversed(words)}
 
 
-_LIGHT = frozenset(
+_STOP_WORDS = frozenset(
     stem(word)
     for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them "
     "this that these those "
@@ -207,4 +206,4 @@ _LIGHT = frozenset(
 
 def content(text: str) -> set[str]:
     """Returns the stems that distinguish one fact from another."""
-    return {word for word in stems(text) if word not in _LIGHT and len(word) > 1}
+    return {word for word in stems(text) if word not in _STOP_WORDS and len(word) > 1}

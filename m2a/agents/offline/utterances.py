@@ -1,6 +1,6 @@
-"""The utterances of a message: each sentence with its act, which is one of telling, asking and chatting, or a wish.
+"""The utterances of a message: each sentence with its act, which is telling, asking, chatting or a request.
 
-A learned decision distinguishes telling, asking and chatting (`acts`). Wishes in fixed words (to forget, a style, a task) are
+A learned decision distinguishes telling, asking and chatting (`acts`). Requests in fixed words (to forget, a style, a task) are
 recognised by those words. Text that is not English is not read.
 """
 
@@ -14,59 +14,59 @@ from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.names import find_names, find_namings
+from m2a.agents.offline.memory_requests import (
+    NOT_TO_MENTION,
+    RESTORE,
+    all_words,
+    forget_probability,
+    forget_target,
+    has_forget_words,
+    is_forget,
+    wanted_words,
+)
+from m2a.agents.offline.names import find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.values import find_values, has_place
-from m2a.agents.offline.wishes import (
-    RESTORE,
-    UNMENTIONED,
-    all_words,
-    forget_probability,
-    forgotten_by,
-    is_forget,
-    may_ask_to_forget,
-    wanted_words,
-)
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 _WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
-_OPENING = 12  # characters within which a message that opens with a retraction has it
-_TELLS = 0.25  # from this probability a message of one sentence is kept, unless asking is more probable
-_TELLS_BESIDE_A_QUESTION = 0.9  # the same beside a question; below it, the sentence only explains the question
-_TELLS_BESIDE_TALK = 0.7  # the same in a message that only talks and asks nothing
-_IDLE = 0.8  # from this probability a sentence of a message that tells something is left out as idle talk
+_OPENING = 12  # characters at the beginning of a sentence within which a correction opens it: "No wait, …"
+_TOPIC_WORDS = 4  # at most, of a sentence that only names something
+
+# Probabilities of telling: from the first a message of one sentence is kept, unless asking is more probable; from the others
+# a sentence is kept beside a question, or in a message that only chats. The last one is a certain statement.
+_TELLS, _TELLS_BESIDE_A_QUESTION, _TELLS_BESIDE_CHAT, _SURELY_TELLS = 0.25, 0.9, 0.7, 0.97
+_IDLE = 0.8  # from this probability of chatting a sentence of a message that tells something is left out
 
 # The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
 # may tell something, and if it certainly does. From the last one on, it is read as that request alone.
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
-_FORGETS_IN_ITS_WORDS = 0.3  # with words such as "delete"
-_MAY_FORGET = 0.06  # with such words: read otherwise if no memory matches
+_MAY_FORGET = 0.06  # the same with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
+_SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
 _ASKS_THE_ASSISTANT = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
-_SURELY_TELLS = 0.97
-_TOPIC_WORDS = 4  # at most, of a sentence that only names something
 _POINTS_AT_TOPIC = re.compile(
     r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>s|re)\b)?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
 )
 
-REMEMBER = re.compile(
+_REMEMBER = re.compile(
     r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
     r"(?:(?:don't|do not|never|dont) forget|remember|keep in mind|bear in mind|note(?: down)?|make a note|save|"
+    r"remind (?:me|us)(?= that (?:(?:i|we|he|she|they|it|my|our|his|her|their|the)\b|(?-i:[A-Z])))|"  # there are no reminders
     r"(?:change|update|correct|amend|fix) (?:your|the|my) (?:notes?|records?|memory|file|entry)(?: (?:about|on|for) [^:]+(?=:))?)"
-    r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
+    r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+"
+    r"(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b|(?:it|this|that|the \w+)\W*$)(?P<what>.+)",
     re.IGNORECASE,
 )
 
+# "He studies law now, so forget what I said about the stage."
 _THEN_FORGET = re.compile(
     r"(?P<told>.{10,}?),? (?:and )?so,? (?P<request>(?:(?:please|pls|kindly|just|can you|could you|you can) )*"
     r"(?:forget|delete|erase|remove|drop|scrap|scrub|scratch|disregard|ignore)\b.+)$",
     re.IGNORECASE,
 )
 
-# "Remind me that the bins go out on Tuesday" is kept like any other statement: there are no reminders.
-_REMIND_THAT = re.compile(
-    r"^(?:please |can you |could you |would you |also )*remind (?:me|us) that (?P<what>.+)", re.IGNORECASE
-)
+# How the assistant is to write or to address the user.
 _STYLE = re.compile(
     r"\b(?:(?:keep|make|write|give) (?:your|me|the) [\w ]*(?:answers?|repl(?:y|ies)|responses?|messages?)|"
     r"(?:answer|reply|respond|talk|speak)(?: to me)? (?:in|with|briefly|using|more|less|without|only)|call me|"
@@ -75,7 +75,8 @@ _STYLE = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r'"[^"]*"')
-_TAG = re.compile(
+# "You know Ana moved, right?", "It's Monday, isn't it?"
+_QUESTION_TAG = re.compile(
     rf"(?:(?<! or)(?<! and)[,\s]+(?:right|correct|you know|remember|yes|no|ok|okay|eh|huh|"
     rf"can you (?:believe|imagine) (?:it|that)|{AUXILIARY}n't (?:it|he|she|they|we|you|i))|"
     rf",\s*{AUXILIARY} (?:it|he|she|they|we|you|i|there))\s*\?$",
@@ -84,8 +85,7 @@ _TAG = re.compile(
 _YOU_KNOW = re.compile(r"^(?:you (?:know|remember)|do you remember|remember) (?=my |our |[A-Z])", re.IGNORECASE)
 # "Did I mention that his left eye is glass?" is a statement.
 _MENTIONED = re.compile(
-    r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that "
-    r"(?P<what>[^?.!]+)\?+$",
+    r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that (?P<what>[^?.!]+)\?+$",
     re.IGNORECASE,
 )
 # An opening that only asks for attention: "Guess what? I got the job!"
@@ -108,7 +108,7 @@ LISTS = re.compile(
     re.IGNORECASE,
 )
 # Questions that are recognised without a question mark: no statement has these forms.
-_ASKS = (
+_QUESTION_FORMS = (
     LISTS,
     re.compile(rf"^{OPENER}(?:what|how) about (?!\w+ing\b)", re.IGNORECASE),
     re.compile(
@@ -179,7 +179,7 @@ _PASSES_ON_A_QUESTION = re.compile(
     r"(?:number|name|date|address) of\b)",
     re.IGNORECASE,
 )
-_PLEASE = re.compile(
+_BARE_REQUEST = re.compile(
     r"^(?!.*\d)(?=.*\b(?:the|his|her|their|my|our|of|for|number|name|code|address|password|date|time)\b|.*\w's\b)"
     r".*\b(?:please|pls)\W*$",
     re.IGNORECASE,
@@ -217,44 +217,49 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
     sense.wordings([text[:_WHOLE_LENGTH], *parts])  # all are needed below, and one batch is encoded faster
     message_act = act_of(text[:_WHOLE_LENGTH], sense)
     has_question = any(part.endswith("?") for part in parts)
+    alone = len(parts) == 1
     result: list[Utterance] = []
     for part in parts:
-        alone = len(parts) == 1
         if not alone and not is_english(part):
             result.append(Utterance("unread", part))
+        elif (utterance := _with_fixed_words(part, sense)) is not None:
+            result += _with_statement(utterance)
         else:
-            result.append(_wish(part, sense) or _read(part, message_act, sense, alone=alone, has_question=has_question))
-    result = [new_item for item in result for new_item in _with_statement(item)]
+            result.append(_classified(part, message_act, sense, alone=alone, has_question=has_question))
     if len(result) > 1 and result[0].act == "forget" and not all_words(result[0].text) and TAKES_BACK.search(parts[0]):
         result = [Utterance("tell", f"{parts[0]} {result[1].text}"), *result[2:]]  # "Scratch that. Monday."
     if any(item.act == "forget" for item in result):
         result = [item for item in result if item.act not in ("tell", "chat") or not _is_a_reason(item.text, sense)]
     if any(item.act == "forget" and wanted_words(item.text) for item in result):
         # "Forget the code. Delete it." is one request.
-        result = [item for item in result if item.act != "forget" or wanted_words(item.text)]
-    elif any(_to_remember(part) is not None for part in parts):
-        pass  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
-    elif len(text) <= _WHOLE_LENGTH and not all(item.act == "command" for item in result):
-        tells = any(item.act == "tell" for item in result)
-        probability = forget_probability(text, sense)
-        threshold = _enough_to_forget(text, sense) if tells else _FORGETS
-        if may_ask_to_forget(text):
-            asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
-            threshold = _SURELY_FORGETS if asks else _MAY_FORGET
-        if probability >= threshold:
-            certain = _FORGETS if may_ask_to_forget(text) else _SURELY_FORGETS
-            also_told = _also_told(result, sense)
-            request = " ".join(item.text for item in result if item not in also_told) if also_told else text
-            return [Utterance("forget", request, tuple(result) if probability < certain else ()), *also_told]
-        result = [_as_forget(item, sense) for item in result]
-    is_statement = len(result) == 1 and (result[0].act == "tell" or SHOWS.match(result[0].text))
-    return _with_question(result) if message_act == "ask" and not is_statement else result
+        return [item for item in result if item.act != "forget" or wanted_words(item.text)]
+    if any(map(_to_remember, parts)) or all(item.act == "command" for item in result) or len(text) > _WHOLE_LENGTH:
+        return result  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
+    return _as_forget_request(text, result, sense, has_question=has_question) or result
+
+
+def _as_forget_request(
+    text: str, items: Sequence[Utterance], sense: Sense, *, has_question: bool
+) -> list[Utterance] | None:
+    """Returns the utterances of a message that asks in other words to forget something, None if it does not ask."""
+    if has_forget_words(text):
+        asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
+        threshold, certain = _SURELY_FORGETS if asks else _MAY_FORGET, _FORGETS
+    else:
+        tells = any(item.act == "tell" for item in items)
+        threshold, certain = _enough_to_forget(text, sense) if tells else _FORGETS, _SURELY_FORGETS
+    probability = forget_probability(text, sense)
+    if probability < threshold:
+        return None
+    also_told = _also_told(items, sense)
+    request = " ".join(item.text for item in items if item not in also_told) if also_told else text
+    return [Utterance("forget", request, tuple(items) if probability < certain else ()), *also_told]
 
 
 def _apart_from_request(sentence: str) -> tuple[str, ...]:
     """Splits "He studies law now, so forget what I said about the stage" before the request, unless both name the same."""
     match = _THEN_FORGET.match(sentence)
-    if match is None or find_subject(match["told"]) is None:
+    if match is None:
         return (sentence,)
     named = wanted_words(match["request"])
     return (match["told"], match["request"]) if named and not named & content(match["told"]) else (sentence,)
@@ -262,7 +267,7 @@ def _apart_from_request(sentence: str) -> tuple[str, ...]:
 
 def _is_a_reason(sentence: str, sense: Sense) -> bool:
     """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone."."""
-    if forget_probability(sentence, sense) >= _FORGETS_IN_ITS_WORDS:
+    if forget_probability(sentence, sense) >= _SENTENCE_FORGETS:
         return True  # "I've not told Ana and I don't want it written down."
     subject = find_subject(sentence)
     if re.search(r"\d", sentence) or find_names(sentence) or has_place(sentence):
@@ -278,7 +283,7 @@ def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
     also_told: list[Utterance] = []
     has_asked = False
     for item in items:
-        if forget_probability(item.text, sense) >= _FORGETS_IN_ITS_WORDS:
+        if item.act == "forget" or forget_probability(item.text, sense) >= _SENTENCE_FORGETS:
             has_asked = True
         elif item.act == "tell":
             changed = bool(MOVES.search(item.text) or LATELY.search(item.text))
@@ -288,11 +293,11 @@ def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
 
 
 def _with_statement(item: Utterance) -> list[Utterance]:
-    """Splits "No, both are true: I live in Graz and in Vienna" into the wish to restore and the statement."""
-    wish, _, statement = item.text.partition(": ")
+    """Splits "No, both are true: I live in Graz and in Vienna" into the request to restore and the statement."""
+    request, _, statement = item.text.partition(": ")
     if item.act != "restore" or find_subject(statement) is None:
         return [item]
-    return [Utterance("restore", wish), Utterance("tell", statement)]
+    return [Utterance("restore", request), Utterance("tell", statement)]
 
 
 def _enough_to_forget(text: str, sense: Sense) -> float:
@@ -316,32 +321,21 @@ def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
     return result
 
 
-_WHAT_WAS_TOLD = re.compile(
-    r"\W*(?:(?:also|and|oh|hey|ok|okay|so|btw|you know|remember|about),? )*(?:that|the|what)\b"
-    r"(?=.*\bi(?:'ve| have)?(?: just| once)? (?:said|told|mentioned|wrote|shared|confided)\b).*\?$",
-    re.IGNORECASE,
-)
-
-
 def _is_topic(sentence: str) -> bool:
-    """Whether the sentence only names something and ends with a question mark: "The long key?", "What I said about Ana?"."""
-    lower = sentence.lower()
-    if _WHAT_WAS_TOLD.match(sentence):
-        return True
+    """Whether the sentence only names something and ends with a question mark: "The long key?"."""
     return (
         sentence.endswith("?")
         and len(tokens(sentence)) > 1
-        and not re.search(rf"\b{WH}\b|\b{AUXILIARY}\b|^(?:and|any|another|same)\b", lower)
-        and not GREETING.match(sentence)
-        and (find_subject(sentence) is None or re.match(r"(?:that|this|these|those) [a-z]", lower) is not None)
+        and not re.search(rf"\b{WH}\b|\b{AUXILIARY}\b|^(?:and|any|another|same)\b", sentence.lower())
+        and find_subject(sentence) is None
     )
 
 
 def _is_about_topic(sentence: str, sense: Sense) -> bool:
     """Whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
-    if sentence.endswith("?") or not is_english(sentence):
+    if sentence.endswith("?"):
         return False
-    if may_ask_to_forget(sentence):
+    if has_forget_words(sentence):
         return True  # "That business with Tom? Bin it."
     subject = find_subject(sentence)
     if subject is not None:
@@ -364,35 +358,24 @@ def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
     return chances["tell"] >= max(_TELLS, chances["ask"])
 
 
-def _as_forget(item: Utterance, sense: Sense) -> Utterance:
-    """Returns the utterance, as a request to forget if its sentence alone is certainly one."""
-    asks = item.act != "ask" and all_words(item.text) and forget_probability(item.text, sense) >= _SURELY_FORGETS
-    return Utterance("forget", item.text) if asks else item
-
-
 _CORRECTS_WORDS = re.compile(r"\*\w[^*]*$")  # "*right knee, not left"
 
 
-def _wish(sentence: str, sense: Sense) -> Utterance | None:
+def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
+    """Returns the utterance if its words alone decide its act."""
     text = sentence.strip()
     if _CORRECTS_WORDS.match(text):
         return Utterance("tell", text)
     if RESTORE.search(text):
         return Utterance("restore", text)
-    if UNMENTIONED.match(text):
+    if NOT_TO_MENTION.match(text):
         return Utterance("command", text)
-    if (target := forgotten_by(text, sense)) is not None:
+    if target := forget_target(text, sense):
         return Utterance("forget", target)
-    if (statement := _to_remember(text)) is not None:
+    if statement := _to_remember(text):
         return Utterance("preference" if _STYLE.search(statement) else "tell", statement)
-    if (remind := _REMIND_THAT.match(text)) and not text.endswith("?") and find_subject(remind["what"]) is not None:
-        return Utterance("tell", remind["what"])
-    if (
-        COMMAND.match(text)
-        and not (_corrects(text) and _takes_back_at_once(text))
-        and not LISTS.match(text)
-        and not re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
-    ):
+    is_of_oneself = re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
+    if COMMAND.match(text) and not LISTS.match(text) and not is_of_oneself:
         return Utterance("command", text)
     if _STYLE.search(text) and not text.endswith("?"):
         return Utterance("preference", text)
@@ -400,76 +383,63 @@ def _wish(sentence: str, sense: Sense) -> Utterance | None:
 
 
 def _to_remember(sentence: str) -> str | None:
-    """Returns what a sentence asks to remember, None if it asks nothing of the kind."""
-    match = REMEMBER.match(sentence.strip())
-    return match["what"].strip() if match is not None and _has_content(match["what"]) else None
-
-
-def _has_content(text: str) -> bool:
-    """Whether the text contains anything to remember: "don't forget the details!" does not."""
-    points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
-    return not (text.rstrip().endswith("?") or (points and find_subject(text) is None and not find_names(text)))
-
-
-def _read(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
-    parts = sentences(sentence)
-    if len(parts) == 2 and _tells_of_topic(parts[0], parts[1], sense):
-        return Utterance("tell", sentence)
-    utterance = _classified(sentence, message_act, sense, alone=alone, has_question=has_question)
-    if utterance.act == "chat" and _corrects(sentence):
-        return Utterance("tell", sentence)
-    return utterance
+    """Returns what a sentence asks to remember, None if it does not."""
+    match = _REMEMBER.match(sentence.strip())
+    return match["what"].strip() if match else None
 
 
 def _corrects(sentence: str) -> bool:
     """Whether the sentence corrects something, though it is as short as a remark: "No no, burgundy, not emerald"."""
-    match = TAKES_BACK.search(sentence)
-    if match is None or sentence.endswith("?"):
+    taken_back = TAKES_BACK.search(sentence)
+    if taken_back is None:
         return False
     names_something = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    return bool(names_something or (_takes_back_at_once(sentence) and find_values(sentence[match.end() :])))
+    gives_value = taken_back.start() <= _OPENING and find_values(sentence[taken_back.end() :])
+    return bool(names_something or gives_value)
 
 
-def _takes_back_at_once(sentence: str) -> bool:
-    match = TAKES_BACK.search(sentence)
-    return match is not None and match.start() <= _OPENING
-
-
-def _classified(sentence: str, message_act: str, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
-    asks = sentence.endswith("?")
-    if GREETING.match(sentence) or SHOWS.match(sentence):
-        return Utterance("chat", sentence)
-    if asks and (tag := _TAG.search(sentence)):
+def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
+    """Returns the sentence with its act: a statement, a question, or chat."""
+    parts = sentences(sentence)
+    if len(parts) == 2 and _tells_of_topic(parts[0], parts[1], sense):
+        return Utterance("tell", sentence)
+    if (tag := _QUESTION_TAG.search(sentence)) and not _is_small_talk(sentence):
         statement = _YOU_KNOW.sub("", sentence[: tag.start()]).strip(" ,")
         if act_of(f"{statement}.", sense) == "tell":
             return Utterance("tell", statement)
         return Utterance("chat" if message_act == "chat" else "ask", sentence)
-    if any(pattern.search(sentence) for pattern in (*_ASKS, _PASSES_ON_A_QUESTION)) or _is_bare_request(sentence):
-        return Utterance("ask", sentence)
+    act = _learned_act(sentence, message_act, sense, alone=alone, has_question=has_question)
+    return Utterance("tell" if act == "chat" and _corrects(sentence) else act, sentence)
+
+
+def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
+    if _is_small_talk(sentence):
+        return "chat"
+    if any(pattern.search(sentence) for pattern in (*_QUESTION_FORMS, _PASSES_ON_A_QUESTION)) or _is_bare_request(
+        sentence
+    ):
+        return "ask"
     chances = act_probabilities(sentence, sense)
+    if sentence.endswith("?"):
+        return "ask"
     if alone:
-        is_statement = not asks and (
-            chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
-        )
-        return Utterance("ask" if asks else "tell" if is_statement else message_act, sentence)  # type: ignore[arg-type]
+        tells = chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
+        return "tell" if tells else message_act
     if message_act == "tell":
-        if asks and chances["ask"] > chances["tell"]:
-            return Utterance("ask", sentence)
-        idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
-        if has_question and chances["tell"] < _TELLS_BESIDE_A_QUESTION:
-            idle = True  # "The code? I forgot it again."
-        elif len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence):
-            idle = False  # "Nope. Thursday."
-        return Utterance("chat" if idle else "tell", sentence)
+        is_correction = len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence)  # "Nope. Thursday."
+        is_content = is_correction or re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
+        idle = chances["chat"] > _IDLE and not is_content
+        only_explains = has_question and chances["tell"] < _TELLS_BESIDE_A_QUESTION  # "The code? I forgot it again."
+        return "chat" if idle or only_explains else "tell"
     # Beside "…?" only a sentence that opens as a question asks too.
     may_ask = not has_question or WH_FIRST.match(sentence.lower())
-    if asks or (message_act == "ask" and may_ask and chances["ask"] >= max(chances["tell"], chances["chat"])):
-        return Utterance("ask", sentence)
-    if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_TALK:
-        return Utterance("tell", sentence)
-    # A sentence beside a question says why the user asks. It tells something new only if it gives a name or a code.
-    tells_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
-    return Utterance("tell" if message_act == "ask" and (find_namings(sentence) or tells_code) else "chat", sentence)
+    if message_act == "ask" and may_ask and chances["ask"] >= max(chances["tell"], chances["chat"]):
+        return "ask"
+    if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_CHAT:
+        return "tell"
+    # A sentence beside a question only says why the user asks, unless it gives a code.
+    gives_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
+    return "tell" if gives_code else "chat"
 
 
 _MAY_ASK = re.compile(
@@ -477,8 +447,6 @@ _MAY_ASK = re.compile(
     rf"show|list|name|find|look(?:ing)? for|lost|forg[eo]t(?:ten)?|remember|recall|blank|again)\b|^\W*{OPENER}{AUXILIARY}\b",
     re.IGNORECASE,
 )
-
-
 _NOT_KNOWN = re.compile(rf"\b(?:don't know|dunno|no idea|goodness knows|god knows) {WH}\b", re.IGNORECASE)
 
 
@@ -490,22 +458,10 @@ def _may_ask(sentence: str) -> bool:
     return _MAY_ASK.search(_NOT_KNOWN.sub("", sentence)) is not None or find_subject(sentence) is None
 
 
+def _is_small_talk(sentence: str) -> bool:
+    return bool(GREETING.match(sentence) or SHOWS.match(sentence))
+
+
 def _is_bare_request(sentence: str) -> bool:
     """Whether the sentence only names what it wants: "Her hostel's postal code too, please"."""
-    return bool(_PLEASE.match(sentence)) and find_subject(sentence.replace("'s", "")) is None
-
-
-def _with_question(items: Sequence[Utterance]) -> list[Utterance]:
-    """Marks the longest sentence as the question if none is one. Joins "Who?" to the question before it."""
-    result: list[Utterance] = []
-    for item in items:
-        if item.act == "ask" and result and result[-1].act == "ask" and len(tokens(item.text)) < 3:
-            result[-1] = Utterance("ask", f"{result[-1].text} {item.text}")
-        else:
-            result.append(item)
-    has_purpose = any(item.act in ("ask", "forget", "restore", "preference", "command", "unread") for item in result)
-    if not has_purpose and not any(GREETING.match(item.text) for item in result):
-        longest = max(range(len(result)), key=lambda index: len(result[index].text), default=None)
-        if longest is not None:
-            result[longest] = Utterance("ask", result[longest].text)
-    return result
+    return bool(_BARE_REQUEST.match(sentence)) and find_subject(sentence.replace("'s", "")) is None

@@ -1,7 +1,7 @@
 """The update stage: search for what a message may correct or asks to forget, then write, one step per call."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
@@ -55,7 +55,7 @@ _DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # dates that are c
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is written after all searches. `missing` is what was to be forgotten and was not found."""
+    """The writes that follow the searches. `missing` is what was to be forgotten and was not found."""
 
     writes: tuple[Action, ...]
     missing: tuple[str, ...]
@@ -100,58 +100,66 @@ class Writes:
 
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     results = _Results.of(state)
-    newest = _told_last(state, results)
+    newest = _newest_messages(state, results)
     deleted: set[int] = set()
     missing: list[str] = []
-    writes: list[Action] = list(_restored(state)) if reading.restores else []
+    writes: list[Action] = []
+    if reading.restores:
+        replaced = [change.previous for change in state.changes if change.change == "replaced" and change.previous]
+        writes += _restore(replaced, "The user says that both are true.")
     doubts: dict[int, str] = {}
     for target in reading.forgets[:_MAX_FORGETS]:
         if state.asked and forgets_none(target):
-            writes += _not_to_forget(state)
+            writes += _restore(state.asked, "The user does not want it forgotten.")
             continue
         forgotten = _forget(state, target, results, newest, deleted, sense)
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        no_statement = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
-        surely_asks = no_statement and not reading.otherwise  # a question is no statement that could be meant
-        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=surely_asks)
+        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=not reading.otherwise)
         doubts |= {entry.memory_id: target for entry in possible}
-        if not (forgotten or possible or state.asked):
+        if not (forgotten or possible):
             missing.append(target.strip(" ."))
     observations = reading.observations
     if reading.otherwise and not (writes or doubts):  # if it is kept as a statement, nothing is missing
         observations, missing = reading.otherwise, []
-    hits = results.without(deleted | doubts.keys())
-    if are_several(state):
-        hits = own_memories(state, hits)
-    findings = without_strays(
-        [
-            Finding()  # it names these photos only: memories of other photos are no rivals
-            if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
-            else find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
-            for observation in observations
-        ]
-    )
-    for observation, finding in zip(observations, findings, strict=True):
-        corrected = finding.corrected
-        complete = each_time(observation, corrected.entry.text) if corrected else observation
-        writes.append(_keep(state, reading, complete, finding))
+    writes += _keep_all(state, observations, results.without(deleted | doubts.keys()), newest, sense)
     writes += [
         _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
     ]
     return _Plan(tuple(writes), tuple(missing))
 
 
-def _not_to_forget(state: TurnState) -> Iterator[RestoreMemory]:
-    for entry in state.asked:
-        yield RestoreMemory(memory_id=entry.memory_id, reason="The user does not want it forgotten.")
+def _restore(entries: Iterable[MemoryEntry], reason: str) -> list[RestoreMemory]:
+    return [RestoreMemory(memory_id=entry.memory_id, reason=reason) for entry in entries]
 
 
-def _restored(state: TurnState) -> Iterator[RestoreMemory]:
-    for change in state.changes:
-        if change.change == "replaced" and change.previous is not None:
-            yield RestoreMemory(memory_id=change.previous.memory_id, reason="The user says that both are true.")
+def _keep_all(
+    state: TurnState, observations: Sequence[Observation], hits: Sequence[Hit], newest: Sequence[int], sense: Sense
+) -> list[AddMemory]:
+    """Returns the writes that keep the observations, each with what it corrects among the hits."""
+    if are_several(state):
+        hits = own_memories(state, hits)
+    findings = without_strays(
+        [
+            find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
+            if _may_correct(state, observation)
+            else Finding()
+            for observation in observations
+        ]
+    )
+    complete = [
+        each_time(observation, finding.corrected.entry.text) if finding.corrected else observation
+        for observation, finding in zip(observations, findings, strict=True)
+    ]
+    return [
+        _keep(state, observation, finding, complete) for observation, finding in zip(complete, findings, strict=True)
+    ]
+
+
+def _may_correct(state: TurnState, observation: Observation) -> bool:
+    """Whether the observation may correct a memory: it names no photos of its own, and among several people it takes back."""
+    return not observation.photo_ids and (not are_several(state) or takes_back(observation.said))
 
 
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
@@ -197,20 +205,33 @@ class _Results:
         ]
 
 
-def _told_last(state: TurnState, results: _Results) -> list[int]:
+def _newest_messages(state: TurnState, results: _Results) -> list[int]:
     """Returns the ids of the user's earlier messages, newest first; what the last reply quoted comes before them.
 
     "Actually it was 210 euros" after an answer corrects what was quoted, not the question before it.
     """
     newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
     reply = state.recent[-1] if state.recent and state.recent[-1].role == "assistant" else None
-    said = content(reply.text) if reply is not None else set()
-    quoted = [entry for entry in entries_of(results.hits) if content(entry.text) <= said]
+    reply_words = content(reply.text) if reply is not None else set()
+    quoted = [entry for entry in entries_of(results.hits) if content(entry.text) <= reply_words]
     return [quoted[0].evidence_ids[-1].last, *newest] if len(quoted) == 1 else newest
 
 
-def _keep(state: TurnState, reading: Reading, observation: Observation, finding: Finding) -> AddMemory:
-    addition, corrected = _addition(state, observation, reading), finding.corrected
+def _keep(
+    state: TurnState, observation: Observation, finding: Finding, observations: Sequence[Observation]
+) -> AddMemory:
+    """Returns the write that keeps one of the observations, in place of or beside the memory that it corrects."""
+    first, last = observation.happened or (None, None)
+    addition = AddMemory(
+        text=observation.text,
+        evidence_ids=_evidence(state, observation),
+        kind=observation.kind,
+        photos=_photos(state, observation, observations),
+        concepts=_concepts(state, observation, observations),
+        happened_from=first,
+        happened_to=last,
+    )
+    corrected = finding.corrected
     if corrected is None:
         return addition.model_copy(update={"rivals": finding.rivals})
     if not corrected.whole or corrected.entry.photo_ids:
@@ -218,43 +239,31 @@ def _keep(state: TurnState, reading: Reading, observation: Observation, finding:
     return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
 
 
-def _addition(state: TurnState, observation: Observation, reading: Reading) -> AddMemory:
-    first, last = observation.happened or (None, None)
-    return AddMemory(
-        text=observation.text,
-        evidence_ids=_evidence(state, observation),
-        kind=observation.kind,
-        photos=_photos(state, observation, reading),
-        concepts=_concepts(state, observation, reading),
-        happened_from=first,
-        happened_to=last,
-    )
-
-
-def _concepts(state: TurnState, observation: Observation, reading: Reading) -> tuple[NamedConcept, ...]:
+def _concepts(
+    state: TurnState, observation: Observation, observations: Sequence[Observation]
+) -> tuple[NamedConcept, ...]:
     """Returns the concepts of the observation, with photos that may show them unless it says itself which photos it names."""
-    named_elsewhere = [named for other in reading.observations for named in other.concepts]
-    concepts = with_concepts(observation, state.concepts, named_elsewhere)
+    named_beside = [named for other in observations for named in other.concepts]
+    concepts = with_concepts(observation, state.concepts, named_beside)
     if observation.photo_ids:  # they show whom the observation names first: "that's Jo's dog Biscuit" names Biscuit
         shown = [mention.name for mention in observation.concepts[:1]]
         return tuple(each if each.name in shown else each.model_copy(update={"photos": ()}) for each in concepts)
     if not state.photos:
         return concepts
-    sentence = observation.said or observation.text
-    pictured = [concept for concept in concepts if is_pictured(concept.name, sentence)]
+    pictured = [concept for concept in concepts if is_pictured(concept.name, observation.said)]
     if len(pictured) > 1 and len(state.photos) > 1:
         pictured = []  # nobody said which photo shows which
     return tuple(concept if concept in pictured else concept.model_copy(update={"photos": ()}) for concept in concepts)
 
 
-def _photos(state: TurnState, observation: Observation, reading: Reading) -> tuple[int, ...]:
+def _photos(state: TurnState, observation: Observation, observations: Sequence[Observation]) -> tuple[int, ...]:
     """Returns the photos of the observation: those of the message if it names something or, if none does, is the first.
 
     If it says itself which photos it names, returns only those, from this message or an earlier one.
     """
     if observation.photo_ids:
         return tuple(view.number for view in (*state.photos, *state.earlier) if view.photo_id in observation.photo_ids)
-    others = [other for other in reading.observations or reading.otherwise if not other.photo_ids]
+    others = [other for other in observations if not other.photo_ids]
     naming = [other for other in others if other.concepts] or others[:1]
     return tuple(photo.number for photo in state.photos) if observation in naming else ()
 
@@ -280,9 +289,8 @@ def _forget(
     if asks_to_forget(target):
         return _forget_unread(state, target, results, deleted)
     offered = [Hit(entry, 0.0, {}) for entry in state.asked]
-    entries = [
-        e for e in find_forgotten(target, [*results.hits, *offered], newest, sense) if e.memory_id not in deleted
-    ]
+    found = find_forgotten(target, [*results.hits, *offered], newest, sense)
+    entries = [entry for entry in found if entry.memory_id not in deleted]
     if not entries and not what_is_meant(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
@@ -318,7 +326,7 @@ def _forget_unread(state: TurnState, target: str, results: _Results, deleted: se
 
 
 def _rests_on_words(entry: MemoryEntry, words: ForgetWords) -> bool:
-    """Returns whether the memory was made from these words of the message."""
+    """Whether the memory was made from these words of the message."""
     stems = content(words.words)
     return _cites(words.message_id, entry.evidence_ids) and len(stems & content(entry.text)) > len(stems) / 2
 

@@ -1,6 +1,6 @@
-"""Wishes about the memory itself: to forget something, or to restore what was replaced.
+"""Requests about the memory itself: to forget something, not to mention it, or to restore what was replaced.
 
-A request that opens with the wish to forget names its object. A request in other words ("That was told me in confidence,
+A request that opens with "forget" or the like names its object. A request in other words ("That was told me in confidence,
 you shouldn't have it.") is recognised by a learned decision over its words and its meaning.
 """
 
@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
-from m2a.agents.offline.values import has_place
 from m2a.memory.quotations import sentence_spans
 
-# Words that may introduce a wish.
-_PLEASE_DO = (
+# Words that may introduce a request.
+_INTRODUCTION = (
     r"(?:(?:now that|since|because|as|if|after|before|on second thoughts?|thinking about it|come to think of it|"
     r"seeing as)\b[^,]*, )?"
     r"(?:(?:please|pls|kindly|also|and|nd?|actually|ok|okay|oh|hey|so|now|just|"
@@ -30,28 +29,28 @@ _MEMORY_OBJECT = (
     r"her|his|their|[\w-]+'s)\b)"
 )
 _FORGET = re.compile(
-    rf"^{_PLEASE_DO}(?:(?:forget|delete|erase|un-?(?:know|learn|remember|hear))(?:d)?\b|"
+    rf"^{_INTRODUCTION}(?:(?:forget|delete|erase|un-?(?:know|learn|remember|hear))(?:d)?\b|"
     r"(?:remove|drop|wipe|disregard|scratch|scrap|strike|clear|purge|lose|(?:take|cross|rub|throw) (?:away|out|off)|"
     rf"get rid of|let go of)(?:{_MEMORY_OBJECT}|(?<=of)(?= \w)))(?! to\b)(?P<what> \w.*)",
     re.IGNORECASE,
 )
 # The memory stays but must not be mentioned: "don't mention that Anna plays the violin".
-UNMENTIONED = re.compile(
-    rf"^{_PLEASE_DO}(?:(?:do not|don't|dont|never) (?:ever )?(?:mention|bring up|talk about|speak of)|"
+NOT_TO_MENTION = re.compile(
+    rf"^{_INTRODUCTION}(?:(?:do not|don't|dont|never) (?:ever )?(?:mention|bring up|talk about|speak of)|"
     r"stop (?:mentioning|bringing up|talking about|speaking of)) (?!it\W*$)(?=\w)"
     r"(?!.*\b(?:to|in front of|around|near|with|when) (?:him|her|them|my|our|the|[a-z]+ (?:is|are)|(?-i:[A-Z])))",
     re.IGNORECASE,
 )
-# "Never mind", without a wish to forget: "forget it, I'll take the bus".
+# "Never mind", and no request: "forget it, I'll take the bus".
 _NEVER_MIND = re.compile(
     r"^(?:(?:oh|ah|well|ok|okay|actually|no|never mind)\b[,.]? )*forget (?:about )?(?:it|that),? "
     r"(?:i'?ll|we'?ll|i can|it'?s (?:fine|ok|nothing)|it doesn'?t matter|never mind|"
     r"no (?:worries|matter|problem))\b",
     re.IGNORECASE,
 )
-# The same wish, as a request not to keep something.
+# A request not to keep something.
 _NOT_KEPT = re.compile(
-    rf"^{_PLEASE_DO}(?:(?:do not|don't|dont|never|stop|no need to|"
+    rf"^{_INTRODUCTION}(?:(?:do not|don't|dont|never|stop|no need to|"
     r"you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
     r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|"
     r"sav(?:e|ing)|"
@@ -62,7 +61,7 @@ _NOT_KEPT = re.compile(
     r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
     re.IGNORECASE,
 )
-# The user's own remembering, or a wish to keep: "I don't have to remember my password any more", "keep her birthday in mind".
+# What the user remembers, or a request to keep: "I don't have to remember my password any more", "keep her birthday in mind".
 _KEPT_BY_USER = re.compile(
     r".{0,30}\b(?:keep|bear|have) (?:my|our|her|his|their|the|[\w-]+'s) [\w' ]{2,40} in mind\b(?! (?:any|no) )|"
     r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
@@ -81,14 +80,14 @@ RESTORE = re.compile(
 
 _WORD = re.compile(r"(?:un-)?[a-z]+(?:'[a-z]+)?|[?!.,]")
 _EXPLICIT = re.compile(r"\b(?:forget|delete|erase|scratch|disregard)", re.IGNORECASE)
-_MIN_PROBABILITY = 0.01  # a less probable wish is none: "Drop saw's away getting serviced"
-# Below this probability, a clause after the wish says what is true instead: "Forget Tuesday, we meet on Friday."
-_MIN_WITH_REST = 0.3
-# After these words a message continues with what is true instead: "scratch what I said about the key, Ana has it".
-_PUTS_RIGHT = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
+_MIN_PROBABILITY = 0.01  # a less probable request is none: "Drop saw's away getting serviced"
+# Below this probability, a clause after the request says what is true instead: "Forget Tuesday, we meet on Friday."
+_MIN_WITH_CORRECTION = 0.3
+# These words often introduce a correction: "scratch what I said about the key, Ana has it".
+_SCRATCH = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.IGNORECASE)
 _NEW_VALUE = re.compile(r"\d|(?<=[a-z,'] )(?!I\b)[A-Z]|\b(?:now|instead)\b")
 # "Scratch that, it's Monday": users correct themselves, and nothing has to be forgotten.
-_TAKEN_BACK = re.compile(
+_SCRATCH_THAT = re.compile(
     r"(?:(?:ok(?:ay)?|no|oh),? )?(?:scratch that\b[\s,.:-]+\w|"
     r"(?:scrap|strike) that\b[\s,.:-]+(?!(?:about|from|off|out|please|thing|bit|part|again|one)\b)\w)",
     re.IGNORECASE,
@@ -99,7 +98,7 @@ _ONLY_POINTS = re.compile(
     r"(?:(?:everything|all|anything) about )?(?:it|them) \w+\W*$)",
     re.IGNORECASE,
 )
-_GOES_ON = re.compile(
+_ADDS = re.compile(
     r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
     re.IGNORECASE,
 )
@@ -113,19 +112,21 @@ _REQUEST_STEMS = {
 
 
 def is_forget(sentence: str) -> bool:
-    """Whether the sentence opens with the wish to forget and names its object: "forget the door code"."""
+    """Whether the sentence opens with a request to forget and names its object: "forget the door code"."""
     return bool(_FORGET.match(sentence))
 
 
-def forgotten_by(sentence: str, sense: Sense) -> str | None:
+def forget_target(sentence: str, sense: Sense) -> str | None:
     """Returns what a sentence wants forgotten, in its own words, None if nothing or if it says what is true instead."""
-    wish = _NOT_KEPT.match(sentence) or _FORGET.match(sentence)
-    if wish is None or _NEVER_MIND.match(sentence) or _TAKEN_BACK.match(sentence):
+    request = _NOT_KEPT.match(sentence) or _FORGET.match(sentence)
+    if request is None or _NEVER_MIND.match(sentence) or _SCRATCH_THAT.match(sentence):
         return None
-    parts = re.split(r"[,;:]\s+| - ", wish["what"], maxsplit=1)
-    alone = len(parts) == 1 or not (_PUTS_RIGHT.match(sentence) or _NEW_VALUE.search(parts[1]) or has_place(parts[1]))
-    threshold = _MIN_WITH_REST if not alone else 0.0 if _EXPLICIT.search(wish[0]) else _MIN_PROBABILITY
-    return wish["what"].strip() if forget_probability(sentence, sense) >= threshold else None
+    _, *rest = re.split(r"[,;:]\s+| - ", request["what"], maxsplit=1)
+    if rest and (_SCRATCH.match(sentence) or _NEW_VALUE.search(rest[0])):
+        threshold = _MIN_WITH_CORRECTION
+    else:
+        threshold = 0.0 if _EXPLICIT.search(request[0]) else _MIN_PROBABILITY
+    return request["what"].strip() if forget_probability(sentence, sense) >= threshold else None
 
 
 def forget_probability(text: str, sense: Sense) -> float:
@@ -140,15 +141,15 @@ def forget_probability(text: str, sense: Sense) -> float:
 def _forget_probability(text: str, sense: Sense) -> float:
     if _KEPT_BY_USER.match(text) or _NEVER_MIND.match(text):
         return 0.0
-    if taken_back := _TAKEN_BACK.match(text):
-        return forget_probability(text[taken_back.end() - 1 :], sense)
+    if scratched := _SCRATCH_THAT.match(text):
+        return forget_probability(text[scratched.end() - 1 :], sense)
     decision = sense.models["forgets"]
     parts = sentences(text)
     whole_text = decision.probability(phrases(text), sense.vector(text))
     if len(parts) < 2:
         return whole_text
     probabilities = {part: decision.probability(phrases(part), sense.vector(part)) for part in parts}
-    best_request = max((probabilities[part] for part in parts if may_ask_to_forget(part)), default=0.0)
+    best_request = max((probabilities[part] for part in parts if has_forget_words(part)), default=0.0)
     return max(best_request, min(whole_text, max(probabilities.values())))
 
 
@@ -164,10 +165,10 @@ def phrases(text: str) -> dict[str, float]:
     return dict.fromkeys([*runs, *(run for run in role_runs if "<" in run)], 1.0)
 
 
-def may_ask_to_forget(text: str) -> bool:
+def has_forget_words(text: str) -> bool:
     """Whether the text asks to remove something, or says that something must not be kept or was never said."""
     words = _WORD.findall(_GET_RID.sub("rid", text.lower()))
-    return bool(_REQUESTS.search(" ".join(_roles(["^", *words, "$"]))))
+    return bool(_FORGET_WORDS.search(" ".join(_roles(["^", *words, "$"]))))
 
 
 def _roles(words: Sequence[str]) -> list[str]:
@@ -178,7 +179,7 @@ _GET_RID = re.compile(
     r"\bget(?:ting)? rid of\b|"
     r"\b(?:take|leave|cross|rub) (?:(?:it|that|this|them|those|all of (?:it|that)) (?:back )?(?:out|off|away)|out(?= \w))\b"
 )
-_REQUESTS = re.compile(
+_FORGET_WORDS = re.compile(
     r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better|"
     r"jesus|god|christ|also)|<memory>) "
     r"<(?:remove|forget)> (?!to\b)|"
@@ -186,10 +187,10 @@ _REQUESTS = re.compile(
     r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>(?! (?:how|if|what|when|where|whether|whom?|why)\b)|"
     r"<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
 )
-# The role of words in a request to forget: they remove, keep, say, negate, or name the place of a memory.
+# The role of a word in a request to forget: it removes, keeps, says, negates, or names a memory or what is in it.
 _ROLES = {
-    word: f"<{act}>"
-    for act, words in {
+    word: f"<{role}>"
+    for role, words in {
         "remove": "delete erase wipe scrub purge unlearn expunge discard strike scratch scrap bin ditch dump drop lose clear "
         "remove shred burn trash toss chuck zap nuke kill cut cross rub blot axe undo unknow dispose throw deleting erasing "
         "wiping scrubbing removing dropping removed deleted erased wiped scrubbed gone away rid",
@@ -207,9 +208,9 @@ _ROLES = {
 }
 
 
-def goes_on_forgetting(message: str) -> bool:
+def adds_to_request(message: str) -> bool:
     """Whether a message after a request to forget adds something to it: "And the price as well"."""
-    return bool(_GOES_ON.match(message))
+    return bool(_ADDS.match(message))
 
 
 # A title before a name does not distinguish people. "The dr" stays.
@@ -220,9 +221,7 @@ def wanted_words(request: str) -> set[str]:
     """Returns the stems that name the thing to forget, none for "forget that"."""
     spans = sentence_spans(request)
     first = request[slice(*spans[0])] if spans else request
-    target = re.split(r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|; ", first, maxsplit=1, flags=re.I)[
-        0
-    ]
+    target, *_ = re.split(r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|; ", first, flags=re.IGNORECASE)
     if _ONLY_POINTS.match(target):
         return set()
     target = _TITLE.sub("", target)
@@ -237,5 +236,5 @@ def what_is_named(request: str) -> str:
 
 
 def all_words(request: str) -> set[str]:
-    """Returns the stems of all words except those of the wish itself."""
+    """Returns the stems of all words except those that only make the request."""
     return content(_TITLE.sub("", request)) - _REQUEST_STEMS

@@ -1,4 +1,4 @@
-"""Everything that the rules read from one message: its statements and its questions."""
+"""What the rules understand of a message: what it changes in the memory, and its questions."""
 
 import re
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ _VERB_AND_NAME = re.compile(r"(?P<verb>(?:is|was|has|did|can) )(?P<name>[a-z]\w+
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Interpretation:
     reading: Reading
     questions: tuple[Question, ...]
 
 
-def hear(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Heard:
+def interpret(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Interpretation:
     message = replace(message, text=_with_capital(message.text, concepts))
-    return Heard(read(message, recent, concepts, sense), tuple(questions_of(message, recent, concepts, sense)))
+    return Interpretation(read(message, recent, concepts, sense), tuple(questions_of(message, recent, concepts, sense)))
 
 
 def _with_capital(text: str, concepts: Sequence[Concept]) -> str:
