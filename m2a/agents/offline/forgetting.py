@@ -13,7 +13,7 @@ from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forgotten import Rated, rate
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.relevance import entries_of, rests_on, together
+from m2a.agents.offline.relevance import entries_of, together
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
 from m2a.agents.offline.wishes import all_words, is_forget, wanted_words
@@ -61,7 +61,7 @@ def find_forgotten(target: str, hits: Sequence[Hit], previous: Sequence[int], se
     out, with its corrections and those that give another value of the same.
     """
     wanted, entries = wanted_words(target), _of_the_owner(target, entries_of(hits))
-    just_said = [entry for entry in entries if previous and rests_on(entry, previous[:1])]
+    just_said = [entry for entry in entries if previous and entry.rests_on_message(previous[0])]
     if not what_is_meant(target):
         return just_said
     about = [entry for entry in entries if _is_about(wanted, entry.text)]
