@@ -1,4 +1,4 @@
-"""Answers to questions, from the memories chosen for them. What is quoted is copied from the raw messages that a memory cites."""
+"""Answers to questions, from the memories chosen for them; quotations are copied from the raw messages that a memory cites."""
 
 import re
 from collections.abc import Sequence

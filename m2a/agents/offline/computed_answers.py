@@ -7,7 +7,7 @@ from datetime import date
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, capitalised, quote, written_day
-from m2a.agents.offline.relevance import together
+from m2a.agents.offline.relevance import correction_groups
 from m2a.agents.offline.selection import MAX_LISTED
 from m2a.agents.offline.text import equivalents, plain, stem, stems
 from m2a.agents.offline.values import amount_of
@@ -60,7 +60,7 @@ def _is_owned(text: str, noun: str) -> bool:
 
 def computed(question: Question, entries: Sequence[MemoryEntry], messages: Sequence[Message], today: date) -> str:
     """Returns the age or the span of time asked for, computed from the best memory with a date, and its quotation."""
-    groups = together(entries)
+    groups = correction_groups(entries)
     if question.kind.name == "duration":  # it must have begun: the wedding, not the next anniversary
         groups = [group for group in groups if (when := _date_of(group)) and when.first <= today] or groups
     entry, *corrections = groups[0]

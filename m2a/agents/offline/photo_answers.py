@@ -74,7 +74,7 @@ def photo_marks(entries: Sequence[MemoryEntry], recalled: Sequence[PhotoView]) -
 
 
 def remark(view: PhotoView, position: int, photos: int, today: date) -> str:
-    """Returns what memory knows about one of so many photos, "" if nothing."""
+    """Returns what memory knows about the photo at the position among so many `photos`, "" if nothing."""
     parts = []
     match, shown_at = view.recognition.recognised, view.recognition.shown_at
     if shown_at is not None:
@@ -111,7 +111,7 @@ def with_photos(messages: Sequence[Message]) -> list[Message]:
 
 
 def photos_shown(messages: Sequence[Message], recalled: Sequence[PhotoView], concepts: Sequence[Concept]) -> str:
-    """Describes the photos of the messages, each with its day, its name or caption, and the words of its message."""
+    """Returns a line for each message: the day, the names or captions of its photos, its words, and the marks of the photos."""
     names = {photo_id: said_to_user(concept.name) for concept in concepts for photo_id in concept.photo_ids}
     lines = []
     for message in messages:

@@ -12,7 +12,7 @@ from m2a.types import Concept, Message, NamedConcept
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _NAMED_WITHIN = 3  # messages of the user after a photo in which it may still be named
 _MAX_ASIDE = 4  # words of a message that does not change the subject
-# "the second one is …", or "… in the second one".
+# "The second one is …" and "… in the second one".
 _ORDINAL = re.compile(
     rf"\b(?:the )?(?P<word>{'|'.join(ORDINALS)}|last)(?: one| photo| picture| pic)?"
     r"(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
@@ -115,7 +115,7 @@ def _reply_before(message: Message, recent: Sequence[Message]) -> str:
 
 
 def _yes_or_no(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> Iterator[PhotoStatement]:
-    """Reads yes or no to "Is this Bobo?", or no to "That's Bobo."."""
+    """Yields what the message says by yes or no to "Is this Bobo?", or by no to "That's Bobo."."""
     text, reply = plain(message.text).strip(), _reply_before(message, recent)
     is_yes, is_no = bool(_YES.match(text)), bool(_NO.match(text))
     if not is_yes and not is_no:
@@ -130,7 +130,7 @@ def _yes_or_no(message: Message, recent: Sequence[Message], concepts: Sequence[C
 
 
 def without_denial(text: str, message: Message, recent: Sequence[Message]) -> str:
-    """Removes the "no" that answers the assistant's guess about a photo: it does not correct what the user said."""
+    """Returns the text without a "no" to the assistant's guess about a photo: it does not correct what the user said."""
     reply = _reply_before(message, recent) if plain(message.text).strip().startswith(text) else ""
     return _NO.sub("", text).lstrip(" ,.!:-") if _IS_THIS.search(reply) or _THAT_IS.search(reply) else text
 
@@ -138,7 +138,7 @@ def without_denial(text: str, message: Message, recent: Sequence[Message]) -> st
 def _read(
     sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, with_photos: bool
 ) -> PhotoStatement | None:
-    """Reads a sentence of a message `with_photos`, or of a later one."""
+    """Returns what a sentence says about the photos, if anything, in a message `with_photos` or in a later one."""
     about_photo = sentence
     ordinal = _find_ordinal(sentence)
     if ordinal is not None:

@@ -1,4 +1,4 @@
-"""Parses a question: the kind of its answer, and the words that identify the memory with the answer."""
+"""What a question asks for: the kind of its answer, and the words that identify the memory with the answer."""
 
 import re
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ _INVERTED = re.compile(rf"\b{WH}(?: [\w-]+){{0,3}}? {AUXILIARY}\b|\b(?:who|what|
 
 
 def _split(text: str) -> list[str]:
-    """Splits "where is the party, and what am I bringing?" into its questions, if each has a verb of its own."""
+    """Returns the questions in "where is the party, and what am I bringing?", if each has a verb of its own."""
     for match in _NEXT_QUESTION.finditer(text):
         first, rest = text[: match.start()], text[match.end() :]
         if _INVERTED.search(first) and _INVERTED.match(rest):
@@ -189,7 +189,7 @@ _PERSON_WORDS = frozenset((*lexicon.RELATIONS, *lexicon.PETS, *lexicon.JOBS))
 
 
 def parse(text: str, today: date, *, context: str = "", has_photos: bool = False) -> Question:
-    """Parses one question: some words show the kind of its answer, the others identify the memory."""
+    """Returns the parsed question: some words show the kind of its answer, the others identify the memory."""
     question = plain(text).strip()
     if has_photos and _is_about_photo(question):
         return Question(question, KINDS["who is this"], question)
@@ -220,7 +220,10 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
 
 
 def with_name(question: Question, concepts: Sequence[Concept]) -> Question | None:
-    """Returns the question with the name in place of "my dog", None if it names somebody or not exactly one is called so."""
+    """Returns the question with the name in place of "my dog".
+
+    Returns None if the question names somebody already, or unless exactly one concept is called "dog".
+    """
     match = _MY.search(question.text)
     if match is None or question.names:
         return None

@@ -8,7 +8,7 @@ from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.clauses import PRONOUNS, find_subject
 from m2a.agents.offline.dates import find_dates, written
 from m2a.agents.offline.photo_statements import said_to_user
-from m2a.agents.offline.relevance import together
+from m2a.agents.offline.relevance import correction_groups
 from m2a.agents.offline.text import content
 from m2a.memory.quotations import Quotation, quotations
 from m2a.memory.withheld import FORGOTTEN
@@ -25,7 +25,8 @@ def quote(
 ) -> str:
     """Returns `On 12 March 2026 you told me: "…"` with marks that cite the memory and those `beside` it.
 
-    Its corrections are quoted with it, in the order of `_in_order`.
+    `beside` are memories whose words are part of the quotation. The corrections are quoted in the order of `_in_order`, which
+    depends on the `names` in the question.
     """
     (first, _), *others = _in_order(entry, corrections, names)
     quotation = f"{capitalised(_quoted(first, messages))} {_marks(first, beside if first is entry else ())}"
@@ -66,7 +67,7 @@ def _others(
     messages: Sequence[Message],
     beside: Sequence[MemoryEntry],
 ) -> list[str]:
-    """Returns the quotations after the first of a memory and its corrections; `beside` is cited with `entry`."""
+    """Returns the quotations after the first one of a memory and its corrections; `beside` are cited with `entry`."""
     return [
         f"{introduction}, {_quoted(member, messages)} {_marks(member, beside if member is entry else ())}"
         for member, introduction in others
@@ -156,7 +157,7 @@ def as_list(
 
     The `opening` is put in front. Without one, a list opens with "You told me:".
     """
-    groups = _quoted_once(together(entries), messages)
+    groups = _quoted_once(correction_groups(entries), messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
         return f"{opening} {quote(entry, messages, corrections, beside, names)}".lstrip()
@@ -180,14 +181,14 @@ def _line(
 def _quoted_once(
     groups: Sequence[list[MemoryEntry]], messages: Sequence[Message]
 ) -> list[tuple[list[MemoryEntry], list[MemoryEntry]]]:
-    """Returns each group with the memories cited by its quotation: uncorrected ones whose words are part of it."""
+    """Returns each group with the memories whose words are part of its quotation, which cites them; they are not corrected."""
     words = [[(q.message.message_id, q.text) for q in _words_of(group[0], messages)] for group in groups]
     quoted_by: dict[int, int] = {}
     for index in (index for index, group in enumerate(groups) if len(group) == 1):
         others = (other for other in range(len(groups)) if other not in (index, *quoted_by))
         other = next((other for other in others if _are_among(words[index], words[other])), None)
         if other is not None:
-            quoted_by[index] = other
+            quoted_by |= {index: other, **{i: other for i, quoting in quoted_by.items() if quoting == index}}
     return [
         (group, [groups[other][0] for other, quoting in quoted_by.items() if quoting == index])
         for index, group in enumerate(groups)

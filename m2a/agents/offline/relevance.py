@@ -23,13 +23,16 @@ from m2a.agents.offline.skills import has_skill, listed_kind
 from m2a.agents.offline.text import OF_ONESELF, content, meets, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
-# How well a memory covers a word of the question: 1 with the word itself, or else at most
-_SYNONYM = 0.9  # with a listed synonym,
-_SIMILAR = 0.8  # with a word of similar meaning, in the measure of their cosine.
+SURE = 0.5  # the probability from which a memory is the answer
+NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
+_RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
+_PAST_HOME = 0.2  # the factor on the probability of a former home, if the present one is known
+# A memory covers a word of the question fully (1) with the word itself, and partly with another word or by its message.
+_SYNONYM = 0.9  # with a listed synonym
+_MAX_SIMILAR = 0.8  # with a word of similar meaning: their cosine, at most this
 _NEARBY = 0.8  # the factor on what another memory of the same message covers
 _MENTIONED = 0.5  # a word that is covered less is not mentioned
 _NAME_MET = 0.7  # a name that is covered less is not mentioned
-_RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
 # The features in which a memory may stand out among the others.
 _LEADING = (
     "cosine of a part",
@@ -63,9 +66,6 @@ FEATURES = frozenset(
         *(f"asks: {kind}" for kind in KINDS),
     ]
 )
-SURE = 0.5  # the probability from which a memory is the answer
-_PAST_HOME = 0.2  # the factor on it for a former home, if the present one is known
-NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _matches(
     """Returns every memory in the order of the search, with the probability that it answers."""
     model = sense.models["answers"]
     counted, listed, home = counted_kind(question), listed_kind(question), Home.of(question.text)
-    groups = together(entries)
+    groups = correction_groups(entries)
     entries = [as_one(group) for group in groups]
     contradicts = contradictions(question, [entry.text for entry in entries])
     from_others = _from_other_tellers(question, entries)
@@ -145,12 +145,12 @@ def _matches(
 
 
 def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:
-    """Returns a memory with the texts of its corrections: any of them may have what the question asks for."""
+    """Returns a memory with its text and those of its corrections: any of them may have what the question asks for."""
     return replace(group[0], text=" ".join(entry.text for entry in group))
 
 
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
-    """Returns the ids of what other people told, if there are several tellers and the question names any of them."""
+    """Returns the ids of the memories that other people told, if the question names any of those who told one."""
     tellers = {entry.memory_id: match[1] for entry in entries if (match := TELLER.match(entry.text))}
     named_tellers = {teller for teller in tellers.values() if teller in question.names}
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
@@ -221,7 +221,7 @@ def _surely_answers(question: Question, features: Mapping[str, float], text: str
 
 
 def _asks_for_anything_about(question: Question) -> bool:
-    """Returns whether anything said of its subject answers: "Show me my teapot", "tell me about Rex", "who is Rex?"."""
+    """Returns whether anything about its subject answers: "Show me my teapot", "tell me about Rex", "who is Rex?"."""
     return question.kind.name in ("show", "about") or (
         question.kind.name == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
     )
@@ -232,7 +232,7 @@ def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
     return list({hit.record.memory_id: hit.record for hit in hits if isinstance(hit.record, MemoryEntry)}.values())
 
 
-def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
+def correction_groups(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
     """Returns each memory with its corrections, oldest first; a correction whose memory is missing is a group of its own."""
     by_id = {entry.memory_id: entry for entry in entries}
     groups: dict[int, list[MemoryEntry]] = {}
@@ -341,7 +341,7 @@ def covered(wanted: Sequence[str], words: Sequence[str], sense: Sense) -> list[f
         if spelling(stem(word)) in spellings
         else _SYNONYM
         if meets(stem(word), word_stems)
-        else max(0.0, min(_SIMILAR, cosine))
+        else max(0.0, min(_MAX_SIMILAR, cosine))
         for word, cosine in zip(wanted, cosines, strict=True)
     ]
 
