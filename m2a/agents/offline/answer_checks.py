@@ -83,7 +83,7 @@ def holds_name(question: "Question", text: str, _is_dated: bool) -> bool:
 def holds_count(question: "Question", text: str, _is_dated: bool) -> bool | None:
     """Returns whether the text has a number of what the question counts, or its name; None for a number of something else."""
     noun = stem(question.noun)
-    is_counted = values.amount_of(text, set(equivalents(noun))) is not None
+    is_counted = values.amount_of(text, set(equivalents(noun))) is not None or values.has_amount_alone(text)
     is_named = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
     return is_counted or is_named or (None if values.has_amount(text) else False)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 from datetime import date
+from itertools import groupby
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.clauses import PRONOUNS, find_subject
@@ -81,7 +82,10 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
         return f"on {day_told(entry, messages)} you told me something that I cannot quote"
     person = _who_is_meant(entry, quotes)
     about = f" about {person}" if person else ""
-    parts = [f'on {written_day(q.message.said_at.date())} you told me{about}: "{q.text}"' for q in quotes]
+    parts = [
+        f"on {written_day(day)} you told me{about}: " + " and ".join(f'"{quotation.text}"' for quotation in of_day)
+        for day, of_day in groupby(quotes, lambda quotation: quotation.message.said_at.date())
+    ]
     dates = ", ".join(dict.fromkeys(_days_meant(entry)))
     return " and ".join(parts) + (f" (meaning {dates})" if dates else "")
 
@@ -117,7 +121,7 @@ def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
     if not quotes or not (_BEGINS_WITH_PRONOUN.match(quotes[0].text) or _follows_withheld_words(quotes[0])):
         return ""
     subject = find_subject(entry.text)
-    if subject is None or subject.text.lower() in PRONOUNS:
+    if subject is None or subject.text.lower() in PRONOUNS or _BEGINS_WITH_PRONOUN.match(subject.text):
         return ""
     return said_to_user(re.sub(r"'s$", "", subject.text))
 

@@ -216,6 +216,11 @@ def amount_of(text: str, nouns: set[str]) -> int | None:
     return None
 
 
+def has_amount_alone(text: str) -> bool:
+    """Returns whether the text counts something without its noun: "only four left", "nineteen of them"."""
+    return bool(re.search(rf"\b{_NUMBER} (?:left|remaining|in total|altogether|in all|of them)\b", text, re.IGNORECASE))
+
+
 def find_days(text: str) -> list[tuple[int, int]]:
     """Returns the spans of the days in the text, including an absolute date in brackets after a day."""
     spans: list[tuple[int, int]] = []
