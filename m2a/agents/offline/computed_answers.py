@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.dates import find_dates
+from m2a.agents.offline.dates import find_dates, number
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, capitalised, quote, written_day
 from m2a.agents.offline.relevance import correction_groups
@@ -29,6 +29,9 @@ def counted(
                 named.setdefault(noun, set()).add(concept.concept_id)
     for entry in entries:
         words = stems(entry.text)
+        if _TWIN in words and _TWIN in nouns:  # "the twins, our two boys" are counted once
+            per_noun[_TWIN] = 2
+            continue
         for word in [word for word in words if word in nouns] or [word for word in words if word in species][:1]:
             noun = species.get(word, word)
             count = amount_of(entry.text, {word})
@@ -37,6 +40,8 @@ def counted(
             elif noun not in per_noun and _is_owned(entry.text, word):
                 per_noun[noun] = 1
     for noun, concept_ids in named.items():
+        if _TWIN in per_noun and noun != _TWIN and concept_ids <= named.get(_TWIN, set()):
+            continue
         per_noun[noun] = max(per_noun.get(noun, 0), len(concept_ids))
     total = sum(per_noun.values())
     quotations = as_list(entries[:MAX_LISTED], messages)
@@ -45,6 +50,9 @@ def counted(
     as_typed = next((word for word in plain(question.text).split() if word.strip("?,.").lower() == question.noun), "")
     amount = f"{total} {as_typed.strip('?')}".strip() if total > 1 else str(total)
     return f"{amount} by my count. {quotations}"
+
+
+_TWIN = stem("twin")
 
 
 def _is_owned(text: str, noun: str) -> bool:
@@ -137,12 +145,19 @@ def _count(count: int, noun: str) -> str:
 
 
 def _age(entry: MemoryEntry, today: date) -> str:
-    """Returns the age today, from the date or the year of birth; "" if neither is known."""
-    born = re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", plain(entry.text))
+    """Returns the age today, from the date or the year of birth or from the age on a known day; "" if none is known."""
+    text, happened = plain(entry.text), entry.happened
+    turned = re.search(r"\bturn(?:s|ed|ing)? (\w+(?:-\w+)?)", text)
+    if turned and happened and happened.first <= today and (age := number(turned[1])):
+        return f"{age + _years_since(happened.first, today)} years old by now."
+    born = re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", text)
     if born is None:
         return ""
-    if entry.happened is not None and entry.happened.first == entry.happened.last:
-        day = entry.happened.first
-        return f"{today.year - day.year - ((today.month, today.day) < (day.month, day.day))} years old today."
+    if happened is not None and happened.first == happened.last:
+        return f"{_years_since(happened.first, today)} years old today."
     years = today.year - int(born[1])
     return f"{years - 1} or {years} years old, counted from {born[1]}."
+
+
+def _years_since(day: date, today: date) -> int:
+    return today.year - day.year - ((today.month, today.day) < (day.month, day.day))

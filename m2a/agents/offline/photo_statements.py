@@ -21,6 +21,7 @@ _ORDINAL = re.compile(
 _IN_ORDINAL = re.compile(
     rf"\b(?:in|on) the (?P<word>{'|'.join(ORDINALS)}|last) (?:one|photo|picture|pic)\b", re.IGNORECASE
 )
+_NOT_BUT = re.compile(rf"(?i:\b(?:is|was|'s|called)) (?P<name>{NAME}),? (?i:not|and not|instead of) (?P<other>{NAME})")
 _POINTING = r"(?:that|this|it|he|she|these|those|they)"
 _IS_NAMED = re.compile(
     rf"\b(?:{_POINTING}(?:'s| is| was| shows)|(?:his|her|its) name(?:'s| is| was)|"
@@ -67,11 +68,23 @@ def find_photo_statements(
     photo_ids = message.photos or _photos_before(message, recent)
     if not photo_ids:
         return []
-    statements = [
-        _read(sentence, photo_ids, concepts, with_photos=bool(message.photos))
-        for sentence in sentences(plain(message.text))
-    ]
-    return [*_yes_or_no(message, recent, concepts), *filter(None, statements)]
+    statements = list(_yes_or_no(message, recent, concepts))
+    for sentence in sentences(plain(message.text)):
+        if renamed := list(_renamed(sentence, photo_ids, concepts)):
+            statements += renamed
+        elif statement := _read(sentence, photo_ids, concepts, with_photos=bool(message.photos)):
+            statements.append(statement)
+    return statements
+
+
+def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]) -> Iterator[PhotoStatement]:
+    """Yields what "It's Luna, not Rosi" says of photos that so far show Rosi."""
+    match = _NOT_BUT.search(sentence)
+    for wrong in concepts if match is not None else ():
+        renamed_ids = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
+        if match is not None and renamed_ids and wrong.name.casefold() == match["other"].casefold():
+            yield _statement(sentence, wrong.name, wrong.kind, renamed_ids, denied=True)
+            yield _statement(sentence, match["name"], wrong.kind, renamed_ids)
 
 
 def said_to_user(name: str) -> str:
