@@ -1271,6 +1271,13 @@ async def test_what_the_photo_shows_is_quoted_once_when_more_is_asked(talk: Talk
     assert answer.count("This is our cat Pixel") == 1 and "salmon" in answer
 
 
+async def test_an_earlier_question_is_no_answer_even_without_a_question_mark(talk: Talk) -> None:
+    await talk.say("My second shooter is Joaquim.")
+    await talk.say("Rhea gets married at Casa Mirador.")
+    await talk.say("where is rhea's wedding, need to send the pin to Joaquim", pause=timedelta(minutes=2))
+    assert "need to send" not in await talk.say("and joaquim's phone number?", pause=timedelta(minutes=2))
+
+
 async def test_an_age_goes_on_from_the_day_on_which_it_was_reached(talk: Talk) -> None:
     await talk.say("My daughter Mila turned 5 yesterday.")
     assert "6 years old by now" in await talk.say("How old is Mila?", pause=timedelta(days=400))

@@ -71,7 +71,7 @@ def next_step(state: TurnState, heard: Heard, sense: Sense) -> Action:
     messages = _found_messages(state)
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
-    found = [m for m in find_messages(question, messages, state) if not tells_anothers(question.text, m.text)]
+    found = [m for m in find_messages(question, messages, state, sense) if not tells_anothers(question.text, m.text)]
     from_found = [match for match in matches if any(match.entry.rests_on_message(m.message_id) for m in found)]
     if from_found:  # shared words make the memory more certain than the learned decision
         best = [replace(match, score=max(match.score, SURE)) for match in from_found]

@@ -30,7 +30,7 @@ _MAX_WHOLE = 400  # characters up to which a message is quoted as a whole
 MAX_OF_A_DAY = 12  # messages
 
 
-def find_messages(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
+def find_messages(question: Question, messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
     """Returns the user's messages with most words of the question, best first.
 
     Questions, requests to forget, and messages that are superseded or that a newer match contradicts, are left out.
@@ -41,7 +41,7 @@ def find_messages(question: Question, messages: Sequence[Message], state: TurnSt
     matches = []
     for message in _statements(messages, state):
         weight = _shared_weight(wanted, set(finished_words(message.text)))
-        if weight >= min_weight:
+        if weight >= min_weight and any(utterance.act != "ask" for utterance in utterances(message.text, sense)):
             matches.append((weight, message.message_id, message))
     matches.sort(key=lambda match: match[:2], reverse=True)
     best = [message for weight, _, message in matches if weight >= _MIN_SHARE_OF_BEST * matches[0][0]]
