@@ -1,6 +1,7 @@
 """The offline rules in whole turns on real stores."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -1275,6 +1276,24 @@ async def test_what_the_photo_shows_is_quoted_once_when_more_is_asked(talk: Talk
     await talk.say("Pixel only eats the salmon kind.")
     answer = await talk.say("Who is this and what does he eat?", [drawing("brown", "ellipse", 4)])
     assert answer.count("This is our cat Pixel") == 1 and "salmon" in answer
+
+
+async def test_an_earlier_question_is_no_answer_even_without_a_question_mark(talk: Talk) -> None:
+    await talk.say("My second shooter is Joaquim.")
+    await talk.say("Rhea gets married at Casa Mirador.")
+    await talk.say("where is rhea's wedding, need to send the pin to Joaquim", pause=timedelta(minutes=2))
+    assert "need to send" not in await talk.say("and joaquim's phone number?", pause=timedelta(minutes=2))
+
+
+async def test_an_age_goes_on_from_the_day_on_which_it_was_reached(talk: Talk) -> None:
+    await talk.say("My daughter Mila turned 5 yesterday.")
+    assert "6 years old by now" in await talk.say("How old is Mila?", pause=timedelta(days=400))
+
+
+async def test_twins_are_two_children(talk: Talk) -> None:
+    await talk.say("We have twins, our two boys are in the first year.")
+    await talk.say("Our daughter Ada starts nursery in May.")
+    assert "3 children by my count" in await talk.say("How many children do we have?")
 
 
 async def test_what_answers_two_questions_of_a_message_is_quoted_once(talk: Talk) -> None:

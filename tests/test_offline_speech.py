@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.agents.offline.answer_kinds import holds_kind
+from m2a.agents.offline.answer_checks import holds_kind
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.interpretation import interpret
 from m2a.agents.offline.languages import is_english

@@ -222,6 +222,12 @@ async def test_a_denial_removes_the_name_is_heeded_and_can_be_undone(album):
     assert len(album.concept("Bobo").photo_ids) == 1 and len(album.concept("Bobo").denied_photo_ids) == 1
 
 
+async def test_a_wrong_name_is_replaced_by_the_right_one(album):
+    await album.say("This is my cat Rosi", album.dog(1))
+    await album.say("Sorry, it's Luna, not Rosi")
+    assert not album.concept("Rosi").photo_ids and len(album.concept("Luna").photo_ids) == 1
+
+
 async def test_what_was_shown_before_is_said_to_be_so(album):
     await album.say("Our trip", album.teapot(0))
     again = BytesIO()

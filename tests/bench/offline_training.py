@@ -13,7 +13,7 @@ from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import phrases
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
-from m2a.agents.offline.relevance import as_one, features_of, together
+from m2a.agents.offline.relevance import as_one, correction_groups, features_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain
 from m2a.types import EvidenceRange, MemoryEntry
@@ -100,7 +100,7 @@ def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[
         question = first_question(outcome, sense)
         if question is None:
             continue
-        groups = together(outcome.before)
+        groups = correction_groups(outcome.before)
         labels = [bool(outcome.turn.accept) and any(_answers(outcome, entry) for entry in group) for group in groups]
         if outcome.turn.kind == "question" and not any(labels):
             continue

@@ -1,170 +1,256 @@
-"""Whether a memory has an answer of the kind in question: a day, a person, a name, an amount, a member of a kind."""
+"""The kinds of answers that a question may ask for, one row each: how it asks, what an answer looks like, how to reply."""
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from m2a.agents.offline import lexicon, values
-from m2a.agents.offline.names import find_names, find_namings, find_places
-from m2a.agents.offline.text import equivalents, meets, members, plain, stem, stems, tokens
+from m2a.agents.offline import values
+from m2a.agents.offline.answer_checks import (
+    holds_count,
+    holds_day,
+    holds_duration,
+    holds_job,
+    holds_name,
+    holds_one_of,
+    holds_person,
+    holds_reason,
+    holds_taste,
+    text_only,
+)
 
 if TYPE_CHECKING:
     from m2a.agents.offline.questions import Question
 
-_REASON = re.compile(
-    r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
+ReplyForm = Literal["quoted", "with photos", "shown", "counted", "computed", "said on the day", "recognised"]
+_AUXILIARY = r"(?:is|are|was|were|am|do|does|did|have|has|had|can|could|will|would|should|must|may)"
+_UNIT = r"(?P<unit>day|week|month|year|night|hour)s?"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of answer.
+
+    A question asks for it if one of the `patterns` is found in it; their groups `noun` and `unit` are the words after "which …"
+    and "how many …". `has_answer(question, text, is_dated)` returns whether a memory with that text, dated or not, has an answer
+    of the kind, None if the text cannot show it. `is_value` is whether such an answer is recognised by its form alone.
+    """
+
+    name: str
+    patterns: tuple[str, ...] = ()
+    has_answer: Callable[["Question", str, bool], bool | None] | None = None
+    is_value: bool = False
+    reply_form: ReplyForm = "quoted"
+
+    @property
+    def is_answered_by_many(self) -> bool:
+        """Whether the memories that answer are counted or listed together."""
+        return self.reply_form in ("counted", "with photos", "shown")
+
+
+# In order: a question asks for the first kind with a matching pattern.
+_TABLE = (
+    Kind(
+        "about",
+        patterns=(
+            (
+                r"\bwhat (?:else )?(?:do|did|can) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|"
+                r"have)\b.*?\b(?:about|of|on)\b"
+            ),
+            (
+                r"\b(?:tell (?:me|us)|remind me)(?: more| everything| something| all)?(?: you know)? (?:about|of)\b|"
+                r"\b(?:everything|anything) (?:you know )?about\b"
+            ),
+        ),
+        reply_form="with photos",
+    ),
+    Kind(
+        "show",
+        patterns=(
+            (
+                r"\b(?:show (?:me|us)|let me see|can i see|(?:have|got|any) (?:a |any )?(?:photos?|pictures?|"
+                r"pics?) of|look like)\b"
+            ),
+        ),
+        reply_form="shown",
+    ),
+    Kind(
+        "until",
+        patterns=(
+            (
+                rf"\bhow (?:long|soon|(?:many|much) (?:more )?{_UNIT})\b.*\b(?:until|till|til|before|to go|left|away|"
+                rf"from now|is it to)\b"
+            ),
+        ),
+        has_answer=text_only(values.has_day),
+        is_value=True,
+        reply_form="computed",
+    ),
+    Kind(
+        "ago",
+        patterns=(rf"\bhow (?:long'?s?|many {_UNIT})\b.*\b(?:ago|since|passed)\b",),
+        has_answer=text_only(values.has_day),
+        is_value=True,
+        reply_form="computed",
+    ),
+    Kind(
+        "age",
+        patterns=(r"\bhow old\b|\b(?:what|which) age\b|\bthe age of\b|\bhow many (?:weeks|months|years) old\b",),
+        has_answer=text_only(values.has_age),
+        is_value=True,
+        reply_form="computed",
+    ),
+    Kind(
+        "frequency",
+        patterns=(r"\bhow (?:often|frequently|regularly|many times)\b",),
+        has_answer=text_only(values.has_frequency),
+        is_value=True,
+    ),
+    Kind(
+        "duration",
+        patterns=(rf"\bhow (?:long'?s?|many {_UNIT})\b|\bsince when\b",),
+        has_answer=holds_duration,
+        reply_form="computed",
+    ),
+    Kind(
+        "count",
+        patterns=(
+            (
+                r"\b(?:how many (?:more |other |different |of (?:my|our|the|her|his|their) )?|"
+                r"(?:the |a )(?:total )?(?:number|count) of )(?P<noun>[\w'-]+)"
+            ),
+        ),
+        has_answer=holds_count,
+        reply_form="counted",
+    ),
+    Kind(
+        "money",
+        patterns=(
+            (
+                r"\b(?:price|costs?|set (?:me|us) back|pay|paid|paying|spen[dt](?! (?:the|a|an|my|our|his|her|their|christmas)\b)"
+                r"|salary|day rate|hourly rate|shelling out|worth)\b|"
+                r"\bhow much (?:rent|money|(?:do|did) (?:i|we|you|they) "
+                r"(?:give|hand over|fork out|part with|pay|offer|bid|owe|lend|borrow|charge|sell))\b"
+            ),
+            r"\bhow much (?:will|would|does|did)\b.*\b(?:be|come to)\b",
+            r"\bhow (?:much (?:is|are|was|were|an?|per)|expensive|pricey)\b",
+        ),
+        has_answer=text_only(values.has_money),
+        is_value=True,
+    ),
+    Kind(
+        "amount",
+        patterns=(
+            (
+                r"\bhow (?:much|far|big|tall|high|heavy|large|fast|wide|warm)\b|\b(?:what|which)(?:'?s| is|"
+                r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|distance|quantity"
+                r"|numbers?|code|pin))\b|\b(?:phone|mobile|room) number\b"
+            ),
+        ),
+        has_answer=text_only(values.has_amount),
+        is_value=True,
+    ),
+    Kind(
+        "time",
+        patterns=(
+            r"\b(?:what|which) (?:exact )?(?:time|hour)\b(?! of (?:the )?year)|\bwhat time'|\bhow (?:late|early)\b",
+        ),
+        has_answer=text_only(values.has_time),
+        is_value=True,
+    ),
+    Kind(
+        "day",
+        patterns=(
+            (
+                r"^(?!.*\b(?:where|what|which|who|how)\b.*\bwhen\b).*"
+                r"\bwhen\b(?! (?:i'm|we're|you're|i |you |he |she |they ))|"
+                r"\bwhen(?:'?s|'re| is| are| was| were| do| does| did| will| am| should| can)\b|"
+                r"\b(?:what|which)(?:'s| is| was)?(?: (?:the|my|our))?(?: exact| actual| moving| due| start)? "
+                r"(?:days?|dates?|month|year|weekdays?|week|weekend|season|deadline|time of year)\b|"
+                r"\b(?:what|which) (?:mornings|evenings|nights|afternoons|weekends)\b|\bby when\b|"
+                r"^(?!.*\bfor (?:my|your|his|her|their|our|\w+'s) birthday).*\bwhat(?:'?s| is| was) [\w' -]{2,30}\bbirthday\b"
+                r"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*\bbirthday\b"
+            ),
+        ),
+        has_answer=holds_day,
+        is_value=True,
+    ),
+    Kind(
+        "place",
+        patterns=(
+            (
+                r"\bwhere(?:'?s|'re|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
+                r"room|floor|airport|neighbou?rhood|district|suburb|area|region|county)\b"
+            ),
+        ),
+        has_answer=text_only(values.has_place),
+    ),
+    Kind(
+        "name",
+        patterns=(
+            r"\b(?:what'?s?|which|who'?s?)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b",
+        ),
+        has_answer=holds_name,
+    ),
+    Kind(
+        "job",
+        patterns=(
+            (
+                r"\bwhat (?:does|do|did) [^,?]* do(?: (?:at|for|in|as|again|now|these)\b[^,?]*)?(?=[?,.]|$)|"
+                r"\bwhat(?:'s| is) [^,?]*\b(?:job|profession|occupation)\b|\bfor a living\b"
+            ),
+        ),
+        has_answer=holds_job,
+    ),
+    Kind(
+        "person",
+        patterns=(r"\b(?:who|whose|whom|who's|whos)\b",),
+        has_answer=holds_person,
+    ),
+    Kind(
+        "reason",
+        patterns=(r"\bwhy\b|\bhow come\b",),
+        has_answer=holds_reason,
+    ),
+    Kind(
+        "noun",
+        patterns=(
+            (
+                rf"\b(?:what|which|whichever)(?: other)?(?: (?:kind|type|sort|one)s?(?: of)?)? (?P<noun>(?:brand|make|model|"
+                rf"colou?r|breed|flavou?r)(?= of\b)|(?!(?:was|is|are|do|does|did)\b)(?:[a-z-]+ )??[a-z-]+)(?= of\b|"
+                rf"'s\b| {_AUXILIARY}\b| [a-z]+s\b|[?,]|$| i\b| we\b| to\b)"
+            ),
+            (
+                r"\bwhat(?:'?s| is| are| was| were) (?:my|our|the|his|her|their|[\w-]+'s?|"
+                r"my \w+'s?) (?:[\w-]+ )?(?P<noun>[a-z]+)(?= *[?,.]| *$| again\b| like\b)"
+            ),
+        ),
+        has_answer=holds_one_of,
+    ),
+    Kind(
+        "thing",
+        patterns=(r"\bwhat(?:'?s|'re)?\b|\bwhich\b|\bhow(?:'?s)?\b",),
+        has_answer=holds_taste,
+    ),
+    Kind(
+        "yes or no",
+        patterns=(
+            (
+                rf"^\W*(?:(?:and|so|but|ok|sorry) )*{_AUXILIARY}(?:n't)?\b|[,-] {_AUXILIARY} (?:i|we|he|she|it|they|my|"
+                rf"the)\b|\bwhether\b|\bif\b"
+            ),
+        ),
+    ),
+    Kind("told then", reply_form="said on the day"),
+    Kind("who is this", reply_form="recognised"),
 )
-_BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
-_TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
-_ASKS_OF_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
-_TELLS_OF_TASTE = re.compile(
-    r"\b(?:(?:dis)?likes?|loves?|loved|enjoys?|prefers?|hates?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
-    r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
-    re.IGNORECASE,
-)
-_IS_A = re.compile(
-    r"\b(?:is|was|be|am|as|became|'s|'m) (?:now |training to be )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b"
-)
-_PEOPLE = frozenset(
-    stem(word)
-    for word in (
-        *"person chap bloke man woman lady guy girl boy fella lad kid baby friend mate pal colleague neighbour".split(),
-        *"teammate landlord landlady host owner guide tutor coach trainer instructor".split(),
-        *lexicon.RELATIONS,
-        *lexicon.JOBS,
-    )
-)
-# Nouns for things with names. The first are also places: "to King Edward's" may name one.
-_NAMED_PLACES = (
-    "school college university hospital hotel hostel restaurant pub cafe bar shop store church nursery daycare surgery clinic "
-    "bank garage museum company firm"
-).split()
-_NAMED_THINGS = (
-    "airline brand band team make model supplier film movie book album song series game opera play musical magazine newspaper app"
-).split()
-_HAS_NAMES = {stem(word): word in _NAMED_PLACES for word in (*_NAMED_PLACES, *_NAMED_THINGS)}
-_WITH_DIGITS = frozenset(map(stem, "number phone extension postcode zip plate pin".split()))
-_INSTITUTION = re.compile(
-    r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
-    r"Club|Church|Park|Bank|Ltd|Inc|Zoom|Teams|Skype)\b"
-)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _TABLE}
+_PATTERNS = [(kind, re.compile(pattern, re.IGNORECASE)) for kind in _TABLE for pattern in kind.patterns]
 
 
-def holds_kind(question: "Question", text: str, *, dated: bool = False) -> bool | None:
-    """Whether the text has an answer of the kind, None if the kind has no form: anything may answer "what does he like?"."""
-    held_by = question.kind.held_by
-    return None if held_by is None else held_by(question, plain(text), dated)
-
-
-def looks_like(has_value: Callable[[str], bool]) -> Callable[["Question", str, bool], bool]:
-    return lambda _question, text, _dated: has_value(text)
-
-
-def holds_day(question: "Question", text: str, _dated: bool) -> bool:
-    if re.search(r"\byear\b", question.text) and not re.search(r"\bthis year\b", question.text):
-        return bool(re.search(r"\b(?:19|20)\d\d\b", text))
-    if re.search(r"\bbirthday\b|\bborn\b", question.text, re.IGNORECASE) and not _BIRTH.search(text):
-        return False
-    return values.has_day(text)
-
-
-def holds_person(question: "Question", text: str, _dated: bool) -> bool:
-    return bool(_new_people(question, text))
-
-
-def holds_name(question: "Question", text: str, _dated: bool) -> bool:
-    if _PEOPLE & set(stems(question.text)):
-        return bool(_new_people(question, text, relations=False))
-    return bool(_new_names(question, text))
-
-
-def holds_count(question: "Question", text: str, _dated: bool) -> bool | None:
-    noun = stem(question.noun)
-    counted = values.amount_of(text, set(equivalents(noun))) is not None or values.amount_left(text)
-    by_name = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
-    return counted or by_name or (None if values.has_amount(text) else False)
-
-
-def holds_age(_question: "Question", text: str, _dated: bool) -> bool:
-    return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(re.search(r"\b(?:19|20)\d\d\b", text)))
-
-
-def holds_duration(question: "Question", text: str, dated: bool) -> bool:
-    if re.search(r"\bhow long (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", question.text, re.IGNORECASE):
-        return values.has_duration(text)
-    return values.has_duration(text) or dated or values.has_day(text)
-
-
-def holds_reason(_question: "Question", text: str, _dated: bool) -> bool | None:
-    return bool(_REASON.search(text)) or None
-
-
-def holds_taste(question: "Question", text: str, _dated: bool) -> bool | None:
-    return bool(_TELLS_OF_TASTE.search(text)) if _ASKS_OF_TASTE.search(question.text) else None
-
-
-def holds_job(_question: "Question", text: str, _dated: bool) -> bool | None:
-    """Whether the text has the name of a job, "is a carpenter", or a word about work; None if not."""
-    is_named = any(token.lower in lexicon.JOBS for token in tokens(text)) or _IS_A.search(text) is not None
-    return is_named or values.speaks_of_work(text) or None
-
-
-def holds_one_of(question: "Question", text: str, _dated: bool) -> bool | None:
-    """Whether the text has a member of what the question's noun names: an airline, a number, a colour."""
-    noun = stem(question.noun)
-    if noun in _PEOPLE:
-        return bool(_new_people(question, text, relations=False))
-    if noun in _HAS_NAMES:
-        places = [] if _HAS_NAMES[noun] else find_places(text)
-        names = [name for name in _new_names(question, text) if name not in places]
-        return bool(names) or noun in stems(text)
-    if noun in _WITH_DIGITS:
-        return bool(re.search(r"\d", text)) or noun in stems(text)
-    others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
-    return meets(noun, others) or (False if members(noun) else None)
-
-
-def gives_the_name(question: "Question", text: str) -> bool:
-    """Whether the text names the person or thing in question: "my wife Anna" for "what's my wife called?"."""
-    if question.kind.name not in ("name", "person"):
-        return False
-    if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
-        return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
-    question_stems = set(stems(question.text))
-    return any(
-        set(stems(" ".join(naming.aliases))) & question_stems and not set(stems(naming.name)) & question_stems
-        for naming in find_namings(text)
-    )
-
-
-def tells_the_taste(question: "Question", text: str) -> bool:
-    """Whether the text says what somebody likes, for a question about just that: "what (toys) does Rex like?"."""
-    if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_OF_TASTE.search(question.text):
-        return False
-    stems_left = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
-    stems_left -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
-    return not stems_left and bool(_TELLS_OF_TASTE.search(text))
-
-
-def _new_names(question: "Question", text: str) -> list[str]:
-    """Returns the names in the text that are not in the question or its message."""
-    question_stems = set(stems(f"{question.context} {question.text}"))
-    return [name for name in find_names(text) if not set(stems(name)) & question_stems]
-
-
-def _new_people(question: "Question", text: str, *, relations: bool = True) -> list[str]:
-    """Returns people in the text who are not in the question, by name or, with `relations`, by words such as "sister"."""
-    places = find_places(text)
-    people = [
-        name
-        for name in _new_names(question, text)
-        if (name not in places or (relations and re.search(rf"\b(?:from|to) {re.escape(name)}", text)))
-        and not _INSTITUTION.search(name)
-    ]
-    question_stems = set(stems(question.text))
-    relation_words = [
-        token.lower
-        for token in tokens(text)
-        if relations and token.lower in lexicon.RELATIONS and not meets(stem(token.lower), question_stems)
-    ]
-    return people + relation_words
+def kind_of(question: str) -> tuple[Kind, re.Match[str] | None]:
+    """Returns the kind of answer that a question asks for, and the match of its pattern."""
+    for kind, pattern in _PATTERNS:
+        if match := pattern.search(question):
+            return kind, match
+    return KINDS["thing"], None

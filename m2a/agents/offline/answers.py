@@ -1,31 +1,21 @@
-"""Answers to questions, from the memories chosen for them. What is quoted is copied from the raw messages that a memory cites."""
+"""Answers to questions, from the memories chosen for them; quotations are copied from the raw messages that a memory cites."""
 
 import re
 from collections.abc import Sequence
 from datetime import date
 
 from m2a.agents.offline.clauses import segments
-from m2a.agents.offline.computing import computed, counted
+from m2a.agents.offline.computed_answers import computed, counted
+from m2a.agents.offline.messages import MAX_OF_A_DAY, quoted
+from m2a.agents.offline.photo_answers import photo_marks
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.quoting import (
-    as_lines,
-    as_list,
-    capitalised,
-    day_told,
-    followed_by,
-    quote,
-    told_once,
-    written_day,
-)
-from m2a.agents.offline.relevance import together
-from m2a.agents.offline.said import OF_A_DAY, quoted
+from m2a.agents.offline.quoting import as_list, capitalised, day_told, followed_by, quote, written_day
 from m2a.agents.offline.selection import newest_of_each
 from m2a.agents.state import FollowedFact, MemoryContext, PhotoView
 from m2a.types import Concept, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
 STILL_OPEN = "That was still open when you told me."
-_WHOLE_MESSAGE = 400  # characters up to which the nearest message is quoted as a whole
 
 
 def answer(
@@ -36,18 +26,18 @@ def answer(
     today: date,
     recalled: Sequence[PhotoView] = (),
 ) -> str:
-    """Returns the answer with its citation marks from the chosen memories, best first, or else from messages; "" without either.
+    """Returns the answer with its citation marks, from the chosen memories, best first, or else from messages.
 
-    Of memories that exclude each other only the newest is quoted, with a note that older ones are kept.
+    Of memories that exclude each other, only the newest is quoted, with a note that older ones are kept. Returns "" if there are
+    neither memories nor messages.
     """
-    messages = context.messages
     if not chosen:
-        found = [hit.record for hit in context.hits if isinstance(hit.record, Message)]
-        return _quoted_messages(question, found) if found else ""
+        return capitalised(_quoted_messages(question, _messages_among(context)))
     current, older = newest_of_each(chosen)
-    reply = followed_by(_answer(question, current, messages, concepts, today, recalled), _older_notes(older, messages))
-    is_open = not _ASKS_OF_PLANS.search(question.text) and all(_is_open(entry.text) for entry in current)
-    return f"{STILL_OPEN} {reply}" if is_open else reply
+    text = _answer(question, current, context.messages, concepts, today, recalled)
+    text = followed_by(text, _older_notes(older, context.messages))
+    is_open = not _ASKS_FOR_PLANS.search(question.text) and all(_is_open(entry.text) for entry in current)
+    return f"{STILL_OPEN} {text}" if is_open else text
 
 
 _OPEN = re.compile(
@@ -55,8 +45,7 @@ _OPEN = re.compile(
     r"(?<!in )(?<!of )(?<!last )(?<!this )(?<!next )(?-i:may [a-z]))",
     re.IGNORECASE,
 )
-_ON_CONDITION = re.compile(r"\W*(?:if|unless|when|once|as|because|since|although|though)\b", re.IGNORECASE)
-_ASKS_OF_PLANS = re.compile(
+_ASKS_FOR_PLANS = re.compile(
     r"\b(?:might|may|hop(?:e|es|ing)|think(?:s|ing)?|considering|plan(?:s|ned|ning)?|wants?|dream(?:s|ing)?|wish(?:es)?|ideas?|"
     r"will|would|going to|next|soon)\b|'ll\b",
     re.IGNORECASE,
@@ -65,10 +54,7 @@ _ASKS_OF_PLANS = re.compile(
 
 def _is_open(text: str) -> bool:
     """Returns whether every clause of the text is about something uncertain: "Daniel might get a job in Braga"."""
-    clauses = [text[first:last] for first, last in segments(text)]
-    return _OPEN.search(clauses[0]) is not None and all(
-        _OPEN.search(clause) or _ON_CONDITION.match(clause) for clause in clauses
-    )
+    return all(_OPEN.search(text[first:last]) for first, last in segments(text))
 
 
 def _answer(
@@ -79,7 +65,7 @@ def _answer(
     today: date,
     recalled: Sequence[PhotoView],
 ) -> str:
-    match question.kind.answer:
+    match question.kind.reply_form:
         case "counted":
             return counted(question, entries, concepts, messages)
         case "computed":
@@ -87,12 +73,12 @@ def _answer(
         case "shown":
             return _shown(entries, messages, recalled)
         case "with photos":
-            return as_list(entries, messages, question.names) + _photos(entries[:1], recalled)
+            return " ".join([as_list(entries, messages, question.names), *photo_marks(entries[:1], recalled)])
     return as_list(entries, messages, question.names)
 
 
-def led_to(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
-    """Returns the value of the last fact on a line of its own, followed by a quotation for each fact."""
+def from_facts(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
+    """Returns the value of the last fact on a line of its own, followed by a quotation of each fact."""
     days = {message.message_id: message.said_at.date() for message in messages}
     quotations = [f'On {written_day(days[fact.message_id])} you told me: "{fact.sentence}"' for fact in facts]
     return "\n".join([capitalised(facts[-1].value), *dict.fromkeys(quotations)])
@@ -107,20 +93,20 @@ def _older_notes(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> l
     return [f"I also keep {len(older)} older statements about it."]
 
 
+def _messages_among(context: MemoryContext) -> list[Message]:
+    return [hit.record for hit in context.hits if isinstance(hit.record, Message)]
+
+
 def _quoted_messages(question: Question, messages: Sequence[Message]) -> str:
-    """Returns quotations of the messages, for what is in no memory or is asked for by its day."""
-    if question.kind.answer == "said on the day":
-        days = list(dict.fromkeys(m.said_at.date() for m in messages))
-        may_be_more = len(messages) >= OF_A_DAY
-        head = "The last that you told me on {}:" if may_be_more else "On {} you said:"
-        return "\n".join(
-            "\n".join(
-                [head.format(written_day(day)), *(f'- "{m.text.strip()}"' for m in messages if m.said_at.date() == day)]
-            )
-            for day in days
-        )
-    parts = [f'on {written_day(m.said_at.date())} you said: "{quoted(question.text, m)}"' for m in messages]
-    return capitalised(", and ".join(parts))
+    """Returns quotations of the messages, for what is in no memory or is asked for by its day; "" without messages."""
+    if question.kind.reply_form == "said on the day":
+        heading = "The last that you told me on {}:" if len(messages) >= MAX_OF_A_DAY else "On {} you said:"
+        by_day: dict[date, list[str]] = {}
+        for message in messages:
+            by_day.setdefault(message.said_at.date(), []).append(f'- "{message.text.strip()}"')
+        return "\n".join("\n".join([heading.format(written_day(day)), *lines]) for day, lines in by_day.items())
+    quotations = [f'on {written_day(m.said_at.date())} you said: "{quoted(question.text, m)}"' for m in messages]
+    return ", and ".join(quotations)
 
 
 def nearest(question: Question, entries: Sequence[MemoryEntry], context: MemoryContext) -> str:
@@ -129,33 +115,17 @@ def nearest(question: Question, entries: Sequence[MemoryEntry], context: MemoryC
     Returns "" if there are none.
     """
     if not entries:
-        parts = []
-        for message in (hit.record for hit in context.hits if isinstance(hit.record, Message)):
-            words = message.text.strip() if len(message.text) <= _WHOLE_MESSAGE else quoted(question.text, message)
-            parts.append(f'on {written_day(message.said_at.date())} you said: "{words}"')
-        return f"The nearest that I find in our conversations: {', and '.join(parts)}" if parts else ""
+        text = _quoted_messages(question, _messages_among(context))
+        return f"The nearest that I find in our conversations: {text}" if text else ""
     current, older = newest_of_each(entries)
-    notes = _older_notes(older, context.messages)
-    groups = told_once(together(current), context.messages)
-    if len(groups) == 1:
-        (entry, *corrections), beside = groups[0]
-        quotation = quote(entry, context.messages, corrections, beside, question.names)
-        return followed_by(f"The nearest that I have: {quotation}", notes)
-    return followed_by(f"The nearest that I have:\n{as_lines(current, context.messages, question.names)}", notes)
+    text = as_list(current, context.messages, question.names, opening="The nearest that I have:")
+    return followed_by(text, _older_notes(older, context.messages))
 
 
 def _shown(entries: Sequence[MemoryEntry], messages: Sequence[Message], recalled: Sequence[PhotoView]) -> str:
-    chosen = [
-        entry for entry in entries if any(view.memory and view.memory.memory_id == entry.memory_id for view in recalled)
-    ]
-    if not chosen:
+    entry = next((entry for entry in entries if photo_marks([entry], recalled)), None)
+    if entry is None:
         return f"I have no photo of that. {as_list(entries[:1], messages)}"
-    photos = _photos(chosen[:1], recalled)
-    here = "Here they are" if photos.count("[photo") > 1 else "Here it is"
-    return f"{here}. {quote(chosen[0], messages)}{photos}"
-
-
-def _photos(entries: Sequence[MemoryEntry], recalled: Sequence[PhotoView]) -> str:
-    ids = {entry.memory_id for entry in entries}
-    marks = [f" [photo {view.number}]" for view in recalled if view.memory is not None and view.memory.memory_id in ids]
-    return "".join(marks)
+    marks = photo_marks([entry], recalled)
+    opening = "Here they are." if len(marks) > 1 else "Here it is."
+    return " ".join([opening, quote(entry, messages), *marks])

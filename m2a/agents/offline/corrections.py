@@ -24,7 +24,7 @@ from m2a.agents.offline.correction_features import (
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import corrected_by
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.relevance import TELLER, entries_of, rests_on
+from m2a.agents.offline.relevance import TELLER, entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content
@@ -198,7 +198,7 @@ def _correctable(
     """Returns the memories that say something else than the text, and what is read from each."""
     entries = [entry for entry in entries_of(hits) if is_english(entry.text) and not _say_the_same(entry.text, text)]
     memories = [
-        Memory.of(entry.memory_id, entry.text, bool(newest) and rests_on(entry, newest[:1]), concepts)
+        Memory.of(entry.memory_id, entry.text, bool(newest) and entry.rests_on_message(newest[0]), concepts)
         for entry in entries
     ]
     return entries, memories

@@ -14,7 +14,7 @@ from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anyth
 from m2a.agents.offline.forgotten import Rated, rate
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import all_words, is_forget, wanted_words
-from m2a.agents.offline.relevance import entries_of, rests_on, together
+from m2a.agents.offline.relevance import correction_groups, entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, meets, stems, tokens
 from m2a.memory.quotations import sentence_spans
@@ -61,7 +61,7 @@ def find_forgotten(target: str, hits: Sequence[Hit], previous: Sequence[int], se
     out, with its corrections and those that give another value of the same.
     """
     wanted, entries = wanted_words(target), _of_the_owner(target, entries_of(hits))
-    just_said = [entry for entry in entries if previous and rests_on(entry, previous[:1])]
+    just_said = [entry for entry in entries if previous and entry.rests_on_message(previous[0])]
     if not what_is_meant(target):
         return just_said
     about = [entry for entry in entries if _is_about(wanted, entry.text)]
@@ -90,7 +90,7 @@ def may_be_forgotten(target: str, hits: Sequence[Hit], sense: Sense, *, surely_a
     near = [
         r.entry for r in rated if r.log_odds >= max(minimum, _MIN_LOG_ODDS) and (r.log_odds >= 0 or _is_near(target, r))
     ]
-    groups = together(entries)  # a memory and its corrections are one statement
+    groups = correction_groups(entries)  # a memory and its corrections are one statement
     complete = (member for entry in near for group in groups if entry in group for member in (entry, *group))
     return list(dict.fromkeys(complete))[:_MAX_ASKED]
 
@@ -120,7 +120,7 @@ def _standing_out(
     if not rated or rated[0].log_odds < 0:
         return []
     best, log_odds = rated[0].entry, rated[0].log_odds
-    group = next(group for group in together(entries) if best in group)
+    group = next(group for group in correction_groups(entries) if best in group)
     other_values = [r.entry for r in rated if r.log_odds >= 0 and _gives_another_value(best.text, r.entry.text)]
     rivals = [r for r in rated if r.entry not in (best, *group, *other_values)]
     lead = log_odds - rivals[0].log_odds if rivals else _MIN_LEAD

@@ -1,4 +1,4 @@
-"""Parses a question: the kind of its answer, and the words that identify the memory with the answer."""
+"""What a question asks for: the kind of its answer, and the words that identify the memory with the answer."""
 
 import re
 from collections.abc import Sequence
@@ -8,26 +8,26 @@ from itertools import pairwise
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import AUXILIARY, WH
+from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import find_dates
-from m2a.agents.offline.kinds import KINDS, Kind, kind_of
-from m2a.agents.offline.names import antecedent, find_names, find_places
+from m2a.agents.offline.names import antecedent, find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import joined_phrases, plain, stem, tokens
-from m2a.agents.offline.utterances import LISTS, Utterance, utterances
+from m2a.agents.offline.utterances import LISTS, utterances
 from m2a.types import Concept, DateInterval, Message
 
-# A question about what somebody cannot eat looks for allergies.
+# A question about what somebody cannot eat is one about allergies.
 _CANNOT_EAT = re.compile(
     r"\b(?:can't|cannot|can not|mustn't|shouldn't|doesn't|does not|don't|not)\b((?: \w+){0,3}?) eat\b", re.I
 )
-_TOLD_THEN = re.compile(
+_ASKS_WHAT_WAS_SAID = re.compile(
     r"\bwhat (?:all |else )?(?:did|have) (?:i|we)\b.*\b(?:tell|told|say|said|mention|talk)", re.IGNORECASE
 )
-_SHOWING = frozenset(stem(word) for word in "show see look photo picture pic image".split())
+_WORDS_FOR_PHOTOS = frozenset(stem(word) for word in "show see look photo picture pic image".split())
 # Words that do not help to find the memory with the answer.
-_LIGHT = frozenset(
+_FUNCTION_WORDS = frozenset(
     stem(word)
     for word in "be have do will would can could shall should may might must a an the my our your his her its their mine "
     "ours i we you he she it they me us him them himself this that these those there here and or but so if of in on at to for "
@@ -39,13 +39,17 @@ _LIGHT = frozenset(
     "anyone somebody true possible asking ask n w u im ive ill "
     "need day date time long old year month week name called call until till til ago since number reason person put back".split()
 )  # fmt: skip
+_MAX_QUESTIONS = 5
+_MAX_SENTENCES = 20  # of a message, that may be questions in another language
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A parsed question. `context` is its whole message; `noun` is the word after "which …".
+    """A parsed question.
 
-    `is_read` is False for a question in a language that these rules do not know.
+    `context` is its whole message, `words` and `names` are those that identify the memory, `noun` is the word after "which …",
+    `unit` the one after "how many …", and `within` the period that it names. `about_self` is whether it is about the user and
+    names nobody. `is_read` is False for a question in a language that these rules do not know.
     """
 
     text: str
@@ -65,33 +69,36 @@ def questions_of(
 ) -> list[Question]:
     """Returns the questions of the user's message, with pronouns resolved from the newest turns."""
     items = utterances(message.text, sense)
-    asked = [LISTS.sub("tell me ", item.text) for item in items if item.act == "ask"]
-    texts = [(without_scene(part), message.text.replace(text, part)) for text in asked for part in asked_apart(text)]
-    texts = texts[:5]
+    asking = [LISTS.sub("tell me ", item.text) for item in items if item.act == "ask"]
+    texts = [(_without_scene(part), message.text.replace(text, part)) for text in asking for part in _split(text)]
     today, has_photos = message.said_at.date(), bool(message.photos)
-    questions = [
-        parse(resolve(text, recent, concepts, before), today, context=context, has_photos=has_photos)
-        for (before, _), (text, context) in pairwise([("", ""), *texts])
-    ]
-    questions = [each if at == 0 else _with_subject_of(each, questions[at - 1]) for at, each in enumerate(questions)]
-    questions += [
-        Question(each.text, KINDS["thing"], each.text, is_read=False) for each in items[:20] if _asks_unread(each)
-    ]
+    questions: list[Question] = []
+    for (before, _), (text, context) in pairwise([("", ""), *texts[:_MAX_QUESTIONS]]):
+        resolved = _resolved(text, recent, concepts, before)
+        question = parse(resolved, today, context=context, has_photos=has_photos)
+        questions.append(_with_subject_of(questions[-1], question) if questions else question)
+    unread = [item.text for item in items[:_MAX_SENTENCES] if item.act == "unread" and _is_question(item.text)]
+    questions += [Question(text, KINDS["thing"], text, is_read=False) for text in unread]
     if message.photos and not re.search(r"\w", message.text):
         questions.append(Question("who is this?", KINDS["who is this"]))
     return questions
+
+
+def _is_question(text: str) -> bool:
+    """Returns whether the text in a language that is not read ends like a question."""
+    return text.strip().endswith(("?", "？", "؟", "か。", "か"))
 
 
 _NEXT_QUESTION = re.compile(rf",? (?:and|n|&|but) (?:also )?(?={WH}\b)", re.IGNORECASE)
 _INVERTED = re.compile(rf"\b{WH}(?: [\w-]+){{0,3}}? {AUXILIARY}\b|\b(?:who|what|when|where|how)'?s\b", re.IGNORECASE)
 
 
-def asked_apart(text: str) -> list[str]:
-    """Splits "where is the party, and what am I bringing?" into its questions, each of which has a verb of its own."""
+def _split(text: str) -> list[str]:
+    """Returns the questions in "where is the party, and what am I bringing?", if each has a verb of its own."""
     for match in _NEXT_QUESTION.finditer(text):
         first, rest = text[: match.start()], text[match.end() :]
         if _INVERTED.search(first) and _INVERTED.match(rest):
-            return [f"{first}?", *asked_apart(rest)]
+            return [f"{first}?", *_split(rest)]
     return [text]
 
 
@@ -109,7 +116,7 @@ _POINTS_BACK = re.compile(
 )
 
 
-def without_scene(text: str) -> str:
+def _without_scene(text: str) -> str:
     """Returns the question without the scene before it, or whoever asks: "the vet wants to know what Rex is afraid of".
 
     A scene stays where the question points back at it or hardly says what it asks for ("…, what do I write?"), or where it
@@ -119,11 +126,11 @@ def without_scene(text: str) -> str:
     if match is None or _ASKS_ITSELF.search(match["scene"]):
         return text
     question = match["question"]
-    has_verb_of_its_own = (
+    is_complete = (
         match["passed_on"] or _INVERTED.match(question) or re.match(r"how (?:many|much)\b", question, re.IGNORECASE)
     )
-    says_of_what = len(content_words(question)) > 1 or _OWN.search(question)
-    if not has_verb_of_its_own or not says_of_what or _POINTS_BACK.search(question):
+    has_subject = len(content_words(question)) > 1 or _OWN.search(question)
+    if not is_complete or not has_subject or _POINTS_BACK.search(question):
         return text
     is_scene = (
         match["passed_on"] or find_subject(match["scene"]) or re.match(r"\w+ing\b", match["scene"], re.IGNORECASE)
@@ -131,23 +138,18 @@ def without_scene(text: str) -> str:
     return question if is_scene else text
 
 
-def _with_subject_of(question: Question, previous: Question) -> Question:
-    """Takes the subject from the previous question if this one names none: "Do I have any pets? What are their names?"."""
+def _with_subject_of(previous: Question, question: Question) -> Question:
+    """Returns the question with the previous one's subject if it names none: "Do I have any pets? What are their names?"."""
     pronoun = re.search(r"\b(?:they|them|their|those|he|she|him|her|his|it|its)\b", question.text, re.IGNORECASE)
-    if question.words or question.names or not pronoun:
+    if question.words or not pronoun:
         return question
     return replace(question, words=previous.words, names=previous.names, about_self=previous.about_self)
 
 
-def _asks_unread(utterance: Utterance) -> bool:
-    text = utterance.text.strip()
-    return utterance.act == "unread" and (text.endswith(("?", "？", "؟", "か。", "か")) or text.startswith("¿"))
-
-
-def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept], before: str = "") -> str:
+def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept], before: str) -> str:
     """Returns the question with the name that "he" or "she" means, and the last topic for "it".
 
-    `before` is the question before it in the same message; if it speaks of somebody, they are meant.
+    `before` is the question before it in the same message; if it is about one person, that person is meant.
     """
     if re.fullmatch(r"\W*(?:so )?who am i\W*", text, re.IGNORECASE):
         return "What is my name?"
@@ -159,10 +161,9 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept], b
             return earlier[-1].replace(names[0], follow_up["what"].strip())
     parts = [part for message in earlier for part in sentences(plain(message))]
     pronoun = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE)
-    names_somebody = find_names(text) or (pronoun and _speaks_of_somebody(text[: pronoun.start()]))
-    if pronoun and not names_somebody:
+    if pronoun and not find_names(text) and not _mentions_person(text[: pronoun.start()]):
         people = _people_of(before)
-        person = people[0] if len(people) == 1 else None if people else antecedent(parts, concepts, pronoun[0])
+        person = people[0] if len(people) == 1 else antecedent(parts, concepts, pronoun[0])
         if person:
             text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{person}'s", text, flags=re.IGNORECASE)
             text = re.sub(r"\b(?:he|she|him|her)\b", person, text, flags=re.IGNORECASE)
@@ -172,14 +173,14 @@ def resolve(text: str, recent: Sequence[Message], concepts: Sequence[Concept], b
     return text
 
 
-def _people_of(text: str) -> list[str]:
-    """Returns the people that a question speaks of: by name, or if it has no name as "my sister"."""
-    names = [name for name in find_names(text) if name not in find_places(text)]
-    return names or [match[0] for match in _MY.finditer(text) if match["what"].lower() in _PERSON_WORDS]
+def _people_of(question: str) -> list[str]:
+    """Returns the names in a question, or if it has none, people such as "my sister"."""
+    relatives = [match[0] for match in _MY.finditer(question) if match["what"].lower() in _PERSON_WORDS]
+    return find_names(question) or relatives
 
 
-def _speaks_of_somebody(text: str) -> bool:
-    """Whether the text names whom a later pronoun means: "Where is my sister and what does she …"."""
+def _mentions_person(text: str) -> bool:
+    """Returns whether the text mentions somebody whom a later pronoun means: "Where is my sister and what does she …"."""
     words = (re.sub(r"'s$", "", token.lower) for token in tokens(plain(text)))
     return any(word in _PERSON_WORDS for word in words)
 
@@ -188,52 +189,51 @@ _PERSON_WORDS = frozenset((*lexicon.RELATIONS, *lexicon.PETS, *lexicon.JOBS))
 
 
 def parse(text: str, today: date, *, context: str = "", has_photos: bool = False) -> Question:
-    """Parses one question: some words show the kind of its answer, the others identify the memory."""
+    """Returns the parsed question: some words show the kind of its answer, the others identify the memory."""
     question = plain(text).strip()
-    if has_photos and _points_at_photo(question):
+    if has_photos and _is_about_photo(question):
         return Question(question, KINDS["who is this"], question)
     kind, match = kind_of(question)
     groups = match.groupdict() if match else {}
-    noun = groups.get("noun") or ""
-    dates = find_dates(question, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", question, re.IGNORECASE)))
+    noun, unit = (groups.get("noun") or "").lower(), (groups.get("unit") or "").lower()
     names = tuple(find_names(question))
+    dates = find_dates(question, today, past=bool(re.search(r"\b(?:did|was|were|had)\b", question, re.IGNORECASE)))
     day = question[dates[0].start : dates[0].end] if dates else ""
-    if day and _TOLD_THEN.search(question) and not content_words(question.replace(day, " ")):
+    # "What did I tell you about Rex on Monday?" is about Rex.
+    if day and _ASKS_WHAT_WAS_SAID.search(question) and not content_words(question.replace(day, " ")):
         kind = KINDS["told then"]
+    words = content_words(_CANNOT_EAT.sub(r"\1 allergic", question))
+    if kind.reply_form == "shown":
+        words = [word for word in words if stem(word) not in _WORDS_FOR_PHOTOS]
+    is_own = bool(re.search(r"\b(?:i|my|mine|we|our|i'm|i've|i'll|im|ive)\b", question, re.IGNORECASE))
     return Question(
         question,
         kind,
         plain(context) or question,
-        tuple(
-            word
-            for word in content_words(_CANNOT_EAT.sub(r"\1 allergic", question))
-            if kind.answer != "shown" or stem(word) not in _SHOWING
-        ),
+        tuple(words),
         names,
-        noun=noun.split()[-1].lower() if noun else "",
-        unit=(groups.get("unit") or "").lower(),
-        about_self=bool(re.search(r"\b(?:i|my|mine|we|our|i'm|i've|i'll|im|ive)\b", question, re.IGNORECASE))
-        and not names,
+        noun=noun.split()[-1] if noun else "",
+        unit=unit,
+        about_self=is_own and not names,
         within=dates[0].interval if dates else None,
     )
 
 
 def with_name(question: Question, concepts: Sequence[Concept]) -> Question | None:
-    """Returns the question with a name for "my dog", None if the question names somebody or several are called so."""
+    """Returns the question with the name in place of "my dog".
+
+    Returns None if the question names somebody already, or unless exactly one concept is called "dog".
+    """
     match = _MY.search(question.text)
     if match is None or question.names:
         return None
-    called = [concept for concept in concepts if match["what"].casefold() in map(str.casefold, concept.aliases)]
-    if len(called) != 1:
+    names = [concept.name for concept in concepts if match["what"].casefold() in map(str.casefold, concept.aliases)]
+    if len(names) != 1:
         return None
-    text = f"{question.text[: match.start()]}{called[0].name}{question.text[match.end() :]}"
-    words = (
-        *content_words(called[0].name),
-        *(word for word in question.words if word not in content_words(match["what"])),
-    )
-    return replace(
-        question, text=text, context=text, words=tuple(dict.fromkeys(words)), names=(called[0].name,), about_self=False
-    )
+    text = f"{question.text[: match.start()]}{names[0]}{question.text[match.end() :]}"
+    other_words = [word for word in question.words if word not in content_words(match["what"])]
+    words = tuple(dict.fromkeys([*content_words(names[0]), *other_words]))
+    return replace(question, text=text, context=text, words=words, names=(names[0],), about_self=False)
 
 
 _MY = re.compile(r"\b(?:my|our) (?P<what>[\w-]+)\b", re.IGNORECASE)
@@ -244,23 +244,21 @@ def content_words(text: str) -> list[str]:
     lower = joined_phrases(plain(text).lower())
     words = re.findall(r"[^\W_]+(?:[-&.:/][^\W_]+)*(?:'[^\W_]+)?", lower)
     bare = [re.sub(r"'\w+$", "", word) for word in words]
-    return list(dict.fromkeys(word for word in bare if len(word) > 1 and stem(word) not in _LIGHT))
+    return list(dict.fromkeys(word for word in bare if len(word) > 1 and stem(word) not in _FUNCTION_WORDS))
 
 
-def _points_at_photo(text: str) -> bool:
-    """Whether the question is about a photo beside it: "who is this?", "do you know this dog?", "is this Rex?"."""
+def _is_about_photo(text: str) -> bool:
+    """Returns whether the question is about a photo beside it: "who is this?", "do you know this dog?", "is this Rex?"."""
+    if re.match(
+        r"\W*(?:(?:and|so|but|ok|okay) )*who(?:'s| is| are| was) (?:this|that|these|those)\b", text, re.IGNORECASE
+    ):
+        return True
+    if re.fullmatch(r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*", text, re.IGNORECASE):
+        return True
     asks = re.search(
         r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these)|^\W*and (?:this|that|these))\b",
         text,
-        re.I,
+        re.IGNORECASE,
     )
-    rest = re.sub(
-        r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|ones?|recogni[sz]e|see|look\w*)\b",
-        "",
-        text,
-    )
-    is_it = r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*"
-    who = re.match(
-        r"\W*(?:and |so |but |ok |okay )*who(?:'s| is| are| was) (?:this|that|these|those)\b", text, re.IGNORECASE
-    )
-    return bool(who or (asks and not content_words(rest)) or re.fullmatch(is_it, text, re.IGNORECASE))
+    subjects = r"\b(?:photos?|pictures?|images?|dog|cat|pet|man|woman|guy|animal|ones?|recogni[sz]e|see|look\w*)\b"
+    return bool(asks) and not content_words(re.sub(subjects, "", text))

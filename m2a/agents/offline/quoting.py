@@ -1,21 +1,20 @@
-"""A memory in an answer: the user's own words from the raw messages that it cites, with their date, corrections and marks."""
+"""A memory as an answer quotes it: the user's own words from the raw messages that it cites, with day, corrections and marks."""
 
 import re
 from collections.abc import Collection, Sequence
 from datetime import date
+from itertools import groupby
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.clauses import PRONOUNS, find_subject
 from m2a.agents.offline.dates import find_dates, written
-from m2a.agents.offline.relevance import rests_on, together
-from m2a.agents.offline.showing import said_to_user
+from m2a.agents.offline.photo_statements import said_to_user
+from m2a.agents.offline.relevance import correction_groups
 from m2a.agents.offline.text import content
 from m2a.memory.quotations import Quotation, quotations
 from m2a.memory.withheld import FORGOTTEN
 from m2a.memory.words import finished_words
 from m2a.types import DateInterval, MemoryEntry, Message
-
-_NAME_WORDS = 4  # a subject with more words is no name
 
 
 def quote(
@@ -27,10 +26,11 @@ def quote(
 ) -> str:
     """Returns `On 12 March 2026 you told me: "…"` with marks that cite the memory and those `beside` it.
 
-    Its corrections are quoted with it, in the order of `_in_order`.
+    `beside` are memories whose words are part of the quotation. The corrections are quoted in the order of `_in_order`, which
+    depends on the `names` in the question.
     """
     (first, _), *others = _in_order(entry, corrections, names)
-    quotation = f"{capitalised(_quoted(first, messages, 'told me'))} {_marks(first, beside if first is entry else ())}"
+    quotation = f"{capitalised(_quoted(first, messages))} {_marks(first, beside if first is entry else ())}"
     return followed_by(quotation, _others(others, entry, messages, beside))
 
 
@@ -42,19 +42,18 @@ def _in_order(
     The newest comes first, since it holds, unless it is about somebody other than the `names` in the question: "Bas is eight"
     says nothing about Noor in "Bas is seven and Noor is four".
     """
-    names_asked = content(" ".join(names)) & content(entry.text)
+    mentioned_names = content(" ".join(names)) & content(entry.text)
     subject = Claim.of(corrections[-1].text).subject_names if corrections else frozenset()
-    if names_asked and subject and not names_asked & subject:
+    if mentioned_names and subject and not mentioned_names & subject:
         return [(entry, ""), *((correction, "Since then") for correction in corrections)]
     return [(member, "Before that") for member in reversed((entry, *corrections))]
 
 
 def followed_by(text: str, more: Sequence[str]) -> str:
-    """Returns the text followed by `more`, if any; then a full stop is set before the last marks of the text."""
+    """Returns the text followed by `more` sentences. If there are any, the text ends in a full stop before its last marks."""
     if not more:
         return text
-    marks = _LAST_MARKS.search(text)
-    words = text[: marks.start()] if marks is not None else text
+    words = _LAST_MARKS.sub("", text)
     end = "" if _ENDS.search(words) else "."
     return " ".join([f"{words}{end}{text[len(words) :]}", *more])
 
@@ -69,43 +68,40 @@ def _others(
     messages: Sequence[Message],
     beside: Sequence[MemoryEntry],
 ) -> list[str]:
-    """Returns the quotations after the first of a memory and its corrections; `beside` is cited with `entry`."""
+    """Returns the quotations after the first one of a memory and its corrections; `beside` are cited with `entry`."""
     return [
-        f"{introduction}, {_quoted(member, messages, 'told me')} {_marks(member, beside if member is entry else ())}"
+        f"{introduction}, {_quoted(member, messages)} {_marks(member, beside if member is entry else ())}"
         for member, introduction in others
     ]
 
 
-def _quoted(entry: MemoryEntry, messages: Sequence[Message], verb: str) -> str:
-    """Returns the user's words behind the memory with their days, and the dates that are meant but not written in them."""
+def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
+    """Returns the user's words behind the memory with their days, and the dates that the memory adds to them."""
     quotes = _words_of(entry, messages)
     if not quotes:
-        return f"on {day_told(entry, messages)} you {verb} something that I cannot quote"
-    parts: list[str] = []
-    last_day: date | None = None
-    verb = f"{verb} about {person}" if (person := _who_is_meant(entry, quotes)) else verb
-    for quotation in quotes:
-        day = quotation.message.said_at.date()
-        words = f'"{quotation.text}"'
-        parts.append(words if day == last_day else f"on {written_day(day)} you {verb}: {words}")
-        last_day = day
-    dates = [day for day in _days_meant(entry) if not any(day in q.text for q in quotes)]
-    meaning = f" (meaning {', '.join(dict.fromkeys(dates))})" if dates else ""
-    return " and ".join(parts) + meaning
+        return f"on {day_told(entry, messages)} you told me something that I cannot quote"
+    person = _who_is_meant(entry, quotes)
+    about = f" about {person}" if person else ""
+    parts = [
+        f"on {written_day(day)} you told me{about}: " + " and ".join(f'"{quotation.text}"' for quotation in of_day)
+        for day, of_day in groupby(quotes, lambda quotation: quotation.message.said_at.date())
+    ]
+    dates = ", ".join(dict.fromkeys(_days_meant(entry)))
+    return " and ".join(parts) + (f" (meaning {dates})" if dates else "")
 
 
 def _days_meant(entry: MemoryEntry) -> list[str]:
     """Returns the dates added to the user's words; if the memory has a date inside one, that date: "next month, on the 3rd"."""
     dates = [d.interval for d in find_dates(entry.text, entry.recorded_at.date(), past=False)]
     days = []
-    for written_date in _DATE_MEANT.findall(entry.text):
-        period = next((d.interval for d in find_dates(written_date, entry.recorded_at.date(), past=False)), None)
-        inside = [d for d in dates if period and d != period and period.first <= d.first and d.last <= period.last]
-        days.append(written(min(inside, key=lambda d: d.last - d.first)) if inside else written_date)
+    for added in _DATE_ADDED.findall(entry.text):
+        period = next((d.interval for d in find_dates(added, entry.recorded_at.date(), past=False)), None)
+        within = [d for d in dates if period and d != period and period.first <= d.first and d.last <= period.last]
+        days.append(written(min(within, key=lambda d: d.last - d.first)) if within else added)
     return days
 
 
-_DATE_MEANT = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
+_DATE_ADDED = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
 
 _ENDS_WITHHELD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)
 # Forgotten words, and the conjunctions that joined them to the rest.
@@ -114,36 +110,34 @@ _FORGOTTEN_CLAUSE = re.compile(
     r"[\s,;:–—-]*" + re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|or|so)\b\W*)?",
     re.IGNORECASE,
 )
-_LEANS = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
+_BEGINS_WITH_PRONOUN = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
 
 
 def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
-    """Returns the person that the memory names, if the quotation begins with "she" or the like, or after withheld words.
+    """Returns the subject of the memory if its quotation does not name it, since it begins with "she" or after withheld words.
 
     Returns "" if the quotation begins otherwise.
     """
-    if not quotes or not (_LEANS.match(quotes[0].text) or _follows_withheld_words(quotes[0])):
+    if not quotes or not (_BEGINS_WITH_PRONOUN.match(quotes[0].text) or _follows_withheld_words(quotes[0])):
         return ""
     subject = find_subject(entry.text)
-    if subject is None or subject.text.lower() in PRONOUNS or len(subject.text.split()) > _NAME_WORDS:
-        return ""
-    if _LEANS.match(subject.text):
+    if subject is None or subject.text.lower() in PRONOUNS or _BEGINS_WITH_PRONOUN.match(subject.text):
         return ""
     return said_to_user(re.sub(r"'s$", "", subject.text))
 
 
 def _follows_withheld_words(quotation: Quotation) -> bool:
-    before, separator, _ = quotation.message.text.partition(quotation.text)
-    return bool(separator) and quotation.text[:1].islower() and _ENDS_WITHHELD.search(before) is not None
+    before = quotation.message.text.partition(quotation.text)[0]
+    return quotation.text[:1].islower() and _ENDS_WITHHELD.search(before) is not None
 
 
 def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
     """Returns the quotations for a memory: the newer of repeated words, or the whole message if the memory rewords it."""
     quotes = quotations(entry, messages)
     if not quotes:
-        sources = [m for m in messages if m.role == "user" and rests_on(entry, [m.message_id]) and m.text.strip()]
+        sources = [m for m in messages if m.role == "user" and entry.rests_on_message(m.message_id) and m.text.strip()]
         quotes = [Quotation(message, message.text.strip()) for message in sources[-1:]]
-    quotes = [Quotation(q.message, piece) for q in quotes for piece in _what_stays(q.text)]
+    quotes = [Quotation(quotation.message, piece) for quotation in quotes for piece in _not_withheld(quotation.text)]
     words = [set(finished_words(quotation.text)) for quotation in quotes]
     return [
         quotation
@@ -152,7 +146,7 @@ def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation
     ]
 
 
-def _what_stays(text: str) -> list[str]:
+def _not_withheld(text: str) -> list[str]:
     """Returns the pieces of a quotation that are left after forgotten words are removed."""
     if FORGOTTEN not in text:
         return [text]
@@ -160,44 +154,49 @@ def _what_stays(text: str) -> list[str]:
     return [piece for piece in pieces if len(piece.split()) > 1]
 
 
-def as_list(entries: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = ()) -> str:
-    groups = told_once(together(entries), messages)
+def as_list(
+    entries: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = (), *, opening: str = ""
+) -> str:
+    """Returns the quotation of a memory with its corrections, or a list if there are several memories.
+
+    The `opening` is put in front. Without one, a list opens with "You told me:".
+    """
+    groups = _quoted_once(correction_groups(entries), messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
-        return quote(entry, messages, corrections, beside, names)
-    return f"You told me:\n{as_lines(entries, messages, names)}"
+        return f"{opening} {quote(entry, messages, corrections, beside, names)}".lstrip()
+    lines = [_line(group, beside, messages, names) for group, beside in groups]
+    return "\n".join([opening or "You told me:", *lines])
 
 
-def as_lines(chosen: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = ()) -> str:
-    lines = []
-    for (entry, *corrections), beside in told_once(together(chosen), messages):
-        (first, _), *others = _in_order(entry, corrections, names)
-        quotes = _words_of(first, messages)
-        about = f"About {person}: " if (person := _who_is_meant(first, quotes)) else ""
-        words = " and ".join(f'"{quotation.text}"' for quotation in quotes)
-        line = f"- {about}{words} ({day_told(first, messages)}) {_marks(first, beside if first is entry else ())}"
-        lines.append(followed_by(line, _others(others, entry, messages, beside)))
-    return "\n".join(lines)
+def _line(
+    group: Sequence[MemoryEntry], beside: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str]
+) -> str:
+    entry, *corrections = group
+    (first, _), *others = _in_order(entry, corrections, names)
+    quotes = _words_of(first, messages)
+    person = _who_is_meant(first, quotes)
+    about = f"About {person}: " if person else ""
+    words = " and ".join(f'"{quotation.text}"' for quotation in quotes) or "Something that I cannot quote"
+    line = f"- {about}{words} ({day_told(first, messages)}) {_marks(first, beside if first is entry else ())}"
+    return followed_by(line, _others(others, entry, messages, beside))
 
 
-def told_once(
+def _quoted_once(
     groups: Sequence[list[MemoryEntry]], messages: Sequence[Message]
 ) -> list[tuple[list[MemoryEntry], list[MemoryEntry]]]:
-    """Returns each group with the memories cited by its quotation: uncorrected ones whose words are part of it."""
+    """Returns each group with the memories whose words are part of its quotation, which cites them; they are not corrected."""
     words = [[(q.message.message_id, q.text) for q in _words_of(group[0], messages)] for group in groups]
-    told_with: dict[int, int] = {}
-    for index, group in enumerate(groups):
-        holders = (
-            other
-            for other in range(len(groups))
-            if other not in (index, *told_with) and words[index] and _are_among(words[index], words[other])
-        )
-        if len(group) == 1 and (holder := next(holders, None)) is not None:
-            told_with[index] = holder
+    quoted_by: dict[int, int] = {}
+    for index in (index for index, group in enumerate(groups) if len(group) == 1):
+        others = (other for other in range(len(groups)) if other not in (index, *quoted_by))
+        other = next((other for other in others if _are_among(words[index], words[other])), None)
+        if other is not None:
+            quoted_by |= {index: other, **{i: other for i, quoting in quoted_by.items() if quoting == index}}
     return [
-        (group, [groups[other][0] for other, holder in told_with.items() if holder == index])
+        (group, [groups[other][0] for other, quoting in quoted_by.items() if quoting == index])
         for index, group in enumerate(groups)
-        if index not in told_with
+        if index not in quoted_by
     ]
 
 
@@ -216,17 +215,12 @@ def mark(entry: MemoryEntry) -> str:
 
 def day_told(entry: MemoryEntry, messages: Sequence[Message]) -> str:
     """Returns the day of the user's newest message that the memory cites."""
-    dates = [
-        message.said_at
-        for message in messages
-        if message.role == "user" and any(first <= message.message_id <= last for first, last in entry.evidence_ids)
-    ]
-    day = max(dates, default=entry.recorded_at).date()
-    return written(DateInterval(day, day))
+    dates = [m.said_at for m in messages if m.role == "user" and entry.rests_on_message(m.message_id)]
+    return written_day(max(dates, default=entry.recorded_at).date())
 
 
 def capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]
+    return text[:1].upper() + text[1:]
 
 
 def written_day(day: date) -> str:

@@ -1,4 +1,7 @@
-"""Whether a memory answers a question: learned from how much of the question it covers and from the kinds of its values."""
+"""The probability that a memory answers a question, learned from how much of the question it covers and from its values.
+
+A few rules overrule what is learned: what is about somebody else is ruled out, and what names exactly what is asked for is sure.
+"""
 
 import math
 import re
@@ -6,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from m2a.agents.offline.answer_kinds import gives_the_name, holds_kind, tells_the_taste
+from m2a.agents.offline.answer_checks import gives_the_name, holds_kind, states_the_taste
+from m2a.agents.offline.answer_kinds import KINDS
 from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
-from m2a.agents.offline.kinds import KINDS
 from m2a.agents.offline.names import mentioned, names_of
 from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
@@ -20,11 +23,16 @@ from m2a.agents.offline.skills import has_skill, listed_kind
 from m2a.agents.offline.text import FIRST_PERSON, content, meets, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry
 
-_SYNONYM = 0.9  # the value of a listed synonym; the same word counts 1, and any other its cosine
-_NEARBY = 0.8  # the value of a word that is in the same message, but not in the memory
-_MENTIONED = 0.5  # a word with a lower value is not mentioned
-_NAME_MET = 0.7
-_RULED_OUT = 0.5  # the factor on the probability if it is about somebody or something else: the memory can only be near
+SURE = 0.5  # the probability from which a memory is the answer
+NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
+_RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
+_PAST_HOME = 0.2  # the factor on the probability of a former home, if the present one is known
+# A memory covers a word of the question fully (1) with the word itself, and partly with another word or by its message.
+_SYNONYM = 0.9  # with a listed synonym
+_MAX_SIMILAR = 0.8  # with a word of similar meaning: their cosine, at most this
+_NEARBY = 0.8  # the factor on what another memory of the same message covers
+_MENTIONED = 0.5  # a word that is covered less is not mentioned
+_NAME_MET = 0.7  # a name that is covered less is not mentioned
 # The features in which a memory may stand out among the others.
 _LEADING = (
     "cosine of a part",
@@ -58,17 +66,14 @@ FEATURES = frozenset(
         *(f"asks: {kind}" for kind in KINDS),
     ]
 )
-SURE = 0.5  # the probability from which a memory is the answer
-_PAST_HOME = 0.2  # the factor on it for a former home, if the present one is known
-NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A memory, the probability that it answers (`score`), its place in the search, and its corrections, oldest first.
 
-    `cosine` is that of the question, or of its message, to the memory or a part of it. One that `contradicts` denies what the
-    question affirms, or the other way round.
+    `cosine` is that of the question, or of its message, to the memory or a part of it. A memory `contradicts` if it denies what
+    the question affirms, or the other way round.
     """
 
     entry: MemoryEntry
@@ -79,9 +84,18 @@ class Match:
     contradicts: bool = False
 
 
-def answers(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
-    """Returns the memories with the probability that they answer, best first; none if not even the best is near."""
-    matches = judged(question, entries_of(hits), concepts, sense)
+def find_matches(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
+    """Returns the memories with the probability that they answer, best first; none if not even the best is near.
+
+    Among equals, the newer is first. "My dog" is also looked for by its name, unless the question asks for the name.
+    """
+    entries = entries_of(hits)
+    matches = _matches(question, entries, concepts, sense)
+    named = with_name(question, concepts) if question.kind.name != "name" else None
+    if named is not None:
+        by_name = {match.entry.memory_id: match.score for match in _matches(named, entries, concepts, sense)}
+        matches = [replace(match, score=max(match.score, by_name[match.entry.memory_id])) for match in matches]
+    matches.sort(key=lambda match: (match.score, match.entry.memory_id), reverse=True)
     return matches if matches and matches[0].score >= NEAR else []
 
 
@@ -90,77 +104,53 @@ def is_sure(matches: Sequence[Match]) -> bool:
     return bool(matches) and matches[0].score >= SURE
 
 
-def judged(
+def _matches(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
-    """Returns every memory with the probability that it answers, best first, and the newer first among equals.
-
-    "My dog" is also looked for by its name, unless that is what the question asks for.
-    """
-    matches = _judged(question, entries, concepts, sense)
-    named = with_name(question, concepts) if question.kind.name != "name" else None
-    if named is not None:
-        by_name = {match.entry.memory_id: match.score for match in _judged(named, entries, concepts, sense)}
-        matches = [replace(match, score=max(match.score, by_name[match.entry.memory_id])) for match in matches]
-    return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
-
-
-def _judged(
-    question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
-) -> list[Match]:
+    """Returns every memory in the order of the search, with the probability that it answers."""
     model = sense.models["answers"]
-    counted, listed = counted_kind(question), listed_kind(question)
-    groups = together(entries)
-    home = Home.of(question.text)
+    counted, listed, home = counted_kind(question), listed_kind(question), Home.of(question.text)
+    groups = correction_groups(entries)
     entries = [as_one(group) for group in groups]
+    contradicts = contradictions(question, [entry.text for entry in entries])
     from_others = _from_other_tellers(question, entries)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
-    contradicts = contradictions(question, [entry.text for entry in entries])
-    return [
-        Match(
-            group[0],
-            _score(
-                question,
-                features,
-                model.probability(features),
-                is_home=home is not None and home.is_told_by(entry.text),
-                is_past_home=has_home and home is not None and home.was_before(entry.text),
-                is_counted=has_one(entry.text, counted) or has_skill(entry.text, listed),
-                gives_name=gives_the_name(question, entry.text),
-                tells_taste=tells_the_taste(question, entry.text),
-                is_anothers=entry.memory_id in from_others
-                or is_elsewhere(entry.text, counted)
-                or (
-                    home is not None
-                    and home.is_anothers(entry.text)
-                    and (has_home or _names_nobody_of(question, features))
-                )
-                or tells_anothers(question.text, entry.text)
-                or tells_another_thing(question, entry.text)
-                or contradicts[place],
-            ),
-            max(features["cosine of a part"], features["cosine of the message"]),
-            place,
-            tuple(group[1:]),
-            contradicts[place],
-        )
-        for place, (group, entry, features) in enumerate(
-            zip(groups, entries, features_of(question, entries, concepts, sense), strict=True)
-        )
-    ]
-
-
-def _names_nobody_of(question: Question, features: Mapping[str, float]) -> bool:
-    return bool(question.names) and not features["name met"]
+    matches = []
+    for place, features in enumerate(features_of(question, entries, concepts, sense)):
+        entry, text, score = entries[place], entries[place].text, model.probability(features)
+        if (
+            contradicts[place]
+            or entry.memory_id in from_others
+            or is_elsewhere(text, counted)
+            or (home is not None and home.is_anothers(text) and (has_home or not features["name met"]))
+            or tells_anothers(question.text, text)
+            or tells_another_thing(question, text)
+        ):
+            score *= _RULED_OUT
+        elif has_home and home is not None and home.was_before(text):
+            score *= _PAST_HOME
+        elif (
+            has_one(text, counted)
+            or has_skill(text, listed)
+            or (home is not None and home.is_told_by(text))
+            or _surely_answers(question, features, text)
+        ):
+            score = SURE + (1 - SURE) * score
+        elif features["kin unmet"]:  # Joana's home is not "my sister's"
+            score *= _RULED_OUT
+        cosine = max(features["cosine of a part"], features["cosine of the message"])
+        first, *corrections = groups[place]
+        matches.append(Match(first, score, cosine, place, tuple(corrections), contradicts[place]))
+    return matches
 
 
 def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:
-    """Returns a memory with the texts of its corrections: any of them may have what the question asks for."""
+    """Returns a memory with its text and those of its corrections: any of them may have what the question asks for."""
     return replace(group[0], text=" ".join(entry.text for entry in group))
 
 
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
-    """Returns the ids of what other people told, if there are several tellers and the question names any of them."""
+    """Returns the ids of the memories that other people told, if the question names any of those who told one."""
     tellers = {entry.memory_id: match[1] for entry in entries if (match := TELLER.match(entry.text))}
     named_tellers = {teller for teller in tellers.values() if teller in question.names}
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
@@ -168,7 +158,7 @@ def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> s
 
 TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
 
-_KIN = frozenset(
+_RELATIVES = frozenset(
     (
         "aunt brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee gran grandad "
         "granddad granddaughter grandfather grandma grandmother grandpa grandson husband mom mother mother-in-law mum nan "
@@ -176,8 +166,8 @@ _KIN = frozenset(
     ).split()
 )
 
-_MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<more>['’])?", re.IGNORECASE)
-_ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)['’]s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
+_MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<owner>')?", re.IGNORECASE)  # not "my sister's …"
+_ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)'s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
 _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
 _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
 
@@ -187,14 +177,15 @@ def tells_anothers(question: str, text: str) -> bool:
 
     "Pieter is scared of lifts" does not say what "I" am scared of, either.
     """
-    is_so = _IS_SO.match(plain(text)) if _AM_I.search(question) and not people_in(question) else None
-    if is_so is not None and people_in(is_so["who"]):
+    question, text = plain(question), plain(text)
+    statement = _IS_SO.match(text) if _AM_I.search(question) and not people_in(question) else None
+    if statement is not None and people_in(statement["who"]):
         return True
-    match = _MINE.search(plain(question))
-    wanted = content(match["what"]) if match is not None and not match["more"] else set()
-    own = [content(m["what"]) for m in _MINE.finditer(plain(text)) if not m["more"]]
-    others = [content(m["what"]) for m in _ANOTHERS.finditer(plain(text))]
-    return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in own)
+    match = _MINE.search(question)
+    wanted = content(match["what"]) if match is not None and not match["owner"] else set()
+    mine = [content(match["what"]) for match in _MINE.finditer(text) if not match["owner"]]
+    others = [content(match["what"]) for match in _ANOTHERS.finditer(text)]
+    return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)
 
 
 _THING = re.compile(
@@ -206,45 +197,31 @@ _THING = re.compile(
 def tells_another_thing(question: Question, text: str) -> bool:
     """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code."""
     match = _THING.search(plain(question.text)) if question.kind.name == "amount" else None
-    which = content(match["which"]) if match is not None else set()
-    words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
-    roots = [stem(re.sub(r"'s$", "", word)) for word in words]
-    if match is None or not which or any(meets(word, frozenset(roots)) for word in which):
+    if match is None:
         return False
-    thing = stem(match["thing"])
-    before = [words[i - 1] for i, root in enumerate(roots) if i and root == thing]
+    which, thing = content(match["which"]), stem(match["thing"])
+    words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
+    word_stems = [stem(re.sub(r"'s$", "", word)) for word in words]
+    if not which or any(meets(word, frozenset(word_stems)) for word in which):
+        return False
+    before = [previous for previous, word_stem in zip(words, word_stems[1:], strict=False) if word_stem == thing]
     return bool(before) and all(content(word) and not word[0].isdigit() for word in before)
 
 
-def _score(
-    question: Question,
-    features: Mapping[str, float],
-    probability: float,
-    *,
-    is_home: bool,
-    is_past_home: bool,
-    is_counted: bool,
-    gives_name: bool,
-    tells_taste: bool,
-    is_anothers: bool,
-) -> float:
-    if is_anothers:
-        return probability * _RULED_OUT
-    if is_past_home:
-        return probability * _PAST_HOME
+def _surely_answers(question: Question, features: Mapping[str, float], text: str) -> bool:
+    """Returns whether the text has exactly what the question asks for: a name, a taste, or anything about its subject."""
     names_all = features["least covered"] >= _SYNONYM or not question.words
-    if is_counted or is_home or (gives_name and names_all and (features["name met"] or not question.names)):
-        return SURE + (1 - SURE) * probability
-    about_user = question.kind.name == "about" and not question.words  # "what do you know about me?"
-    about_taste = tells_taste and bool(features["name met"]) and bool(features["kind met"])
-    holds_all_words = features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_of_it(question))
-    if about_user or about_taste or (holds_all_words and question.words):
-        return SURE + (1 - SURE) * probability  # anything said about the thing by its name answers
-    return probability * _RULED_OUT if features["kin unmet"] else probability  # Joana's home is not "my sister's"
+    if gives_the_name(question, text) and names_all and (features["name met"] or not question.names):
+        return True
+    if question.kind.name == "about" and not question.words:  # "what do you know about me?"
+        return True
+    if features["kind met"] and features["name met"] and states_the_taste(question, text):
+        return True
+    return features["literal share"] == 1.0 and (bool(features["kind met"]) or _asks_for_anything_about(question))
 
 
-def _asks_of_it(question: Question) -> bool:
-    """Returns whether the question is just about the thing itself: "Show me my teapot", "tell me about Rex", "who is Rex?"."""
+def _asks_for_anything_about(question: Question) -> bool:
+    """Returns whether anything about its subject answers: "Show me my teapot", "tell me about Rex", "who is Rex?"."""
     return question.kind.name in ("show", "about") or (
         question.kind.name == "person" and bool(re.match(r"\W*who(?:'s| is| was)\b", question.text, re.IGNORECASE))
     )
@@ -255,7 +232,7 @@ def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
     return list({hit.record.memory_id: hit.record for hit in hits if isinstance(hit.record, MemoryEntry)}.values())
 
 
-def together(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
+def correction_groups(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
     """Returns each memory with its corrections, oldest first; a correction whose memory is missing is a group of its own."""
     by_id = {entry.memory_id: entry for entry in entries}
     groups: dict[int, list[MemoryEntry]] = {}
@@ -291,36 +268,31 @@ def _features(
     rarity: Mapping[str, float],
     sense: Sense,
 ) -> dict[str, float]:
-    nearby_words = [
-        word
-        for other in entries
-        if other is not entry and share_evidence(entry, other)
-        for word in words[other.memory_id]
-    ]
-    of_memory = covered(question.words, words[entry.memory_id], sense)
-    of_message = covered(question.words, nearby_words, sense)
+    nearby = [other for other in entries if other is not entry and share_evidence(entry, other)]
+    nearby_words = [word for other in nearby for word in words[other.memory_id]]
+    by_memory = covered(question.words, words[entry.memory_id], sense)
+    by_nearby = covered(question.words, nearby_words, sense)
     scores = {
-        word: max(value, _NEARBY * cosine)
-        for word, value, cosine in zip(question.words, of_memory, of_message, strict=True)
+        word: max(score, _NEARBY * nearby_score)
+        for word, score, nearby_score in zip(question.words, by_memory, by_nearby, strict=True)
     }
     name_words = [word for name in question.names for word in content_words(name) if word in scores]
     attributes = [word for word in scores if word not in name_words]
     literal = [word for word in scores if scores[word] == 1.0]
-    rest = [value for value in scores.values() if value < 1.0]
+    rest = [score for score in scores.values() if score < 1.0]
     total = sum(rarity[word] for word in attributes)
     coverage = sum(scores[word] * rarity[word] for word in attributes) / total if total else 0.5
     entity = " ".join(dict.fromkeys([*literal, *name_words]))
-    parts = [entry.text[start:end] for start, end in segments(entry.text)]
-    wholes = [*parts, *(f"{left}, {right}" for left, right in pairwise(parts))]
-    cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *wholes])
-    of_part = max(_coverage(question, content_words(part), rarity, sense) for part in wholes)
-    kind = holds_kind(question, entry.text, dated=entry.happened is not None)
+    clauses = [entry.text[start:end] for start, end in segments(entry.text)]
+    parts = [*clauses, *(f"{left}, {right}" for left, right in pairwise(clauses))]
+    cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *parts])
+    kind = holds_kind(question, entry.text, is_dated=entry.happened is not None)
     of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
     return {
         "cosine of a part": cosine,
         "cosine of the message": sense.cosine(question.context, entry.text),
         "cosine beyond the entity": cosine - entity_cosine if entity else 0.0,
-        "coverage of a part": of_part,
+        "coverage of a part": max(_coverage(question, content_words(part), rarity, sense) for part in parts),
         "least covered": min((scores[word] for word in attributes), default=0.5),
         "rest coverage": sum(rest) / len(rest) if rest else 1.0,
         "words met": min(3, sum(scores[word] >= _SYNONYM for word in attributes)) / 3,
@@ -329,16 +301,18 @@ def _features(
         "kind met": float(kind is True),
         "kind missing": float(kind is False),
         "kind missing and coverage": coverage if kind is False else 0.0,
-        "value missing": float(kind is False and question.kind.value),
+        "value missing": float(kind is False and question.kind.is_value),
         "literal share": len(literal) / max(1, len(scores)),
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "another number": float(_has_another_number(question.text, entry.text)),
-        "of oneself, told of oneself": float(of_oneself and _is_told_of_oneself(entry.text)),
-        "kin unmet": float(any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _KIN)),
+        "of oneself, told of oneself": float(of_oneself and _is_about_speaker(entry.text)),
+        "kin unmet": float(
+            any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _RELATIVES)
+        ),
     }
 
 
-def _is_told_of_oneself(text: str) -> bool:
+def _is_about_speaker(text: str) -> bool:
     subject = find_subject(text)
     return subject is not None and (subject.text.lower() in ("i", "we") or Claim.of(text).owner == "I")
 
@@ -359,42 +333,38 @@ def covered(wanted: Sequence[str], words: Sequence[str], sense: Sense) -> list[f
     """Returns how well `words` cover each wanted word: 1 for the word itself, less for a synonym, or else its best cosine."""
     if not wanted or not words:
         return [0.0] * len(wanted)
-    roots = frozenset(root for word in words for root in stems(word))
-    spellings = frozenset(map(spelling, roots))
+    word_stems = frozenset(part for word in words for part in stems(word))
+    spellings = frozenset(map(spelling, word_stems))
     cosines = sense.nearest(wanted, words)
     return [
         1.0
         if spelling(stem(word)) in spellings
         else _SYNONYM
-        if meets(stem(word), roots)
-        else max(0.0, min(0.8, cosine))
+        if meets(stem(word), word_stems)
+        else max(0.0, min(_MAX_SIMILAR, cosine))
         for word, cosine in zip(wanted, cosines, strict=True)
     ]
 
 
 def _words_of(entry: MemoryEntry, concepts: Sequence[Concept]) -> list[str]:
     """Returns the words of the memory, and the other names of the concepts that it mentions."""
-    called = [
+    names = [
         name
         for concept in concepts
         if concept.concept_id in entry.concept_ids or mentioned(entry.text, [concept])
         for name in names_of(concept)
     ]
-    return content_words(" ".join([entry.text, entry.caption, *called]))
+    return content_words(" ".join([entry.text, entry.caption, *names]))
 
 
 def _rarity(question: Question, words: Mapping[int, Sequence[str]]) -> dict[str, float]:
     """Returns the weight of each word of the question: higher if fewer of the memories have it."""
-    roots = [frozenset(stem(word) for word in entry_words) for entry_words in words.values()]
+    memories = [frozenset(map(stem, memory_words)) for memory_words in words.values()]
     return {
-        word: math.log(1 + (len(roots) + 1) / (0.5 + sum(stem(word) in held for held in roots)))
+        word: math.log(1 + (len(memories) + 1) / (0.5 + sum(stem(word) in memory for memory in memories)))
         for word in question.words
     }
 
 
 def share_evidence(left: MemoryEntry, right: MemoryEntry) -> bool:
     return any(a.first <= b.last and b.first <= a.last for a in left.evidence_ids for b in right.evidence_ids)
-
-
-def rests_on(entry: MemoryEntry, message_ids: Sequence[int]) -> bool:
-    return any(first <= message_id <= last for first, last in entry.evidence_ids for message_id in message_ids)

@@ -1,4 +1,4 @@
-"""What "which languages have I learnt so far?" lists: all of a kind that the user speaks, plays or learns."""
+"""Questions for all of a kind that the user speaks, plays or learns: "which languages have I learnt so far?"."""
 
 import re
 
@@ -10,7 +10,7 @@ from m2a.agents.offline.text import members, stem, stems
 _VERBS = frozenset(
     map(stem, "speak know understand learn study read write play practise practice fluent teach pick_up".split())
 )
-# Words of a question that leave out nothing of the kind.
+# With these words, a question still asks for all of the kind.
 _OF_ALL = _VERBS | frozenset(
     map(
         stem,
@@ -23,7 +23,7 @@ _OF_ONESELF = re.compile(
 
 
 def listed_kind(question: Question) -> frozenset[str]:
-    """Returns the members of the kind that the question asks the user for: "languages", "instruments"; empty if it does not."""
+    """Returns the members of the kind, such as languages, of which the question wants all that are the user's; else empty."""
     if question.kind.name != "noun" or question.names or not question.about_self or not question.noun.endswith("s"):
         return frozenset()
     kind, noun = members(stem(question.noun)), stem(question.noun)

@@ -18,8 +18,8 @@ from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import adds_to_request, forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
+from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.showing import PhotoSaying, photo_sayings, tells_more, without_denial
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day
@@ -174,7 +174,7 @@ def _reading_of(
     observations = _observations(statements, before, concepts, today)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
-    observations = _with_sayings(observations, photo_sayings(message, recent, concepts))
+    observations = _with_sayings(observations, find_photo_statements(message, recent, concepts))
     observations = [
         each if each.photo_ids else replace(each, said=without_denial(each.said, message, recent))
         for each in observations
@@ -197,7 +197,7 @@ def _statements(items: Sequence[Utterance]) -> list[Utterance]:
     return [item for item in items if item.act in ("tell", "preference")]
 
 
-def _with_sayings(observations: Sequence[Observation], sayings: Sequence[PhotoSaying]) -> list[Observation]:
+def _with_sayings(observations: Sequence[Observation], sayings: Sequence[PhotoStatement]) -> list[Observation]:
     """Returns the observations, with what is said about photos in place of those that only repeat it.
 
     A sentence that tells more is kept in its own words, with the photos.
@@ -212,14 +212,14 @@ def _with_sayings(observations: Sequence[Observation], sayings: Sequence[PhotoSa
         if same is not None and not tells_more(saying):
             result.remove(same)
         result.append(
-            Observation(saying.text, concepts=(saying.mention,), said=saying.said, photo_ids=saying.photo_ids)
+            Observation(saying.text, concepts=(saying.mention,), said=saying.sentence, photo_ids=saying.photo_ids)
         )
     return result
 
 
-def _repeats(observation: Observation, saying: PhotoSaying) -> bool:
+def _repeats(observation: Observation, saying: PhotoStatement) -> bool:
     """Whether the observation only repeats the sentence about the photos."""
-    return tokens(plain(observation.said)) == tokens(saying.said)
+    return tokens(plain(observation.said)) == tokens(saying.sentence)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:

@@ -1,5 +1,7 @@
-"""Finds the values in a text and their kinds: a day, a time, an age, an amount, a colour, a diet, a job. Two texts about one
-subject contradict each other if they give different values of one kind."""
+"""The values in a text and their kinds: a day, a time, an age, an amount, a colour, a diet, a job.
+
+Two texts about one subject contradict each other if they give different values of one kind.
+"""
 
 import re
 from dataclasses import dataclass
@@ -69,7 +71,7 @@ _WORK = re.compile(
 )
 
 
-# These words after a number are no units but belong to the next phrase.
+# After a number, these words are not its unit but belong to the next phrase.
 _NO_UNITS = frozenset(
     "and or of at in on to the a an for with is are was every from now past but because pm am old".split()
 )
@@ -77,7 +79,7 @@ _NO_UNITS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of the text it was found in, at `start` to `end`. The kind of an amount names its unit ("amount:seat")."""
+    """A value and its place in the text, from `start` to `end`. The kind of an amount names its unit: "amount:seat"."""
 
     kind: str
     start: int
@@ -117,12 +119,11 @@ def find_values(text: str) -> list[Value]:
             take("diet", token.start, token.start + len(word))
         elif token.lower in lexicon.JOBS:
             take("job", token.start, token.end)
-        elif text[token.end : token.end + 4] == " of ":
-            continue  # "two of them" counts a part
         elif (
-            (number(token.lower) is not None or re.fullmatch(r"\d+(?:[.,]\d+)+", token.text))
-            and len(token.text) > 1
-            and token.lower not in ("an",)
+            len(token.text) > 1
+            and token.lower != "an"
+            and (number(token.lower) is not None or re.fullmatch(r"\d+(?:[.,]\d+)+", token.text))
+            and text[token.end : token.end + 4] != " of "  # "two of them" counts a part
         ):
             take("amount:", token.start, token.end)
     return sorted(values, key=lambda value: value.start)
@@ -133,19 +134,12 @@ def speaks_of_work(text: str) -> bool:
 
 
 def has_money(text: str) -> bool:
-    """Whether the text has an amount of money, or a bare number and a word about paying."""
-    return (
-        bool(_MONEY.search(text))
-        or bool(
-            re.search(
-                r"\b(?:costs?|paid|pays?|price|worth|rent|fee|salary|bill|charges?|earns?|spent|owes?)\b",
-                text,
-                re.IGNORECASE,
-            )
-            and re.search(r"\b\d{2,}(?:[.,]\d+)*\b(?![./:-]\d)", text)
-        )
-        or bool(re.search(r"\bfor free\b|\bis free\b", text))
+    """Returns whether the text has an amount of money, or a bare number and a word about paying."""
+    speaks_of_paying = re.search(
+        r"\b(?:costs?|paid|pays?|price|worth|rent|fee|salary|bill|charges?|earns?|spent|owes?)\b", text, re.IGNORECASE
     )
+    has_number = re.search(r"\b\d{2,}(?:[.,]\d+)*\b(?![./:-]\d)", text)
+    return bool(_MONEY.search(text) or (speaks_of_paying and has_number))
 
 
 def has_time(text: str) -> bool:
@@ -182,9 +176,9 @@ def has_frequency(text: str) -> bool:
 
 
 def has_amount(text: str) -> bool:
-    """Whether the text has a number that is no date or time: "half a tablet", "62 cows", "code 4471"."""
-    others = ("day", "year", "time", "colour", "diet", "job")
-    return any(value.kind not in others for value in find_values(text)) or bool(
+    """Returns whether the text has a number that is not a date or time: "half a tablet", "62 cows", "code 4471"."""
+    not_amounts = ("day", "year", "time", "colour", "diet", "job")
+    return any(value.kind not in not_amounts for value in find_values(text)) or bool(
         re.search(r"\b(?:a|the) (?:whole|half|quarter|single|full|couple|dozen)\b|\bhalf an? ", text, re.IGNORECASE)
     )
 
@@ -201,12 +195,14 @@ def has_place(text: str) -> bool:
     )
 
 
-_BETWEEN_PHRASES = frozenset("and or but my our his her their your its the is are was were has have had with".split())
+_PHRASE_STARTS = frozenset("and or but my our his her their your its the is are was were has have had with".split())
 
 
 def amount_of(text: str, nouns: set[str]) -> int | None:
-    """Returns the number before one of the nouns (stems) in the same phrase: 2 in "two old cats", but not 8 in "Lise is 8 and
-    our son"."""
+    """Returns the number before one of the nouns (stems) in the same phrase, None if there is none.
+
+    That is 2 in "two old cats", but not 8 in "Lise is 8 and our son".
+    """
     words = [token.lower for token in tokens(text)]
     for index, word in enumerate(words):
         if stem(word) not in nouns:
@@ -215,13 +211,13 @@ def amount_of(text: str, nouns: set[str]) -> int | None:
             count = number(previous)
             if count is not None:
                 return count
-            if previous in _BETWEEN_PHRASES:
+            if previous in _PHRASE_STARTS:
                 break
     return None
 
 
-def amount_left(text: str) -> bool:
-    """Whether the text counts something without its noun: "only four left"."""
+def has_amount_alone(text: str) -> bool:
+    """Returns whether the text counts something without its noun: "only four left", "nineteen of them"."""
     return bool(re.search(rf"\b{_NUMBER} (?:left|remaining|in total|altogether|in all|of them)\b", text, re.IGNORECASE))
 
 

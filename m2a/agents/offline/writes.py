@@ -23,7 +23,7 @@ from m2a.agents.offline.forgetting import (
 )
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.people import are_several, own_memories, takes_back
-from m2a.agents.offline.pictured import is_pictured
+from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.sense import Sense

@@ -1,0 +1,164 @@
+"""Whether a memory has an answer of the kind in question: a day, a person, a name, an amount, a member of a kind."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from m2a.agents.offline import lexicon, values
+from m2a.agents.offline.names import find_names, find_namings, find_places
+from m2a.agents.offline.text import equivalents, meets, members, plain, stem, stems, tokens
+
+if TYPE_CHECKING:
+    from m2a.agents.offline.questions import Question
+
+_REASON = re.compile(
+    r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
+)
+_BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
+_TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
+_ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
+_STATES_TASTE = re.compile(
+    r"\b(?:(?:dis)?likes?|loves?|loved|enjoys?|prefers?|hates?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
+    r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
+    re.IGNORECASE,
+)
+_PEOPLE = frozenset(
+    stem(word)
+    for word in (
+        *"person chap bloke man woman lady guy girl boy fella lad kid baby friend mate pal colleague neighbour".split(),
+        *"teammate landlord landlady host owner guide tutor coach trainer instructor".split(),
+        *lexicon.RELATIONS,
+        *lexicon.JOBS,
+    )
+)
+_NAMED_PLACES = frozenset(
+    stem(word)
+    for word in "school college university hospital hotel hostel restaurant pub cafe bar shop store church nursery daycare "
+    "surgery clinic bank garage museum company firm".split()
+)
+_NAMED_THINGS = frozenset(
+    stem(word)
+    for word in "airline brand band team make model supplier film movie book album song series game opera play musical "
+    "magazine newspaper app".split()
+)
+_WITH_DIGITS = frozenset(map(stem, "number phone extension postcode zip plate pin".split()))
+_INSTITUTION = re.compile(
+    r"\b(?:College|University|School|Academy|Hospital|Infirmary|Clinic|Surgery|Street|Road|Avenue|Lane|Court|Hotel|Inn|"
+    r"Club|Church|Park|Bank|Ltd|Inc|Zoom|Teams|Skype)\b"
+)
+
+
+def holds_kind(question: "Question", text: str, *, is_dated: bool = False) -> bool | None:
+    """Returns whether a memory with the text, dated or not, has an answer of the kind in question.
+
+    Returns None if the text cannot show it: anything may answer "what does he do on Sundays?".
+    """
+    has_answer = question.kind.has_answer
+    return None if has_answer is None else has_answer(question, plain(text), is_dated)
+
+
+def text_only(has_value: Callable[[str], bool]) -> Callable[["Question", str, bool], bool]:
+    """Returns a check that depends on nothing but the text."""
+    return lambda _question, text, _is_dated: has_value(text)
+
+
+def holds_day(question: "Question", text: str, _is_dated: bool) -> bool:
+    if re.search(r"\b(?:what|which) year\b", question.text, re.IGNORECASE):
+        return bool(re.search(r"\b(?:19|20)\d\d\b", text))
+    if re.search(r"\bbirthday\b|\bborn\b", question.text, re.IGNORECASE) and not _BIRTH.search(text):
+        return False
+    return values.has_day(text)
+
+
+def holds_person(question: "Question", text: str, _is_dated: bool) -> bool:
+    return bool(_new_people(question, text))
+
+
+def holds_name(question: "Question", text: str, _is_dated: bool) -> bool:
+    if _PEOPLE & set(stems(question.text)):
+        return bool(_new_people(question, text, relations=False))
+    return bool(_new_names(question, text))
+
+
+def holds_count(question: "Question", text: str, _is_dated: bool) -> bool | None:
+    """Returns whether the text has a number of what the question counts, or its name; None for a number of something else."""
+    noun = stem(question.noun)
+    is_counted = values.amount_of(text, set(equivalents(noun))) is not None or values.has_amount_alone(text)
+    is_named = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
+    return is_counted or is_named or (None if values.has_amount(text) else False)
+
+
+def holds_duration(question: "Question", text: str, is_dated: bool) -> bool:
+    if re.search(r"\bhow long (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", question.text, re.IGNORECASE):
+        return values.has_duration(text)
+    return values.has_duration(text) or is_dated or values.has_day(text)
+
+
+def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | None:
+    return bool(_REASON.search(text)) or None
+
+
+def holds_taste(question: "Question", text: str, _is_dated: bool) -> bool | None:
+    return bool(_STATES_TASTE.search(text)) if _ASKS_FOR_TASTE.search(question.text) else None
+
+
+def holds_job(_question: "Question", text: str, _is_dated: bool) -> bool | None:
+    """Returns whether the text has the name of a job or a word about work, None if not."""
+    return any(token.lower in lexicon.JOBS for token in tokens(text)) or values.speaks_of_work(text) or None
+
+
+def holds_one_of(question: "Question", text: str, _is_dated: bool) -> bool | None:
+    """Returns whether the text has a member of what the question's noun names: an airline, a number, a colour."""
+    noun = stem(question.noun)
+    if noun in _PEOPLE:
+        return bool(_new_people(question, text, relations=False))
+    if noun in _NAMED_PLACES or noun in _NAMED_THINGS:
+        places = find_places(text) if noun in _NAMED_THINGS else []  # "to King Edward's" may name a school
+        return any(name not in places for name in _new_names(question, text)) or noun in stems(text)
+    if noun in _WITH_DIGITS:
+        return bool(re.search(r"\d", text))
+    others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
+    return meets(noun, others) or (False if members(noun) else None)
+
+
+def gives_the_name(question: "Question", text: str) -> bool:
+    """Returns whether the text names the person or thing in question: "my wife Anna" for "what's my wife called?"."""
+    if question.kind.name not in ("name", "person"):
+        return False
+    if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
+        return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
+    aliases = {word for naming in find_namings(text) for word in stems(" ".join(naming.aliases))}
+    return not aliases.isdisjoint(stems(question.text))
+
+
+def states_the_taste(question: "Question", text: str) -> bool:
+    """Returns whether the text says what somebody likes, for a question about just that: "what (toys) does Rex like?"."""
+    if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_FOR_TASTE.search(question.text):
+        return False
+    other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
+    other_words -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
+    return not other_words and bool(_STATES_TASTE.search(text))
+
+
+def _new_names(question: "Question", text: str) -> list[str]:
+    """Returns the names in the text that are not in the question or its message."""
+    question_stems = set(stems(f"{question.context} {question.text}"))
+    return [name for name in find_names(text) if not set(stems(name)) & question_stems]
+
+
+def _new_people(question: "Question", text: str, *, relations: bool = True) -> list[str]:
+    """Returns people in the text who are not in the question, by name or, with `relations`, by words such as "sister"."""
+    places = find_places(text)
+    people = [
+        name
+        for name in _new_names(question, text)
+        if (name not in places or (relations and re.search(rf"\b(?:from|to) {re.escape(name)}", text)))
+        and not _INSTITUTION.search(name)
+    ]
+    question_stems = set(stems(question.text))
+    relation_words = [
+        token.lower
+        for token in tokens(text)
+        if relations and token.lower in lexicon.RELATIONS and not meets(stem(token.lower), question_stems)
+    ]
+    return people + relation_words

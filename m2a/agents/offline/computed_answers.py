@@ -1,0 +1,163 @@
+"""Answers that are counted or computed from memories, and worded as such: numbers of things, spans of time, ages."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from m2a.agents.offline.dates import find_dates, number
+from m2a.agents.offline.questions import Question
+from m2a.agents.offline.quoting import as_list, capitalised, quote, written_day
+from m2a.agents.offline.relevance import correction_groups
+from m2a.agents.offline.selection import MAX_LISTED
+from m2a.agents.offline.text import equivalents, plain, stem, stems
+from m2a.agents.offline.values import amount_of
+from m2a.types import Concept, DateInterval, MemoryEntry, Message
+
+
+def counted(
+    question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], messages: Sequence[Message]
+) -> str:
+    """Returns the sum of what the memories count or name, with a list: two cats and a tortoise are three pets."""
+    nouns = set(equivalents(stem(question.noun)))
+    species = {breed: noun for noun in nouns for breed in equivalents(noun) - nouns}
+    per_noun: dict[str, int] = {}
+    named: dict[str, set[int]] = {}
+    for concept in concepts:
+        for alias in concept.aliases:
+            noun = next((word for word in stems(alias) if word in nouns), None)
+            if noun is not None and any(concept.concept_id in entry.concept_ids for entry in entries):
+                named.setdefault(noun, set()).add(concept.concept_id)
+    for entry in entries:
+        words = stems(entry.text)
+        if _TWIN in words and _TWIN in nouns:  # "the twins, our two boys" are counted once
+            per_noun[_TWIN] = 2
+            continue
+        for word in [word for word in words if word in nouns] or [word for word in words if word in species][:1]:
+            noun = species.get(word, word)
+            count = amount_of(entry.text, {word})
+            if count is not None:
+                per_noun[noun] = max(per_noun.get(noun, 0), count)
+            elif noun not in per_noun and _is_owned(entry.text, word):
+                per_noun[noun] = 1
+    for noun, concept_ids in named.items():
+        if _TWIN in per_noun and noun != _TWIN and concept_ids <= named.get(_TWIN, set()):
+            continue
+        per_noun[noun] = max(per_noun.get(noun, 0), len(concept_ids))
+    total = sum(per_noun.values())
+    quotations = as_list(entries[:MAX_LISTED], messages)
+    if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
+        return quotations
+    as_typed = next((word for word in plain(question.text).split() if word.strip("?,.").lower() == question.noun), "")
+    amount = f"{total} {as_typed.strip('?')}".strip() if total > 1 else str(total)
+    return f"{amount} by my count. {quotations}"
+
+
+_TWIN = stem("twin")
+
+
+def _is_owned(text: str, noun: str) -> bool:
+    return bool(
+        re.search(
+            rf"\b(?:my|our|us|have|got|adopted|bought|a|an|her|his)\b[^.]*\b{re.escape(noun[:4])}|"
+            rf"\b(?-i:[A-Z])\w+,? (?:the|our|my|a) {re.escape(noun[:4])}",  # "Pickle the tortoise"
+            text,
+            re.IGNORECASE,
+        )
+    )
+
+
+def computed(question: Question, entries: Sequence[MemoryEntry], messages: Sequence[Message], today: date) -> str:
+    """Returns the age or the span of time asked for, computed from the best memory with a date, and its quotation."""
+    groups = correction_groups(entries)
+    if question.kind.name == "duration":  # it must have begun: the wedding, not the next anniversary
+        groups = [group for group in groups if (when := _date_of(group)) and when.first <= today] or groups
+    entry, *corrections = groups[0]
+    quotation = quote(entry, messages, corrections, names=question.names)
+    if question.kind.name == "age":
+        age = _age(entry, today) if not corrections else ""
+        return f"{age} {quotation}".lstrip()
+    interval = _date_of(groups[0])
+    if interval is None:
+        return quotation
+    day, written_today = interval.first, written_day(today)
+    if question.kind.name == "duration" and question.within and day < today < question.within.last:
+        return f"{_span_to(_anniversary(interval, question.within), interval, question.unit)}. {quotation}"
+    if question.kind.name == "duration" and day > today:
+        return quotation
+    span = _span(day, today, question.unit)
+    if day == today:
+        return f"That is today. {quotation}"
+    if day > today:
+        return f"{span} from today ({written_today}) to {written_day(day)}. {quotation}"
+    about = "" if day == interval.last else "about "
+    since = "since then" if question.kind.name == "duration" else "ago"
+    return capitalised(f"{about}{span} {since}, counted to today ({written_today}). {quotation}")
+
+
+def _date_of(group: Sequence[MemoryEntry]) -> DateInterval | None:
+    """Returns the date of the newest of a memory and its corrections that has one."""
+    return next((when for entry in reversed(group) if (when := entry.happened or _first_date(entry))), None)
+
+
+def _anniversary(interval: DateInterval, within: DateInterval) -> date:
+    """Returns the day to count to if the question asks about "this November": the anniversary within it, or else its last day."""
+    day = interval.first
+    if interval.first == interval.last and (day.month, day.day) != (2, 29):
+        for year in (within.first.year, within.last.year):
+            if within.first <= day.replace(year=year) <= within.last:
+                return day.replace(year=year)
+    return within.last
+
+
+def _span_to(until: date, interval: DateInterval, unit: str) -> str:
+    if interval.first == interval.last:
+        return f"{_span(interval.first, until, unit)} on {written_day(until)}"
+    return f"About {_count(until.year - interval.first.year, 'year')} by {written_day(until)}"
+
+
+def _first_date(entry: MemoryEntry) -> DateInterval | None:
+    dates = find_dates(entry.text, entry.recorded_at.date(), past=False)
+    return dates[0].interval if dates else None
+
+
+def _span(first: date, second: date, unit: str) -> str:
+    """Returns the span in the unit asked for, and in other usual units: "77 days (11 weeks, or 2 months)"."""
+    earlier, later = min(first, second), max(first, second)
+    days = (later - earlier).days
+    months = (later.year - earlier.year) * 12 + later.month - earlier.month - (later.day < earlier.day)
+    years, rest_months = divmod(months, 12)
+    weeks, rest_days = divmod(days, 7)
+    spans = {"day": _count(days, "day")}
+    if days >= 14 or unit == "week":
+        spans["week"] = _counts((weeks, "week"), (rest_days, "day"))
+    if months:
+        spans["year" if years else "month"] = _counts((years, "year"), (rest_months, "month"))
+    first_span = spans.pop(unit, None) or spans.pop("day")
+    return first_span + (f" ({', or '.join(spans.values())})" if spans else "")
+
+
+def _counts(*counts: tuple[int, str]) -> str:
+    return " and ".join(_count(count, noun) for count, noun in counts if count)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _age(entry: MemoryEntry, today: date) -> str:
+    """Returns the age today, from the date or the year of birth or from the age on a known day; "" if none is known."""
+    text, happened = plain(entry.text), entry.happened
+    turned = re.search(r"\bturn(?:s|ed|ing)? (\w+(?:-\w+)?)", text)
+    if turned and happened and happened.first <= today and (age := number(turned[1])):
+        return f"{age + _years_since(happened.first, today)} years old by now."
+    born = re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", text)
+    if born is None:
+        return ""
+    if happened is not None and happened.first == happened.last:
+        return f"{_years_since(happened.first, today)} years old today."
+    years = today.year - int(born[1])
+    return f"{years - 1} or {years} years old, counted from {born[1]}."
+
+
+def _years_since(day: date, today: date) -> int:
+    return today.year - day.year - ((today.month, today.day) < (day.month, day.day))

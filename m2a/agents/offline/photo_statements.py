@@ -1,0 +1,273 @@
+"""What the user says about photos: whom they show or do not show, in the message with the photos or in a later one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from m2a.agents.offline.clauses import PREPOSITIONS, sentences
+from m2a.agents.offline.names import NAME, find_namings, mentioned
+from m2a.agents.offline.text import content, plain, stems
+from m2a.types import Concept, Message, NamedConcept
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+_NAMED_WITHIN = 3  # messages of the user after a photo in which it may still be named
+_MAX_ASIDE = 4  # words of a message that does not change the subject
+# "The second one is …" and "… in the second one".
+_ORDINAL = re.compile(
+    rf"\b(?:the )?(?P<word>{'|'.join(ORDINALS)}|last)(?: one| photo| picture| pic)?"
+    r"(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
+    re.IGNORECASE,
+)
+_IN_ORDINAL = re.compile(
+    rf"\b(?:in|on) the (?P<word>{'|'.join(ORDINALS)}|last) (?:one|photo|picture|pic)\b", re.IGNORECASE
+)
+_NOT_BUT = re.compile(rf"(?i:\b(?:is|was|'s|called)) (?P<name>{NAME}),? (?i:not|and not|instead of) (?P<other>{NAME})")
+_POINTING = r"(?:that|this|it|he|she|these|those|they)"
+_IS_NAMED = re.compile(
+    rf"\b(?:{_POINTING}(?:'s| is| was| shows)|(?:his|her|its) name(?:'s| is| was)|"
+    r"(?:i|we) (?:call|named?) (?:it|him|her|this one|that one)|meet|say (?:hi|hello) to)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"(?i:\b{_POINTING}(?:'s| is| was| shows)|\bcall (?:it|him|her)|\bcalled) (?P<name>the {NAME}|{NAME})(?=[,.!?]|$| and\b)"
+)
+_BELONGS = re.compile(
+    r"(?i:\b(?:is|'s|was|shows)) (?P<name>(?i:my|our) (?:[\w-]+ )?[\w-]+(?:'s|s')(?: [\w-]+)?)(?=[,.!]|$)"
+)
+_DENIES = re.compile(
+    rf"\b(?:{_POINTING}|one|photo|picture)(?:'s| is| was)? ?(?:not|isn't|wasn't|aren't|ain't|isnt)\b|^(?:no,? )?not (?=[\w ]+$)",
+    re.IGNORECASE,
+)
+_YES = re.compile(
+    r"^(?:yes|yeah|yep|yup|ja|oui|s[ií]|exactly|correct|right|indeed|it is|that's (?:right|correct|him|her|it|the one)|sure|"
+    r"of course|you're right|you got it)\b",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^(?:no|nope|nah|nein|non|wrong|not (?:quite|really)|it isn't|it's not|that isn't|that's not)\b", re.IGNORECASE
+)
+# What the assistant says about a photo (`photo_answers`).
+_IS_THIS = re.compile(r"\bIs (?:this|the (?P<which>\w+) (?:one|photo)) (?P<name>[^?\n]{1,80})\?")
+_THAT_IS = re.compile(r"\b(?:That's|The (?P<which>\w+) one is) (?P<name>[^.\n]{1,80})\.")
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoStatement:
+    """A sentence that says what photos show or do not show. `text` is the text to keep."""
+
+    sentence: str
+    text: str
+    mention: NamedConcept
+    photo_ids: tuple[str, ...]
+
+
+def find_photo_statements(
+    message: Message, recent: Sequence[Message], concepts: Sequence[Concept]
+) -> list[PhotoStatement]:
+    """Returns what the message says about its own photos, or else about those of the messages just before it."""
+    photo_ids = message.photos or _photos_before(message, recent)
+    if not photo_ids:
+        return []
+    statements = list(_yes_or_no(message, recent, concepts))
+    for sentence in sentences(plain(message.text)):
+        if renamed := list(_renamed(sentence, photo_ids, concepts)):
+            statements += renamed
+        elif statement := _read(sentence, photo_ids, concepts, with_photos=bool(message.photos)):
+            statements.append(statement)
+    return statements
+
+
+def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]) -> Iterator[PhotoStatement]:
+    """Yields what "It's Luna, not Rosi" says of photos that so far show Rosi."""
+    match = _NOT_BUT.search(sentence)
+    for wrong in concepts if match is not None else ():
+        renamed_ids = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
+        if match is not None and renamed_ids and wrong.name.casefold() == match["other"].casefold():
+            yield _statement(sentence, wrong.name, wrong.kind, renamed_ids, denied=True)
+            yield _statement(sentence, match["name"], wrong.kind, renamed_ids)
+
+
+def said_to_user(name: str) -> str:
+    """Returns a name as the assistant says it: "my aunt's" becomes "your aunt's"."""
+    return re.sub(r"^(?:my|our)\b", "your", name, flags=re.IGNORECASE)
+
+
+def _photos_before(message: Message, recent: Sequence[Message]) -> tuple[str, ...]:
+    """Returns the photos of the newest message with photos, none if the conversation has moved on to something else.
+
+    If the message does not say which of several photos it means, only the photo mentioned last is returned.
+    """
+    earlier = [other for other in recent if other.role == "user"]
+    says_which = _find_ordinal(message.text) is not None
+    last_ordinal = None
+    for other in reversed(earlier[-_NAMED_WITHIN:]):
+        if other.photos:
+            return other.photos if last_ordinal is None or says_which else _photo_at(last_ordinal["word"], other.photos)
+        ordinal = _find_ordinal(other.text)
+        last_ordinal = last_ordinal or ordinal
+        if len(other.text.split()) > _MAX_ASIDE and not ordinal and not _IS_NAMED.search(other.text):
+            return ()
+    return ()
+
+
+def _find_ordinal(text: str) -> re.Match[str] | None:
+    return _ORDINAL.search(text) or _IN_ORDINAL.search(text)
+
+
+def _photo_at(ordinal: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the photo with the ordinal in the order shown, or the last one; none if there are fewer photos."""
+    if ordinal.lower() == "last":
+        return photo_ids[-1:]
+    position = ORDINALS.index(ordinal.lower()) if ordinal.lower() in ORDINALS else len(photo_ids)
+    return photo_ids[position : position + 1]
+
+
+def _reply_before(message: Message, recent: Sequence[Message]) -> str:
+    """Returns the assistant's reply that the message may answer, "" if there is none or the message has photos."""
+    return recent[-1].text if recent and recent[-1].role == "assistant" and not message.photos else ""
+
+
+def _yes_or_no(message: Message, recent: Sequence[Message], concepts: Sequence[Concept]) -> Iterator[PhotoStatement]:
+    """Yields what the message says by yes or no to "Is this Bobo?", or by no to "That's Bobo."."""
+    text, reply = plain(message.text).strip(), _reply_before(message, recent)
+    is_yes, is_no = bool(_YES.match(text)), bool(_NO.match(text))
+    if not is_yes and not is_no:
+        return
+    photo_ids = _photos_before(message, recent)
+    new_names = {naming.name for naming in find_namings(text)}
+    for guess in (*_IS_THIS.finditer(reply), *(_THAT_IS.finditer(reply) if is_no else ())):
+        concept = next((concept for concept in concepts if said_to_user(concept.name) == guess["name"]), None)
+        guessed_ids = _photo_at(guess["which"], photo_ids) if guess["which"] else photo_ids
+        if concept is not None and guessed_ids and not (is_no and concept.name in new_names):
+            yield _statement(text, concept.name, concept.kind, guessed_ids, denied=is_no)
+
+
+def without_denial(text: str, message: Message, recent: Sequence[Message]) -> str:
+    """Returns the text without a "no" to the assistant's guess about a photo: it does not correct what the user said."""
+    reply = _reply_before(message, recent) if plain(message.text).strip().startswith(text) else ""
+    return _NO.sub("", text).lstrip(" ,.!:-") if _IS_THIS.search(reply) or _THAT_IS.search(reply) else text
+
+
+def _read(
+    sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept], *, with_photos: bool
+) -> PhotoStatement | None:
+    """Returns what a sentence says about the photos, if anything, in a message `with_photos` or in a later one."""
+    about_photo = sentence
+    ordinal = _find_ordinal(sentence)
+    if ordinal is not None:
+        photo_ids = _photo_at(ordinal["word"], photo_ids)
+        about_photo = f"{sentence[: ordinal.start()]}this{sentence[ordinal.end() :]}"
+    if not photo_ids or sentence.rstrip().endswith("?"):
+        return None
+    if denies := _DENIES.search(about_photo):
+        matches = mentioned(about_photo[denies.start() :], concepts)
+        return _statement(sentence, matches[0].name, matches[0].kind, photo_ids, denied=True) if matches else None
+    if with_photos and ordinal is None:
+        return None  # a name beside a photo is read like any other statement
+    complement = None
+    if ordinal is None:
+        pointing = _IS_NAMED.search(sentence)
+        if pointing is None:
+            return None
+        # "My friend Carla lives in Lyon, she's expecting" names nobody after "she's".
+        about_photo, complement = sentence[pointing.start() :], sentence[pointing.end() :]
+    namings = find_namings(about_photo)
+    if match := _NAMED.search(about_photo):
+        naming = next((naming for naming in namings if naming.name in match["name"]), None)
+        if naming is not None or match["name"].startswith("the "):
+            kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())
+            return _statement(sentence, match["name"], kind, photo_ids, aliases=aliases)
+    if complement is not None:
+        namings = [naming for naming in namings if _is_right_after(naming.name, complement)]
+    if namings:
+        return _statement(sentence, namings[0].name, namings[0].kind, photo_ids, aliases=namings[0].aliases)
+    if belongs := _BELONGS.search(about_photo):
+        return _statement(sentence, belongs["name"], "thing", photo_ids)
+    return None
+
+
+def _is_right_after(name: str, complement: str) -> bool:
+    """Returns whether what follows "she's" begins with the name and words that describe its bearer: "my boss Karin"."""
+    return bool(_DESCRIPTION.fullmatch(complement.partition(name)[0]))
+
+
+_DESCRIPTION = re.compile(
+    r"\W*(?:(?:just|only|still|of course|actually|again|another|now) )*(?:(?:my|our|his|her|their|your|the|a|an) )?"
+    rf"(?:(?!(?:my|our|his|her|their|the|an?|{'|'.join(sorted(PREPOSITIONS))}|what|where|who|when|why|how|and|or|so)\b)"
+    r"[\w'’-]+ ){0,3}",
+    re.IGNORECASE,
+)
+
+
+def tells_more(statement: PhotoStatement) -> bool:
+    """Returns whether the sentence says more than whom the photos show: "that's our cat Minka, she died in May"."""
+    aliases = stems(" ".join(statement.mention.aliases))
+    return bool(content(statement.sentence) - content(statement.text) - {*aliases, *_WORDS_THAT_POINT})
+
+
+_WORDS_THAT_POINT = frozenset(
+    stems(
+        f"{' '.join(ORDINALS)} last left right one photo picture pic image name meet hi hello yes yeah yep yup no nope exactly "
+        "correct indeed sure course number show see him her it shown"
+    )
+)
+
+
+def _statement(
+    sentence: str,
+    name: str,
+    kind: str,
+    photo_ids: tuple[str, ...],
+    *,
+    denied: bool = False,
+    aliases: tuple[str, ...] = (),
+) -> PhotoStatement:
+    mention = NamedConcept.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
+    photo, shows, do = ("photo", "shows", "does") if len(photo_ids) == 1 else ("photos", "show", "do")
+    if name.endswith(("'s", "s'")):  # "my aunt's"
+        text = f"What the {photo} {shows} is {'not ' if denied else ''}{name}."
+    elif denied:
+        text = f"The {photo} {do} not show {name}."
+    else:
+        apposition = re.search(rf"{re.escape(name)}(, (?:my|our|the) [^,.;!?]+)(?=[,.;!?]|$)", sentence)
+        text = f"The {photo} {shows} {name}{apposition[1] if apposition else ''}."  # "Bobo, my neighbour's dog"
+    return PhotoStatement(sentence, text, mention, photo_ids)
+
+
+def is_pictured(name: str, sentence: str) -> bool:
+    """Returns whether a photo beside the sentence may show the bearer of the name.
+
+    It may not if every mention is of the owner, giver, maker or recipient of the thing in the photo, or of something that the
+    thing is compared to.
+    """
+    mentions = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence))
+    return not mentions or any(
+        not _FOR_OR_FROM.search(sentence[: mention.start()])
+        and not _OF.search(sentence[: mention.start()])
+        and not _OWNS.match(sentence[mention.end() :])
+        and not _MADE_OR_GAVE.match(sentence[mention.end() :])
+        for mention in mentions
+    )
+
+
+_DETERMINER = r"(?:my|our|his|her|their|the|an?|meine[nrs]?|unsere[nrs]?|mon|ma|mi|il)"
+_FOR_OR_FROM = re.compile(
+    rf"\b(?:for|from|by|to|about|like|without|belongs to|named after|für|von|vom|pour|chez|para) "
+    rf"(?:{_DETERMINER} (?:[\w'’-]+ ){{0,2}})?$",
+    re.IGNORECASE,
+)
+# "The dog of my colleague Sabine", but not "a photo of my dog Bobo".
+_OF = re.compile(
+    rf"(?<!photo)(?<!picture)(?<!pic)(?<!shot)(?<!portrait)(?<!drawing) of (?:{_DETERMINER} (?:[\w'’-]+ ){{0,2}})?$",
+    re.I,
+)
+# "Theo's birthday", but not "Bobo's asleep" or "Bobo's in the garden".
+_OWNS = re.compile(
+    r"^['’](?:s(?!\w)|(?!\w))(?! (?:an?|the|my|our|his|her|not|in|on|at|under|with|so|very|too|really|here|there|asleep|"
+    r"awake|always|just|\w+ing|\w+ed)\b)"
+)
+_MADE_OR_GAVE = re.compile(
+    r"^ (?:\w+ly |has |had |just )?(?:gave|sent|lent|made|built|drew|painted|baked|cooked|knitted|sewed|designed|wrote|took|"
+    r"brought|bought|left)\b",
+    re.IGNORECASE,
+)
