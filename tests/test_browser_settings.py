@@ -51,7 +51,7 @@ def test_a_model_is_tested_and_used_and_left_again(server: Server, visit, shoot)
 
 
 def test_the_rebuilding_of_the_index_is_cancelled_and_the_next_search_finishes_it(tmp_path: Path, visit, shoot) -> None:
-    remember_teapots(tmp_path / "data", 600)
+    remember_teapots(tmp_path / "data", 520)
     server = Server(tmp_path / "data")
     server.start()
     try:
@@ -66,7 +66,7 @@ def test_the_rebuilding_of_the_index_is_cancelled_and_the_next_search_finishes_i
         cancel.focus()
         page.keyboard.press("Enter")
         notice = body.get_by_text("Cancelled.")
-        expect(notice).to_have_text(re.compile(r"Cancelled\. [1-9]\d* of 6\d\d records are in the index"))
+        expect(notice).to_have_text(re.compile(r"Cancelled\. [1-9]\d* of 5\d\d records are in the index"))
         expect(body.get_by_text("are not in the search index yet")).to_be_visible()
         shoot(visitor, "reindexing-cancelled")
         page.locator("nav [data-place=memory]").click()
