@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from m2a.agents.offline.claims import Claim
-from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
+from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
@@ -114,7 +114,7 @@ def _is_alike(match: Match, best: Match) -> bool:
     """Returns whether it gives another value of the same: "I am allergic to wasps" with "to nuts", but not "I am tired"."""
     text, best_text = match.entry.text, best.entry.text
     is_related = bool(content(text) & content(best_text)) or exclude_each_other(text, best_text)
-    return is_related and share_a_frame(text, best_text) and not tell_of_different_kinds(text, best_text)
+    return is_related and share_a_frame(text, best_text) and not give_different_kinds(text, best_text)
 
 
 def _of_the_named(question: Question, matches: Sequence[Match]) -> Sequence[Match]:

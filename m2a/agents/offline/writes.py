@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
-from m2a.agents.offline.corrections import Finding, find_corrected, without_strays
+from m2a.agents.offline.corrections import Finding, find_corrected
 from m2a.agents.offline.foreign import (
     asks_to_forget,
     meant_by,
@@ -125,14 +125,12 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
     hits = results.without(deleted | doubts.keys())
     if are_several(state):
         hits = own_memories(state, hits)
-    findings = without_strays(
-        [
-            Finding()  # it names these photos only: memories of other photos are no rivals
-            if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
-            else find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
-            for observation in observations
-        ]
-    )
+    findings = [
+        Finding()  # it names these photos only: memories of other photos are no rivals
+        if observation.photo_ids or (are_several(state) and not takes_back(observation.said))
+        else find_corrected(observation, hits, newest, state.concepts, sense)
+        for observation in observations
+    ]
     for observation, finding in zip(observations, findings, strict=True):
         corrected = finding.corrected
         complete = each_time(observation, corrected.entry.text) if corrected else observation
