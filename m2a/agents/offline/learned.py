@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from m2a.agents.offline import acts, correction_features, forgotten, relevance
+from m2a.agents.offline import acts, correction_features, forget_features, relevance
 from m2a.agents.offline.relations import likeness, spans
 from m2a.agents.offline.sense import LearnedDecision, as_decisions
 from models.text_encoder import TextEncoder
@@ -17,7 +17,7 @@ OF_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -
 _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
     "answers": relevance.FEATURES,
-    "forgotten": forgotten.FEATURES,
+    "forgotten": forget_features.FEATURES,
     "takes back": frozenset(),
     "corrects": correction_features.FEATURES,
     "is the value": spans.FEATURES,

@@ -18,7 +18,7 @@ from m2a.agents.offline.forgetting import (
     forgets_none,
     forgotten_words,
     may_be_forgotten,
-    what_is_meant,
+    names_something,
     what_stays,
 )
 from m2a.agents.offline.names import find_names
@@ -115,7 +115,7 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
             continue
         no_statement = all(isinstance(write, ForgetWords) and write.words.rstrip().endswith("?") for write in forgotten)
         surely_asks = no_statement and not reading.otherwise  # a question is no statement that could be meant
-        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=surely_asks)
+        possible = may_be_forgotten(target, results.without(deleted), sense) if surely_asks else []
         doubts |= {entry.memory_id: target for entry in possible}
         if not (forgotten or possible or state.asked):
             missing.append(target.strip(" ."))
@@ -161,7 +161,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
         return []
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_MAX_FORGETS]
-    searches: list[Action] = [SearchRawMessages(query=text) for text in dict.fromkeys(forgets) if what_is_meant(text)]
+    searches: list[Action] = [SearchRawMessages(query=text) for text in dict.fromkeys(forgets) if names_something(text)]
     corrections = [o for o in reading.observations if corrects(o.said) or says_that_it_changed(o.said)]
     others = [o for o in reading.observations if o not in corrections]
     queries = [*forgets, *(o.text for o in corrections)]
@@ -281,7 +281,7 @@ def _forget(
     entries = [
         e for e in find_forgotten(target, [*results.hits, *offered], newest, sense) if e.memory_id not in deleted
     ]
-    if not entries and not what_is_meant(target):
+    if not entries and not names_something(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
     for entry in entries:
@@ -349,7 +349,7 @@ def _request(target: str, text: str) -> str:
 
 def _forget_words(state: TurnState, target: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
     """Returns the words that only messages have; if nothing is named and no memory is meant, the user's last message."""
-    if not what_is_meant(target):
+    if not names_something(target):
         last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
         if any_memory or last is None or last.text == FORGOTTEN:
             return []
