@@ -198,7 +198,7 @@ def _reading_of(
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         namings = find_namings(message.text)  # a name under a photo is kept, though it is no statement: "Bobo!"
         if namings:
-            mentions = tuple(naming.mention() for naming in namings)
+            mentions = tuple(namings)
             observations = [Observation(_sentence(message.text.strip()), concepts=mentions, said=message.text)]
     observations = _with_sayings(observations, photo_sayings(message, recent, concepts))
     observations = [
@@ -416,7 +416,7 @@ def _observation(text: str, utterance: Utterance, today: date) -> Observation:
         for match in dates
         if not (is_birthday and match.yearless) and not (recurs and _ANY_DAY.fullmatch(match.words))
     ]
-    concepts = tuple(naming.mention() for naming in find_namings(text))
+    concepts = tuple(find_namings(text))
     return Observation(_sentence(annotate(text, annotated)), kind, happened, concepts, utterance.text)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import Finding, find_corrected
+from m2a.agents.offline.dialogues import are_several, own_memories, takes_back
 from m2a.agents.offline.foreign import (
     asks_to_forget,
     meant_by,
@@ -22,7 +23,6 @@ from m2a.agents.offline.forgetting import (
     what_stays,
 )
 from m2a.agents.offline.names import find_names
-from m2a.agents.offline.people import are_several, own_memories, takes_back
 from m2a.agents.offline.pictured import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of
