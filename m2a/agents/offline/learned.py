@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from m2a.agents.offline import acts, correction_features, forget_features, relevance
-from m2a.agents.offline.relations import likeness, spans
+from m2a.agents.offline.relations import fact_features, value_spans
 from m2a.agents.offline.sense import LearnedDecision, as_decisions
 from models.text_encoder import TextEncoder
 
@@ -20,9 +20,9 @@ _FEATURES: Mapping[str, frozenset[str]] = {
     "forgotten": forget_features.FEATURES,
     "takes back": frozenset(),
     "corrects": correction_features.FEATURES,
-    "is the value": spans.FEATURES,
-    "tells what is asked": likeness.ANSWERING,
-    "the same relation": likeness.SAME_RELATION,
+    "is the value": value_spans.FEATURES,
+    "tells what is asked": fact_features.ANSWERING,
+    "the same relation": fact_features.SAME_RELATION,
 }
 
 
