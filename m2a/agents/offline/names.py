@@ -309,7 +309,7 @@ def _named_lists(sentence: str) -> Iterable[NamedConcept]:
     noun_last = rf"(?P<names>{names})(?:,| are) (?:my|our) (?:[a-z]+ )?(?P<noun>[\w-]+?)s?(?=[,.!?]|$)"
     for match in (match for pattern in (noun_first, noun_last) for match in re.finditer(pattern, sentence)):
         noun = match["noun"].lower()
-        noun = {"children": "child", "wive": "wife", "puppie": "puppy"}.get(noun, noun)
+        noun = {"wive": "wife", "puppie": "puppy"}.get(noun, noun)
         if _kind(noun) == "thing":
             continue
         for name in re.split(r",? and |, ", match["names"]):
