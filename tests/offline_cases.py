@@ -231,7 +231,7 @@ def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
             newest = [earlier.message_id for earlier in reversed(recent)]
             for observation in read(message, recent, named, sense).observations:
                 hits = [Hit(entry, 1.0, {}) for entry in entries]
-                corrected = find_corrected(observation, observation.said, hits, newest, named, sense).corrected
+                corrected = find_corrected(observation, hits, newest, named, sense).corrected
                 if corrected and corrected.whole:
                     entries.remove(corrected.entry)
                 mentions = with_concepts(observation, named)

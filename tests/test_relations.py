@@ -7,8 +7,8 @@ import pytest
 
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
+from m2a.agents.offline.relations.chains import follow
 from m2a.agents.offline.relations.facts import Statements
-from m2a.agents.offline.relations.walk import follow
 from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.types import Message

@@ -12,7 +12,7 @@ from m2a.agents.found_lines import context_lines
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.agents.memory_manager import MemoryManager
 from m2a.agents.offline import OfflineRules
-from m2a.agents.offline.people import told_by
+from m2a.agents.offline.dialogues import told_by
 from m2a.agents.policy import Policy
 from m2a.agents.state import Decision, MemoryContext, Observation, Opened, PhotoView, Searched, TurnState
 from m2a.agents.steps import GaveUpError, UsageMeter

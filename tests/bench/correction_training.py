@@ -144,7 +144,7 @@ def _observations(texts: Sequence[str], sense: Sense) -> Sequence[Observation]:
 def _memories(texts: Sequence[tuple[str, bool]], observation: Observation) -> tuple[tuple[Memory, ...], list[int]]:
     """Returns the memories of the texts (each with whether it came last) and the positions of the texts that are left."""
     rest = [place for place, (text, _) in enumerate(texts) if content(text) != content(observation.text)]
-    return tuple(Memory.of(place, *texts[place]) for place in rest), rest
+    return tuple(Memory.of(*texts[place]) for place in rest), rest
 
 
 def _of_corrections(cases: Sequence[Sequence[str]], strangers: _Strangers, sense: Sense) -> Iterator[Situation]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from m2a.agents.offline.forgotten import forgotten_features
+from m2a.agents.offline.forget_features import forgotten_features
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.utterances import utterances

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from m2a.agents.offline.learned import OF_RELATIONS
+from m2a.agents.offline.relations.chains import parse_question
+from m2a.agents.offline.relations.fact_features import ParsedQuestion, answering_features, relation_features
 from m2a.agents.offline.relations.facts import Statement, Statements
-from m2a.agents.offline.relations.likeness import ParsedQuestion, answering_features, relation_features
-from m2a.agents.offline.relations.walk import parse_question
 from m2a.agents.offline.relations.words import keys_of
 from m2a.agents.offline.sense import LearnedDecision, Sense, as_decisions
 from m2a.types import Message

@@ -4,7 +4,7 @@ import re
 
 from m2a.agents.offline.clauses import segments
 
-# True now, but not before.
+# It is true now and was not before.
 LATELY = re.compile(
     r"\b(?:now|these days|nowadays|lately|from now on|from (?:this|next) \w+(?: on)?|from today|since (?:the|i|we|"
     r"my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
@@ -12,8 +12,8 @@ LATELY = re.compile(
     r"thurs|fri|satur|sun)day)(?: on)?|as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
-# A change of place, day or measure.
-MOVES = re.compile(
+# A change: of a place, a day, a measure or a habit.
+CHANGES = re.compile(
     r"\b(?:moved|moving|to move|changed|switched(?! o(?:n|ff))|swapped|shifted|pushed|postponed|delayed|rescheduled|"
     r"rearranged|rebooked|revised|"
     r"put\b.{0,40}?\b(?:back|off|up|down)|brought forward|cancell?ed|sold|traded|quit|(?<=has )left|(?<=have )left|"
@@ -26,7 +26,7 @@ MOVES = re.compile(
 )
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 NOT = re.compile(r"\b(?:not|never|no longer)\b|n't\b", re.IGNORECASE)
-# "No bread for a month" takes nothing back.
+# A "no" that rejects what was said; "No bread for a month" rejects nothing.
 NO = r"no(?! [a-z]+ (?:for|on|at|in|after|before|until|since)\b)"
 TAKES_BACK = re.compile(
     r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad|error)|i tell a lie|silly me|"
@@ -46,40 +46,38 @@ TAKES_BACK = re.compile(
     r"^\*\w[^*]*$|^\S+\*$",  # "AC214*" and "*right knee", as one corrects words in a chat
     re.IGNORECASE,
 )
-# An earlier statement was wrong; these words do not say what is right.
+# These words say that an earlier statement was wrong, but not what is right.
 IS_WRONG = re.compile(
     r"\b(?:wrong|mistake|error|mixed\b.{0,12} up|muddled|mistaken|typo|mis(?:read|heard|remembered|spoke|typed|counted)|"
     r"ignore (?:the|what|that)|i(?:'d| had)? (?:told|gave) you)\b",
     re.IGNORECASE,
 )
 
-# What is no longer true (`old`), and what replaces it (`new`).
+# What is not true, or no longer: `old`.
 _CONTRASTS = (
-    re.compile(r"\bnot (?P<old>[^,.;]+?),? but (?P<new>[^,.;]+)", re.IGNORECASE),
-    re.compile(r"\bnot (?P<old>[^,.;]+?), (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(r"\bnot (?P<old>[^,.;]+?),? but [^,.;]", re.IGNORECASE),
+    re.compile(r"\bnot (?P<old>[^,.;]+?), [^,.;]", re.IGNORECASE),
     re.compile(
         r"\b(?:is|are|was|were)n't (?P<old>[^,.;]+?)(?: any ?(?:more|longer))?,? "
-        r"(?:but|(?:it|he|she|they|that)(?:'s|'re| is| are| was| were)) (?P<new>[^,.;]+)|"
-        r"n't (?P<over>[^,.;]+?) any ?(?:more|longer)\b",
+        r"(?:but|(?:it|he|she|they|that)(?:'s|'re| is| are| was| were)) [^,.;]",
         re.IGNORECASE,
     ),
-    re.compile(r"(?P<new>[^,;]+?),? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
-    re.compile(r"(?P<new>[^,;]+?),? (?:and )?no longer (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
-    re.compile(r"(?P<new>[^,;]+?),? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"n't (?P<old>[^,.;]+?) any ?(?:more|longer)\b", re.IGNORECASE),
+    re.compile(r"[^,;],? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"[^,;],? (?:and )?no longer (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"[^,;],? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(
         r"\b(?:sold|quit|(?<![Mm]y )(?<!the )(?<!his )(?<!her )(?<!our )(?<!their )left|traded in|gave up|given up|"
         r"stopped|finished with|packed in|replaced|got rid of|dropped) "
-        r"(?:the |his |her |my |our |their |with )?(?P<old>[^,.;]+?)(?=,| and | for | last | this | yesterday|[.;!]|"
-        r"$)(?:.*?\b(?P<new>.+))?",
+        r"(?:the |his |her |my |our |their |with )?(?P<old>[^,.;]+?)(?=,| and | for | last | this | yesterday|[.;!]|$)",
         re.IGNORECASE,
     ),
-    re.compile(r"\bfrom (?P<old>[^,.;]+?) to (?P<new>[^,.;]+)", re.IGNORECASE),
+    re.compile(r"\bfrom (?P<old>[^,.;]+?) to [^,.;]", re.IGNORECASE),
 )
 # A denial without a contrast: "the cast doesn't come off until the 19th" corrects, "Megan doesn't work on Tuesdays" may not.
 _DENIED = re.compile(
     r"\b(?:isn't|wasn't|aren't|weren't|doesn't|don't|is not|was not|does not|do not)\b(?P<old>[^,.;]+)", re.IGNORECASE
 )
-
 
 # Something stays as it was while something else changes: "her parents are where they were", "Egusi has not moved".
 _STAYS = re.compile(
@@ -101,23 +99,22 @@ def what_changes(text: str) -> str:
 
 
 def says_what_stays(text: str) -> bool:
-    """Whether the whole text says that something stays as it was and corrects nothing: "The date stands."."""
+    """Returns whether all of the text says that something stays as it was: "The date stands."."""
     return bool(_STAYS.search(what_changes(text))) and not refuted(text)
 
 
 def corrects(text: str) -> bool:
-    """Whether the text says that an earlier statement was wrong or that something has changed."""
-    return bool(TAKES_BACK.search(text) or MOVES.search(text) or LATELY.search(text) or refuted(text) or denied(text))
+    """Returns whether the text says that an earlier statement was wrong or that something has changed."""
+    return bool(TAKES_BACK.search(text) or CHANGES.search(text) or LATELY.search(text) or refuted(text) or denied(text))
 
 
 def denied(text: str) -> str:
-    """Returns the words that the text denies, "" if there are none."""
+    """Returns the words after "is not", "does not" and the like, "" if there are none."""
     match = _DENIED.search(text)
     return match["old"].strip() if match else ""
 
 
 def refuted(text: str) -> list[str]:
-    """Returns the words for what is not true, or no longer: "not Monday but Tuesday" refutes "Monday"."""
-    matches = [match.groupdict() for pattern in _CONTRASTS if (match := pattern.search(text))]
-    phrases = [(groups["old"] or groups.get("over") or "").strip() for groups in matches]
-    return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", old, flags=re.IGNORECASE) for old in phrases if old]
+    """Returns the phrases for what is not true, or no longer: "not Monday but Tuesday" refutes "Monday"."""
+    phrases = [match["old"].strip() for pattern in _CONTRASTS if (match := pattern.search(text))]
+    return [re.sub(r"^(?:the|a|an|on|in|at|to|for|with) ", "", phrase, flags=re.IGNORECASE) for phrase in phrases]

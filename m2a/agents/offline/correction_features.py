@@ -1,4 +1,4 @@
-"""Which memory a sentence corrects, if any: the features of the learned decision."""
+"""The features of the learned decision which memory a sentence corrects, if any ("corrects")."""
 
 import math
 import re
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from m2a.agents.offline.change_words import LATELY, MOVES, NEW, NO, NOT, TAKES_BACK, says_what_stays, what_changes
+from m2a.agents.offline.change_words import CHANGES, LATELY, NEW, NO, NOT, TAKES_BACK, says_what_stays, what_changes
 from m2a.agents.offline.claims import (
     PEOPLE,
     Claim,
@@ -20,11 +20,10 @@ from m2a.agents.offline.claims import (
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
 from m2a.agents.offline.exclusion import exclude_each_other, frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content, meets, tokens
 from m2a.types import Concept
 
-# Something additional replaces nothing.
+# What is added replaces nothing.
 _ADDS = re.compile(
     r"\b(?:also|too(?=\W*(?:$|[,.;!?)]))|(?<!to )(?<!in )another|as well|one more|besides|a second(?![ -]hand))\b",
     re.IGNORECASE,
@@ -32,18 +31,18 @@ _ADDS = re.compile(
 _BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
-# "They moved my appointment": this "they" refers to nobody mentioned before.
-_IMPERSONAL = re.compile(
+# "They moved my appointment": this "they" refers to nobody who was mentioned before.
+_NOBODY_IN_PARTICULAR = re.compile(
     r"they(?:'ve| have|'re| are)?(?: just| now)? \w+(?: \w+)? (?:my|our|the|his|her|[\w-]+'s) (?!\w+ (?:and|or)\b)\w",
     re.IGNORECASE,
 )
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
-_OPENS_SO = re.compile(
+_OPENING = re.compile(
     rf"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|"
     r"actually|correction|wait|scratch|hang|turns|change)\b",
     re.IGNORECASE,
 )
-_PERFECT = re.compile(
+_PRESENT_PERFECT = re.compile(
     r"\b(?:has|have|'s|'ve|had) (?:\w+ly )?(?:been|\w+ed|gone|got|gotten|put|taken|made|left|given|broken|begun|chosen)\b",
     re.IGNORECASE,
 )
@@ -55,8 +54,8 @@ _MISSPOKE = re.compile(
     re.IGNORECASE,
 )
 
-_OF_ONESELF = re.compile(r"(?:i|we)\b", re.IGNORECASE)
-_HOME = re.compile(
+_FIRST_PERSON = re.compile(r"(?:i|we)\b", re.IGNORECASE)
+_LIVES_OR_MOVED = re.compile(
     r"(?:i|we)(?:'ve|'m|'re| have| am| are)?(?: (?:now|just|still|both|all|recently|finally|currently|since))* "
     r"(?:liv(?:e|ed|ing)\b|(?:moved|moving|relocated|shifted)(?: house| home| out| away| back| flat)?(?: from [\w ]+?)? "
     r"(?:to|into|in)\b)",
@@ -65,61 +64,64 @@ _HOME = re.compile(
 _LIVED_ONCE = re.compile(r"\b(?:lived|used to live)\b", re.IGNORECASE)
 
 _OPENS_WITH_A_DAY = re.compile(r"\W*(?:[\w'-]+ ){0,2}(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE)
-# Fixed words for a change or an error.
-_SIGNS = (TAKES_BACK, MOVES, LATELY, NEW, NOT, _PERFECT, _OPENS_SO)
+# Words for a change or an error.
+_SIGNS = (TAKES_BACK, CHANGES, LATELY, NEW, NOT, _PRESENT_PERFECT, _OPENING)
 
-# The features of which also counts how far a memory is ahead of the others.
+# Each of these features also counts by how far a memory is ahead of the others.
 _COMPARED = ("cosine", "same frame", "words shared beside values", "rare words shared", "share of its words shared")
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory that may be corrected; newer ones have a higher `number`. `is_last`: it is from the user's previous message."""
+    """A memory that may be corrected. `is_last`: it is from the user's previous message."""
 
-    number: int
     text: str
     claim: Claim
     is_last: bool
 
     @classmethod
-    def of(cls, number: int, text: str, is_last: bool, concepts: Sequence[Concept] = ()) -> "Memory":
-        return cls(number, text, Claim.of(text, concepts), is_last)
+    def of(cls, text: str, is_last: bool, concepts: Sequence[Concept] = ()) -> "Memory":
+        return cls(text, Claim.of(text, concepts), is_last)
 
 
-def may_correct(observation: Observation, sentence: str) -> bool:
-    """Returns whether it neither says that everything stays as it was nor only adds something."""
-    return not says_what_stays(sentence) and (not _ADDS.search(observation.text) or bool(TAKES_BACK.search(sentence)))
+def may_correct(text: str, sentence: str) -> bool:
+    """Returns whether the sentence neither says that everything stays as it was nor only adds something.
+
+    `text` is the text of the observation made from it.
+    """
+    return not says_what_stays(sentence) and (not _ADDS.search(text) or bool(TAKES_BACK.search(sentence)))
 
 
-def has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
+def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     """Returns whether more than likeness suggests that the memory is corrected.
 
     The sentence says so or needs its context; and it needs the memory for that, shares a word with it besides the value, or gives
     another value just after it.
     """
-    claim, leans, different = old.claim, needs_context(sentence, text), different_kinds(new, old.claim)
-    words = any(pattern.search(sentence) for pattern in _SIGNS)
-    points_back = old.is_last and bool(different) and bool(_PRONOUN.search(new.text))
-    if not (words or leans or points_back or new.refuted & claim.words):
+    claim, different = old.claim, different_kinds(new, old.claim)
+    is_incomplete, refutes = needs_context(sentence, text), bool(new.refuted & claim.words)
+    gives_another_value_next = old.is_last and bool(different)
+    says_so = any(pattern.search(sentence) for pattern in _SIGNS)
+    if not (says_so or is_incomplete or refutes or (gives_another_value_next and _PRONOUN.search(new.text))):
         return False
     shared = (new.words & claim.words) - value_words(new, different)
-    if leans or shared or new.refuted & claim.words or _say_the_same_of_oneself(new, claim):
+    if is_incomplete or shared or refutes or _say_the_same_of_the_user(new, claim):
         return True
-    return old.is_last and bool(different) and not _are_of_oneself(new, claim)
+    return gives_another_value_next and not _are_in_first_person(new, claim)
 
 
-def may_be_meant(new: Claim, old: Memory) -> bool:
+def _may_be_meant(new: Claim, old: Memory) -> bool:
     """Returns whether the correction is about nobody and nothing other than the memory is."""
-    claim, refuted = old.claim, new.refuted
-    if _denies_to_mean(new, claim):
+    claim = old.claim
+    if _rules_out(new, claim):
         return False
-    if "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text) and not refuted & claim.words:
+    if "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text):
         return False
-    if _are_of_oneself(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
-        return _say_the_same_of_oneself(new, claim)  # "I live in Graz", "We moved the sofa to Linz"
-    if of_another_side(new, claim) and not (refuted & claim.words or TAKES_BACK.search(new.text)):
+    if _are_in_first_person(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
+        return _say_the_same_of_the_user(new, claim)  # "I live in Graz", "We moved the sofa to Linz"
+    if of_another_side(new, claim) and not (new.refuted & claim.words or TAKES_BACK.search(new.text)):
         return False
-    if of_another_number(new, claim) or _are_of_two_owners(new, claim) or _are_two_things(new, claim):
+    if of_another_number(new, claim) or _have_two_owners(new, claim) or _are_about_two_things(new, claim):
         return False
     words = new.words | new.subject_names
     if claim.possessed & PEOPLE and not (new.possessed or any(meets(word, words) for word in claim.possessed)):
@@ -129,7 +131,7 @@ def may_be_meant(new: Claim, old: Memory) -> bool:
     names = new.subject_names - (claim.words - claim.names)  # "Ballet" at the beginning, and "ballet" in the memory
     if new.subject_names <= PEOPLE and PEOPLE & new.subject & claim.subject:
         return True  # "granddad's operation" of "granddad Wim's operation"
-    if not names and different_kinds(new, claim) and (words_told(new, claim) or new.subject & claim.words):
+    if not names and different_kinds(new, claim) and (shared_topic(new, claim) or new.subject & claim.words):
         return True  # "They put the metoprolol up to 50 mg" of "Dr Amundson has started me on metoprolol, 25 mg"
     return old.is_last and not (names and not names & (claim.words | claim.subject_names))
 
@@ -141,38 +143,38 @@ _REPORTS = re.compile(
 )
 
 
-def is_of_another(new: Claim, old: Claim, sentence: str) -> bool:
-    """Returns whether each names somebody or tells of a day of its own, or the correction denies to mean the memory.
+def is_about_another(new: Claim, old: Claim, sentence: str) -> bool:
+    """Returns whether each names somebody or a day of its own, or the correction says that the memory is not meant.
 
-    Who only reports the change is not what it is about: "Maud tells me …".
+    It is not about the person who only reports the change: "Maud tells me …".
     """
     report = _REPORTS.match(new.text)
     reporter = content(report["who"]) if report is not None else set()
-    each_names_its_own = new.subject_names - reporter - old.words and old.subject_names - new.words
-    return bool(each_names_its_own) or _denies_to_mean(new, old) or _tell_of_two_days(new, old, sentence)
+    each_names_its_own = bool(new.subject_names - reporter - old.words and old.subject_names - new.words)
+    return each_names_its_own or _rules_out(new, old) or _are_about_two_days(new, old, sentence)
 
 
-def _denies_to_mean(new: Claim, old: Claim) -> bool:
-    """Returns whether what is refuted is just what the memory is about: "not the harp, just herself"."""
+def _rules_out(new: Claim, old: Claim) -> bool:
+    """Returns whether the correction says that it is not about the subject of the memory: "not the harp, just herself"."""
     return bool(new.refuted & old.subject and not new.refuted & (old.words - old.subject))
 
 
-def _tell_of_two_days(new: Claim, old: Claim, sentence: str) -> bool:
-    """Returns whether each says something of a day of its own, and nothing that it changed: "Monday's talk is at 7:45"."""
+def _are_about_two_days(new: Claim, old: Claim, sentence: str) -> bool:
+    """Returns whether each is about a day of its own, and no change is mentioned: "Monday's talk is at 7:45"."""
     different = different_kinds(new, old)
-    is_value = len(tokens(sentence)) < 3  # "Thursday." corrects what was said just before
-    if "day" not in different or is_value or new.refuted or any(pattern.search(sentence) for pattern in _SIGNS):
+    is_day_alone = len(tokens(sentence)) < 3  # "Thursday." corrects what was said just before
+    if "day" not in different or is_day_alone or new.refuted or any(pattern.search(sentence) for pattern in _SIGNS):
         return False
     return len(different) > 1 or bool(_OPENS_WITH_A_DAY.match(new.text) and _OPENS_WITH_A_DAY.match(old.text))
 
 
-def words_told(new: Claim, old: Claim) -> frozenset[str]:
-    """Returns the words that the correction shares with the memory, apart from its value, its subject and names."""
+def shared_topic(new: Claim, old: Claim) -> frozenset[str]:
+    """Returns the words that the correction shares with the memory, without its values, its subject and names."""
     shared = (new.words & old.words) - value_words(new, different_kinds(new, old))
     return shared - new.subject - new.subject_names - new.names
 
 
-def _are_of_two_owners(new: Claim, old: Claim) -> bool:
+def _have_two_owners(new: Claim, old: Claim) -> bool:
     """Returns whether only one is the user's own, or they belong to different relatives: "Mum's", "Dad's"."""
     owners = {new.owner, old.owner}
     if "" in owners or len(owners) < 2:
@@ -188,21 +190,21 @@ def correcting_claim(text: str, sentence: str, concepts: Sequence[Concept] = ())
 def correction_features(
     new: Claim, text: str, sentence: str, memories: Sequence[Memory], sense: Sense
 ) -> list[dict[str, float]]:
-    """Returns, for each memory, the signs that the sentence corrects it.
+    """Returns, for each memory, the features of its correction by the sentence.
 
-    Some are of the sentence alone, some of the two together, and some say how far the memory is ahead of the others.
+    Some are of the sentence alone, some of the two together, and some say by how far the memory is ahead of the others.
     """
     if not memories:
         return []
     wording = sense.models["takes back"].score({}, sense.vector(sentence))
-    of_sentence = _of_sentence(new, text, sentence, len(memories), wording)
-    holders = Counter(word for memory in memories for word in memory.claim.words)
+    sentence_features = _sentence_features(new, text, sentence, len(memories), wording)
+    frequencies = Counter(word for memory in memories for word in memory.claim.words)
     vector, *vectors = sense.vectors([new.text, *(memory.text for memory in memories)])
     rows = [
-        of_sentence
-        | _of_pair(new, memory, holders, float(vector @ other))
-        | {"may be meant": float(may_be_meant(new, memory) and not _tell_of_two_days(new, memory.claim, sentence))}
-        | {"has a sign": float(has_a_sign(new, memory, text, sentence))}
+        sentence_features
+        | _pair_features(new, memory, frequencies, float(vector @ other))
+        | {"may be meant": float(_may_be_meant(new, memory) and not _are_about_two_days(new, memory.claim, sentence))}
+        | {"has a sign": float(_has_a_sign(new, memory, text, sentence))}
         for memory, other in zip(memories, vectors, strict=True)
     ]
     for name in _COMPARED:
@@ -212,17 +214,17 @@ def correction_features(
     return rows
 
 
-def _of_sentence(new: Claim, text: str, sentence: str, memories: int, wording: float) -> dict[str, float]:
+def _sentence_features(new: Claim, text: str, sentence: str, memories: int, wording: float) -> dict[str, float]:
     features = {
         "wording": wording,
         "memories": math.log(max(1, memories)),
         "takes back": bool(TAKES_BACK.search(sentence)),
-        "moves": bool(MOVES.search(sentence)),
+        "moves": bool(CHANGES.search(sentence)),
         "lately": bool(LATELY.search(sentence)),
         "new": bool(NEW.search(sentence)),
         "not": bool(NOT.search(sentence)),
-        "opens so": bool(_OPENS_SO.match(sentence)),
-        "perfect": bool(_PERFECT.search(sentence)),
+        "opens so": bool(_OPENING.match(sentence)),
+        "perfect": bool(_PRESENT_PERFECT.search(sentence)),
         "refutes": bool(new.refuted),
         "adds": bool(_ADDS.search(new.text)),
         "pronoun": bool(_PRONOUN.search(new.text)),
@@ -233,7 +235,7 @@ def _of_sentence(new: Claim, text: str, sentence: str, memories: int, wording: f
     return {name: float(value) for name, value in features.items()}
 
 
-def _of_pair(new: Claim, old: Memory, holders: Counter[str], cosine: float) -> dict[str, float]:
+def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: float) -> dict[str, float]:
     claim = old.claim
     own_words = new.words | new.subject_names
     shared = new.words & claim.words
@@ -254,9 +256,9 @@ def _of_pair(new: Claim, old: Memory, holders: Counter[str], cosine: float) -> d
         "longer": math.log((len(tokens(new.text)) + 1) / (len(tokens(old.text)) + 1)),
         "words shared": math.log1p(len(shared)),
         "words shared beside values": len(shared - values),
-        "rare words shared": sum(1 / holders[word] for word in shared - values),
-        "rare words shared in values": sum(1 / holders[word] for word in shared & values),
-        "rare synonyms": sum(1 / holders[word] for word in claim.words - shared if meets(word, own_words)),
+        "rare words shared": sum(1 / frequencies[word] for word in shared - values),
+        "rare words shared in values": sum(1 / frequencies[word] for word in shared & values),
+        "rare synonyms": sum(1 / frequencies[word] for word in claim.words - shared if meets(word, own_words)),
         "share of own words shared": len(shared) / max(1, len(new.words)),
         "share of its words shared": len(shared) / max(1, len(claim.words)),
         "another value": bool(different),
@@ -279,17 +281,17 @@ def _of_pair(new: Claim, old: Memory, holders: Counter[str], cosine: float) -> d
         "another number": bool(numbers and its_numbers and not numbers & its_numbers),
         "the same number": bool(numbers & its_numbers),
         "another letter": bool(new.letters and claim.letters and not new.letters & claim.letters),
-        "the same of oneself": _say_the_same_of_oneself(new, claim),
+        "the same of oneself": _say_the_same_of_the_user(new, claim),
     }
     return {name: float(value) for name, value in features.items()}
 
 
 def _numbers(text: str) -> frozenset[str]:
-    """Returns the numbers that tell two of a kind apart: flat 2, bed 1."""
+    """Returns the numbers that tell two of a kind apart: "flat 2", "bed 1"."""
     return frozenset(re.findall(r"(?<=[a-z] )\d{1,2}\b(?! ?(?:am|pm|kg|mg|cm|km|%|\w+s\b))", text))
 
 
-def _are_two_things(new: Claim, old: Claim) -> bool:
+def _are_about_two_things(new: Claim, old: Claim) -> bool:
     """Returns whether the subjects are alike, but each has a word that the other lacks: "Enda's shed", "Enda's dinghy"."""
     return (
         bool(new.subject & old.words or new.words & old.subject)
@@ -298,21 +300,22 @@ def _are_two_things(new: Claim, old: Claim) -> bool:
     )
 
 
-def _are_of_oneself(new: Claim, old: Claim) -> bool:
-    return bool(_OF_ONESELF.match(new.text) and _OF_ONESELF.match(old.text))
+def _are_in_first_person(new: Claim, old: Claim) -> bool:
+    return bool(_FIRST_PERSON.match(new.text) and _FIRST_PERSON.match(old.text))
 
 
-def _say_the_same_of_oneself(new: Claim, old: Claim) -> bool:
-    """Returns whether both say the same of the user, though they may share no word: "I live in Graz", "I moved to Linz"."""
-    if not _are_of_oneself(new, old):
+def _say_the_same_of_the_user(new: Claim, old: Claim) -> bool:
+    """Returns whether both tell the same about the user, even without a shared word: "I live in Graz", "I moved to Linz"."""
+    if not _are_in_first_person(new, old):
         return False
     if share_a_frame(new.text, old.text):
         return True
-    return bool(_HOME.match(new.text) and _HOME.match(old.text)) and not _LIVED_ONCE.search(old.text)
+    both_homes = bool(_LIVES_OR_MOVED.match(new.text) and _LIVES_OR_MOVED.match(old.text))
+    return both_homes and not _LIVED_ONCE.search(old.text)
 
 
 def needs_context(sentence: str, text: str) -> bool:
-    """Returns whether the correction means nothing without what was said before it: "No, on Tuesday.".
+    """Returns whether the sentence means nothing without what was said before it: "No, on Tuesday.".
 
     `text` is the sentence without its fillers.
     """
@@ -321,16 +324,16 @@ def needs_context(sentence: str, text: str) -> bool:
         return True
     first, last = segments(text)[0]
     subject = find_subject(text[first:last])
-    if _IMPERSONAL.match(text[first:last]):
+    if _NOBODY_IN_PARTICULAR.match(text[first:last]):
         return False
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
-NOTHING = Memory.of(0, "", is_last=False)
+_EMPTY = Memory.of("", is_last=False)
 FEATURES = frozenset(
     [
-        *_of_sentence(NOTHING.claim, "", "", 0, 0.0),
-        *_of_pair(NOTHING.claim, NOTHING, Counter(), 0.0),
+        *_sentence_features(_EMPTY.claim, "", "", 0, 0.0),
+        *_pair_features(_EMPTY.claim, _EMPTY, Counter(), 0.0),
         *(f"ahead: {name}" for name in _COMPARED),
         "may be meant",
         "has a sign",

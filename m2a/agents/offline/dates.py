@@ -15,15 +15,15 @@ from m2a.types import DateInterval
 
 MONTHS = "january february march april may june july august september october november december".split()
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen "
-        "eighteen nineteen twenty".split()
-    )
-} | {"a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_UP_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen"
+)
+NUMBERS = {"a": 1, "an": 1, **{word: value for value, word in enumerate(_UP_TO_NINETEEN.split())}, **_TENS}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_DAYS_OF_UNIT = {"day": 1, "week": 7, "fortnight": 14}
+_MONTHS_OF_UNIT = {"month": 1, "year": 12}
 _FEASTS = {
     "christmas eve": (12, 24),
     "christmas": (12, 25),
@@ -48,31 +48,34 @@ _ITS_WEEKDAY = r"(?:(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|
 # "Thursday evenings" and "Friday night is pizza night" are about every week.
 _NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
-# "The Christmas presents" is no date.
-_NO_FEAST = (
+# "The Christmas presents" is not a date.
+_NOT_AN_ADJECTIVE = (
     r"(?! (?:presents?|gifts?|cards?|trees?|cakes?|puddings?|jumpers?|lights?|decorations?|markets?|songs?|carols?|films?|"
     r"movies?|stockings?|costumes?|sweets|cookies|crackers?|box(?:es)?)\b)"
 )
-_FIRST = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
+_FIRST_DAY = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
 _TO = r"(?:to|-|until|till|and|through)"
 _COUNT = (
     r"(?P<count>\d+|an?(?: couple of| few)?|a couple of|half an?|"
     + "|".join(n for n in NUMBERS if len(n) > 2)
     + r"|several)"
 )
-_UNIT = r"(?P<unit>day|week|fortnight|month|year|weekend)s?"
+_UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """A date at `start` to `end` of a text. `relative` means that the words alone lose their meaning as time passes."""
+    """A date at `start` to `end` of a text.
+
+    `relative`: the words lose their meaning as time passes, as "next week" does. `yearless`: they do not give the year.
+    """
 
     start: int
     end: int
     interval: DateInterval
     relative: bool
     words: str
-    yearless: bool = False
+    yearless: bool
 
 
 def written(interval: DateInterval) -> str:
@@ -97,43 +100,45 @@ def number(word: str) -> int | None:
         return int(lower)
     if lower in NUMBERS:
         return NUMBERS[lower]
-    if re.fullmatch(r"(?:a |an )?(?:couple)(?: of)?|both", lower):
+    if re.fullmatch(r"(?:a |an )?couple(?: of)?|both", lower):
         return 2
     if re.fullmatch(r"(?:a )?few|several", lower):
         return 3
     ten, _, unit = lower.replace(" ", "-").partition("-")
-    if ten in NUMBERS and unit in NUMBERS and NUMBERS[ten] % 10 == 0 and NUMBERS[ten] >= 20:
-        return NUMBERS[ten] + NUMBERS[unit]
+    if ten in _TENS and unit in NUMBERS:
+        return _TENS[ten] + NUMBERS[unit]
     return None
 
 
 def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
-    """Returns the dates in the text, in order. `past` decides the side of today if the year or week is open."""
+    """Returns the dates in the text, in order. `past` tells on which side of today they are if the year or week is open."""
     dates: list[FoundDate] = []
     taken = [False] * len(text)
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
             if any(taken[match.start() : match.end()]):
                 continue
-            near, is_before = today, past
+            reference, is_before = today, past
             if resolve is _day_of_month:
                 sentence = _sentence_at(text, match.start())
                 if _MONTHLY.search(text, *sentence):
                     continue  # "940 a month, due on the 3rd"
                 earlier = [day for day in dates if not day.relative and sentence[0] <= day.start < match.start()]
                 if earlier:  # "on 12 December, back on the 19th"
-                    near, is_before = max(earlier, key=lambda day: day.start).interval.first, False
-            interval = _resolve_or_none(resolve, match, near, is_before)
+                    reference, is_before = max(earlier, key=lambda day: day.start).interval.first, False
             taken[match.start() : match.end()] = [True] * (match.end() - match.start())
-            if interval is None:
+            try:
+                interval = resolve(match, reference, is_before)
+            except (ValueError, OverflowError):
                 continue  # an impossible date: no later rule may read a part of it
-            groups = match.groupdict()
-            absolute = bool(groups.get("month") or groups.get("year") or groups.get("iso")) and not groups.get(
-                "which_year"
-            )
-            yearless = absolute and not (groups.get("year") or groups.get("iso"))
+            absolute = bool(_group(match, "month") or _group(match, "year")) and not _group(match, "which_year")
+            yearless = absolute and not _group(match, "year")
             dates.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
     return sorted(dates, key=lambda found: found.start)
+
+
+_SENTENCE_END = re.compile(r"[.!?]+\s")
+_MONTHLY = re.compile(r"(?<!in )\b(?:a|per|every|each) month\b|\bmonthly\b", re.IGNORECASE)
 
 
 def _sentence_at(text: str, position: int) -> tuple[int, int]:
@@ -143,19 +148,13 @@ def _sentence_at(text: str, position: int) -> tuple[int, int]:
     return first, min((end for end in ends if end > position), default=len(text))
 
 
-_SENTENCE_END = re.compile(r"[.!?]+\s")
-_MONTHLY = re.compile(r"(?<!in )\b(?:a|per|every|each) month\b|\bmonthly\b", re.IGNORECASE)
-
-
 def annotate(text: str, dates: list[FoundDate]) -> str:
-    """Returns the text with absolute dates: "in three weeks (9 June 2026)", "11 September 2026"."""
+    """Returns the text with what its dates leave open: "in three weeks (9 June 2026)", "11 September 2026"."""
     for day in reversed(dates):
-        absolute = written(day.interval)
         if day.relative:
-            text = f"{text[: day.end]} ({absolute}){text[day.end :]}"
+            text = f"{text[: day.end]} ({written(day.interval)}){text[day.end :]}"
         elif day.yearless:
-            year = day.interval.last.year
-            text = f"{text[: day.end]} {year}{text[day.end :]}"
+            text = f"{text[: day.end]} {day.interval.last.year}{text[day.end :]}"
     return text
 
 
@@ -163,11 +162,9 @@ def _group(match: re.Match[str], name: str) -> str:
     return match.groupdict().get(name) or ""
 
 
-def _resolve_or_none(resolve: "_Resolve", match: re.Match[str], today: date, past: bool) -> DateInterval | None:
-    try:
-        return resolve(match, today, past)
-    except (ValueError, OverflowError):
-        return None
+# Returns the interval of a match, given the day of the message and whether an open date is in the past.
+# Raises `ValueError` or `OverflowError` for an impossible date.
+_Resolve = Callable[[re.Match[str], date, bool], DateInterval]
 
 
 def _single_day(day: date) -> DateInterval:
@@ -193,8 +190,13 @@ def _month(year: int, month: int) -> DateInterval:
     return DateInterval(first, _month_end(first))
 
 
+def _month_after(day: date, months: int) -> DateInterval:
+    later = _add_months(day, months)
+    return _month(later.year, later.month)
+
+
 def _open_year(month: int, day: int, today: date, past: bool) -> int:
-    """Returns the year of the nearest such day in the past or the future."""
+    """Returns the year of the nearest such day in the past or in the future, today included."""
     this_year = date(today.year, month, min(day, monthrange(today.year, month)[1]))
     if past and this_year > today:
         return today.year - 1
@@ -209,11 +211,7 @@ def _stated_year(match: re.Match[str], today: date) -> int | None:
     return int(match["year"]) if _group(match, "year") else None
 
 
-def _iso(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _single_day(date.fromisoformat(match["iso"]))
-
-
-def _numeric(match: re.Match[str], today: date, past: bool) -> DateInterval:
+def _in_digits(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _single_day(date(int(match["year"]), int(match["m"]), int(match["d"])))
 
 
@@ -246,9 +244,12 @@ def _relative_month(match: re.Match[str], today: date, past: bool) -> DateInterv
     return _month(today.year, month)
 
 
-def _year(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    year = int(match["year"])
+def _whole_year(year: int) -> DateInterval:
     return DateInterval(date(year, 1, 1), date(year, 12, 31))
+
+
+def _year(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    return _whole_year(int(match["year"]))
 
 
 _NAMED_DAYS = {
@@ -290,19 +291,19 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _single_day(today + timedelta(days=ahead or 7))
 
 
+def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """Resolves "a week on Friday": the coming Friday plus a week."""
+    weekday = WEEKDAYS.index(match["weekday"].lower())
+    days = (number(match["count"]) or 1) * _DAYS_OF_UNIT[match["unit"].lower()]
+    return _single_day(today + timedelta(days=((weekday - today.weekday()) % 7 or 7) + days))
+
+
 def _ago(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _shifted(match, today, -1)
 
 
 def _ahead(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _shifted(match, today, 1)
-
-
-def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """Resolves "a week on Friday": the coming Friday plus a week."""
-    weekday = WEEKDAYS.index(match["weekday"].lower())
-    days = (number(match["count"]) or 1) * (14 if match["unit"].lower() == "fortnight" else 7)
-    return _single_day(today + timedelta(days=((weekday - today.weekday()) % 7 or 7) + days))
 
 
 def _from_tomorrow(match: re.Match[str], today: date, past: bool) -> DateInterval:
@@ -313,26 +314,22 @@ def _shifted(match: re.Match[str], today: date, sign: int) -> DateInterval:
     """Shifts the day exactly by days and weeks; months and years mean the whole month or year."""
     word, unit = match["count"].lower(), match["unit"].lower()
     if word.startswith("half"):
-        if unit == "year":
-            target = _add_months(today, sign * 6)
-            return _month(target.year, target.month)
-        raise ValueError(word)
-    count = number(word) or 1
-    if unit in ("day", "week", "fortnight"):
-        return _single_day(today + timedelta(days=sign * count * {"day": 1, "week": 7, "fortnight": 14}[unit]))
-    if unit == "month" or (unit == "year" and count == 1):
-        target = _add_months(today, sign * count * (12 if unit == "year" else 1))
-        return _month(target.year, target.month)
-    if unit == "year":
-        return DateInterval(date(today.year + sign * count, 1, 1), date(today.year + sign * count, 12, 31))
-    raise ValueError(unit)
+        if unit != "year":
+            raise ValueError(word)
+        return _month_after(today, sign * 6)
+    count = sign * (number(word) or 1)
+    if unit in _DAYS_OF_UNIT:
+        return _single_day(today + timedelta(days=count * _DAYS_OF_UNIT[unit]))
+    if unit == "year" and abs(count) > 1:
+        return _whole_year(today.year + count)
+    return _month_after(today, count * _MONTHS_OF_UNIT[unit])
 
 
 _STEPS = {"last": -1, "past": -1, "this past": -1, "this": 0, "": 0, "this coming": 0, "coming": 0, "next": 1}
 
 
 def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """Resolves last, this or next week, weekend, month or year."""
+    """Resolves "last week", "this weekend", "next month", "next year"."""
     step = _STEPS[_group(match, "which").lower()]
     unit = match["unit"].lower()
     monday = today - timedelta(days=today.weekday())
@@ -348,11 +345,8 @@ def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
         first = monday + timedelta(days=7 * step)
         return DateInterval(first, first + timedelta(days=6))
     if unit == "month":
-        start = _add_months(today.replace(day=1), step)
-        return _month(start.year, start.month)
-    if unit == "year":
-        return DateInterval(date(today.year + step, 1, 1), date(today.year + step, 12, 31))
-    raise ValueError(unit)
+        return _month_after(today, step)
+    return _whole_year(today.year + step)
 
 
 def _end_of(match: re.Match[str], today: date, past: bool) -> DateInterval:
@@ -367,9 +361,8 @@ def _end_of(match: re.Match[str], today: date, past: bool) -> DateInterval:
 def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
     """Resolves a season of the northern hemisphere; winter spans the turn of the year."""
     start_month, which = _SEASONS[match["season"].lower()], _group(match, "which").lower()
-    if _group(match, "year"):
-        year = int(match["year"])
-    else:
+    year = _stated_year(match, today)
+    if year is None:
         year = today.year
         if start_month == 12 and today.month <= 2:
             year -= 1
@@ -388,8 +381,7 @@ def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
 def _feast(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month, day = _FEASTS[match["feast"].lower()]
     which = _group(match, "which").lower()
-    is_past = past or which == "last"
-    year = int(match["year"]) if _group(match, "year") else _open_year(month, day, today, is_past)
+    year = _stated_year(match, today) or _open_year(month, day, today, past or which == "last")
     return _single_day(date(year, month, day))
 
 
@@ -405,21 +397,18 @@ def _day_of_month(match: re.Match[str], today: date, past: bool) -> DateInterval
     raise ValueError(day)
 
 
-_Resolve = Callable[[re.Match[str], date, bool], DateInterval]
-
-
 def _rule(pattern: str, resolve: _Resolve) -> tuple[re.Pattern[str], _Resolve]:
     return re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/-])", re.IGNORECASE), resolve
 
 
 # The longest and most certain rules come first: no later rule reads the characters of an earlier match.
 _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
-    _rule(rf"{_ITS_WEEKDAY}(?P<iso>\d{{4}}-\d\d-\d\d)", _iso),
-    _rule(rf"{_ITS_WEEKDAY}(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _numeric),
+    _rule(rf"{_ITS_WEEKDAY}(?P<year>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)", _in_digits),
+    _rule(rf"{_ITS_WEEKDAY}(?P<d>[0-3]?\d)[./](?P<m>[01]?\d)[./](?P<year>(?:19|20)\d\d)", _in_digits),
     _rule(rf"(?P<which_year>last|this|next) year,? on (?:the )?{_DAY} (?:of )?{_MONTH}", _day_month),
     _rule(rf"(?P<which_year>last|this|next) year,? in {_MONTH}", _whole_month),
-    _rule(rf"{_ITS_WEEKDAY}{_FIRST} ?{_TO} ?{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}{_ITS_YEAR}", _day_range),
-    _rule(rf"{_ITS_WEEKDAY}{_MONTH} {_FIRST} ?{_TO} ?(?:the )?{_DAY}{_ITS_YEAR}", _day_range),
+    _rule(rf"{_ITS_WEEKDAY}{_FIRST_DAY} ?{_TO} ?{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}{_ITS_YEAR}", _day_range),
+    _rule(rf"{_ITS_WEEKDAY}{_MONTH} {_FIRST_DAY} ?{_TO} ?(?:the )?{_DAY}{_ITS_YEAR}", _day_range),
     _rule(rf"{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}{_ITS_YEAR}", _day_month),
     _rule(rf"{_ITS_WEEKDAY}{_MONTH} (?:the )?{_DAY}(?!\d){_ITS_YEAR}", _day_month),
     _rule(rf"{_MONTH}(?: of)?,? (?:{_YEAR}|(?P<which_year>last|this|next) year)", _whole_month),
@@ -441,7 +430,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(r"(?:the )?end of (?P<which>the|this|next) (?P<unit>week|month|year)", _end_of),
     _rule(rf"{_WHICH} (?P<season>spring|summer|autumn|fall|winter)", _season),
     _rule(rf"(?:in |in the )?(?P<season>spring|summer|autumn|winter)(?: of)? {_YEAR}", _season),
-    _rule(rf"(?:{_WHICH} )?(?P<feast>{'|'.join(_FEASTS)})(?: {_YEAR})?{_NO_FEAST}", _feast),
+    _rule(rf"(?:{_WHICH} )?(?P<feast>{'|'.join(_FEASTS)})(?: {_YEAR})?{_NOT_AN_ADJECTIVE}", _feast),
     _rule(rf"{_WHICH} {_MONTH}", _relative_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil ))(?:early |mid-?|late )?{_MONTH}", _whole_month),
     _rule(rf"(?:(?<=\bin )|(?<=\bsince )|(?<=\buntil )){_YEAR}", _year),

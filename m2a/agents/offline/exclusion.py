@@ -1,4 +1,7 @@
-"""Whether two texts with the same frame can both hold: what somebody has many of, or one value at a time."""
+"""Whether two texts can both hold: "I speak Polish" and "I speak Italian" can, "I live in Graz" and "I live in Linz" cannot.
+
+The frame of two texts is the words that they share; they differ in one value.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,7 +32,7 @@ _MANY = re.compile(
     re.IGNORECASE,
 )
 # Words of the frame that allow only one value at a time.
-_ONLY = re.compile(
+_ONE_VALUE = re.compile(
     r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|"
     r"number|address|"
     r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
@@ -44,7 +47,8 @@ _FOR_NOW = re.compile(
     re.IGNORECASE,
 )
 _FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
-_KEEPS_ALL = re.compile(
+# Of these, a second value adds to the first even in "at the moment I own …".
+_ADDS_UP = re.compile(
     r"\b(?:(?:have|has)(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|got|taken|made|come|left|become|given)\b)|own|likes?|"
     r"loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
     re.IGNORECASE,
@@ -55,20 +59,17 @@ _HAS_BECOME = re.compile(
     r"switched|booked|rescheduled|had)\b|\b(?:got|gotten|come|came)(?: up)? (?:to|as far as)(?: \w+)? \d",
     re.IGNORECASE,
 )
-_OLDEST = 120
+_MAX_AGE = 120
 # The least share of the shorter text's words that both have around the value; a lower one if both say "these days".
-_FRAME_SHARE, _FRAME_SHARE_FOR_NOW = 0.5, 0.4
-_VALUE_WORDS = 6
-_TO_ITS_VERB = 4  # words of the frame before a value among which its verb is
+_MIN_FRAME_SHARE, _MIN_FRAME_SHARE_FOR_NOW = 0.5, 0.4
+_MAX_VALUE_WORDS = 6
+_WORDS_TO_VERB = 4  # the verb of a value is among so many words before it
 _BEING = frozenset("is are was were am be been".split())
 _FUNCTION_WORDS = frozenset(
     "a an the my our his her its their in on at to for of from by per and with over under".split()
 )
-_PAST_EVENT = re.compile(
-    r"\b(?:yesterday|last (?:night|week|month|year|\w+day)|ago|this morning|today|tonight)\b", re.IGNORECASE
-)
 # "This is my blue backpack" and "this is my dog Biscuit" are about two things.
-_SHOWS = re.compile(r"(?:this|that|these|those)(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
+_INTRODUCES = re.compile(r"(?:this|that|these|those)(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
 _PLACED = r"(?:in|on|at|under|behind|by|near|next to|inside|outside|with|to|opposite) "
 _PUT = re.compile(
     r"\b(?:i|we)(?:'ve| have)? (?:just |now )?(?:(?P<parked>parked)|left|put|hid|stored|moved)"
@@ -77,7 +78,7 @@ _PUT = re.compile(
 )
 _IS_AT = re.compile(rf"(?:is|are|hangs?|sits?|stands?) (?:now |parked |kept |back )?{_PLACED}", re.IGNORECASE)
 # Words that may differ between two statements of the same fact.
-_LIGHT = frozenset(
+_IGNORED = frozenset(
     "now just already still actually so far currently today these days at the moment also too well oh again".split()
 )
 
@@ -85,24 +86,22 @@ _LIGHT = frozenset(
 def share_a_frame(text: str, other: str) -> bool:
     """Returns whether the texts are the same except for one value: "I speak Polish" and "I speak Italian"."""
     left, right = frame_words(text), frame_words(other)
-    shorter = min(len(left), len(right))
-    if shorter < 2 or left == right:
-        return False
     blocks = _differing_blocks(left, right)
     if len(blocks) != 1:
         return False
     first, last, their_first, their_last = blocks[0]
     if first == last or their_first == their_last:
         return False
-    share = _FRAME_SHARE_FOR_NOW if _FOR_NOW.search(text) and _FOR_NOW.search(other) else _FRAME_SHARE
+    min_share = _MIN_FRAME_SHARE_FOR_NOW if _FOR_NOW.search(text) and _FOR_NOW.search(other) else _MIN_FRAME_SHARE
     shared = len(left) - (last - first) + len(set(left[first:last]) & set(right[their_first:their_last]))
-    return shared >= max(1, share * shorter) and max(last - first, their_last - their_first) <= _VALUE_WORDS
+    is_value = max(last - first, their_last - their_first) <= _MAX_VALUE_WORDS
+    return is_value and shared >= max(1, min_share * min(len(left), len(right)))
 
 
 def _differing_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """Returns the `(first, last)` of each difference on both sides.
+    """Returns where the texts differ: the start and end of each difference in `left`, and those in `right`.
 
-    Values joined by a function word or a unit are one: "148 over 90", "5 foot 10".
+    Values joined by a function word or a unit are one difference: "148 over 90", "5 foot 10".
     """
     blocks: list[tuple[int, int, int, int]] = []
     replaced = False
@@ -118,7 +117,7 @@ def _differing_blocks(left: Sequence[str], right: Sequence[str]) -> list[tuple[i
 
 
 def _are_one_value(words: Sequence[str], between: Sequence[str]) -> bool:
-    """Returns whether two differences, with the words `between` them, are of one value."""
+    """Returns whether the words of two differences, and those `between` them, are one value."""
     has_unit = len(between) == 1 and sum(word[0].isdigit() for word in words) == len(words) - 1
     return has_unit or set(between) <= _FUNCTION_WORDS
 
@@ -133,67 +132,106 @@ def exclude_each_other(text: str, other: str) -> bool:
 
     In doubt both hold: one value too many is better than one too few.
     """
-    if not share_a_frame(text, other) or (_SHOWS.match(text) and _SHOWS.match(other)):
+    if not share_a_frame(text, other) or _INTRODUCES.match(text):
         return False
-    block = _difference(text, other)
-    if block.at_start or _names_another(text, other):  # "Ivo is 34", "Sam is 34": two subjects
+    difference = _Difference.of(text, other)
+    if not difference.before or _names_another(text, other):  # "Ivo is 34", "Sam is 34": two subjects
         return False
-    if block.pairs_each(text, other):  # "netball at 5:15", "piano at 4:30": two things
+    if difference.pairs_each:  # "netball at 5:15", "piano at 4:30": two things
         return False
-    if block.is_of_different_kinds(text, other):
+    if difference.is_of_different_kinds:
         return False
     clause, other_clause = _differing_clauses(text, other)
     past = _is_over(clause) or _is_over(other_clause)
-    for_now = bool(_FOR_NOW.search(text) and _FOR_NOW.search(other))
-    for_a_while = bool(_FOR_A_WHILE.search(text) and _FOR_A_WHILE.search(other))
-    measured = block.is_measured(text, other)
+    for_now = _FOR_NOW.search(text) and _FOR_NOW.search(other)
+    for_a_while = _FOR_A_WHILE.search(text) and _FOR_A_WHILE.search(other)
+    measured = difference.is_measured
     if for_now or (for_a_while and (measured or not past)):
-        return measured or not _KEEPS_ALL.search(block.verb_before)
-    if (clause, other_clause) != (text, other) and share_a_frame(clause, other_clause):
-        block = _difference(clause, other_clause)  # what else the texts say has no part in it
-    if past or _PAST_EVENT.search(clause) or _PAST_EVENT.search(other_clause):
+        return measured or not _ADDS_UP.search(difference.verb_before)
+    if past:
         return False
-    return (
-        measured
-        or block.is_of_a_diet(text, other)
-        or (bool(_ONLY.search(block.frame)) and not _MANY.search(block.frame) and not block.may_be_traits(text, other))
-    )
+    if share_a_frame(clause, other_clause):
+        difference = _Difference.of(clause, other_clause)  # the rest of the texts does not matter
+    if measured or difference.is_of_a_diet:
+        return True
+    has_one_value = _ONE_VALUE.search(difference.frame) and not _MANY.search(difference.frame)
+    return bool(has_one_value) and not difference.may_be_traits
 
 
-def tell_of_different_kinds(text: str, other: str) -> bool:
-    """Returns whether two texts of one frame say different kinds of things about one subject: its name and its age."""
-    return _difference(text, other).is_of_different_kinds(text, other)
+def give_different_kinds(text: str, other: str) -> bool:
+    """Returns whether two texts of one frame give values of different kinds: the name of the subject, and its age."""
+    return _Difference.of(text, other).is_of_different_kinds
 
 
 def puts_elsewhere(older: str, newer: str) -> bool:
     """Returns whether both say where the same thing is, in any words: "I parked on level 3", "the car is in Hill Street"."""
     thing = _placed_thing(newer)
-    return bool(thing) and thing == _placed_thing(older) and older != newer
+    return bool(thing) and thing == _placed_thing(older)
 
 
 def _placed_thing(text: str) -> set[str]:
-    """Returns the words for the thing whose place the text gives."""
+    """Returns the stems of the thing whose place the text gives, none if it gives none."""
     if put := _PUT.search(plain(text)):
         return content(put["thing"]) or (content("car") if put["parked"] else set())
     subject = find_subject(plain(text))
     match = _IS_AT.match(subject.rest) if subject is not None else None
     if subject is None or match is None or any(value.start <= match.end() for value in find_values(subject.rest)):
-        return set()  # "the gym is at 7:15" gives no place
+        return set()  # "the gym is at 7:15" gives a time
     return content(subject.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of two texts of one frame, and its words that the other lacks."""
+
+    text: str
+    words: tuple[str, ...]
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of the values that the words give; a place and a name are kinds too."""
+        own = set(self.words)
+        kinds = {_measure_of(value) for value in find_values(self.text) if own & set(frame_words(value.text))}
+        places = [*find_places(self.text), *(match["where"] for match in WHERE.finditer(self.text))]
+        names = find_names(self.text)
+        if any(own & (set(frame_words(place)) - _FUNCTION_WORDS) for place in places):
+            kinds.add("place")
+        elif self.words[0] in ("called", "named") or any(own & set(frame_words(name)) for name in names):
+            kinds.add("name")
+        return kinds
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is only a number, an age, a time or an amount."""
+        measures = self._words_of(_is_measure)
+        return all(any(map(str.isdigit, word)) or word in measures for word in self.words)
+
+    @property
+    def names_its_own(self) -> bool:
+        """Whether it names something together with a measure or a day: "netball at 5:15"."""
+        values = self._words_of(lambda kind: kind == "day" or _is_measure(kind))
+        own = set(self.words)
+        return bool(own & values and own - values - _FUNCTION_WORDS)
+
+    def _words_of(self, is_wanted: Callable[[str], bool]) -> set[str]:
+        return {word for value in find_values(self.text) if is_wanted(value.kind) for word in frame_words(value.text)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
     """The words in which two texts of one frame differ, and the words of the frame around them."""
 
-    ours: tuple[str, ...]
-    theirs: tuple[str, ...]
+    ours: _Side
+    theirs: _Side
     before: tuple[str, ...]
     after: tuple[str, ...]
 
-    @property
-    def at_start(self) -> bool:
-        return not self.before
+    @classmethod
+    def of(cls, text: str, other: str) -> "_Difference":
+        left, right = frame_words(text), frame_words(other)
+        first, last, their_first, their_last = _differing_blocks(left, right)[0]
+        ours, theirs = tuple(left[first:last]), tuple(right[their_first:their_last])
+        return cls(_Side(text, ours), _Side(other, theirs), tuple(left[:first]), tuple(left[last:]))
 
     @property
     def frame(self) -> str:
@@ -201,65 +239,53 @@ class _Difference:
 
     @property
     def verb_before(self) -> str:
-        """The words just before the value, including its verb: "has" in "Rex has a ball", not in "has decided to sleep in"."""
-        return " ".join([*self.before[-_TO_ITS_VERB:], "…"])
+        """The words just before the value, with its verb: "has" in "Rex has a ball"."""
+        return " ".join(self.before[-_WORDS_TO_VERB:])
 
-    def is_measured(self, text: str, other: str) -> bool:
-        """Returns whether they differ only in a number, an age, a time or an amount."""
-        return all(
-            any(map(str.isdigit, word)) or word in measures
-            for words, measures in (
-                (self.ours, _words_of_values(text, _is_measure)),
-                (self.theirs, _words_of_values(other, _is_measure)),
-            )
-            for word in words
-        )
+    @property
+    def is_measured(self) -> bool:
+        """Whether they differ only in a number, an age, a time or an amount."""
+        return self.ours.is_measured and self.theirs.is_measured
 
-    def is_of_different_kinds(self, text: str, other: str) -> bool:
-        """Returns whether they describe different aspects: "is called Pickle", "is fourteen", "is in the garden"."""
-        if not self.before or self.before[-1] not in _BEING:
+    @property
+    def is_of_different_kinds(self) -> bool:
+        """Whether they describe different aspects: "is called Pickle", "is fourteen", "is in the garden"."""
+        if not self._follows_being:
             return False
-        ours, theirs = _kinds_within(text, self.ours), _kinds_within(other, self.theirs)
-        if self.is_of_an_attribute():  # a code, a title may look like anything
+        ours, theirs = self.ours.kinds, self.theirs.kinds
+        if self._is_of_an_attribute:  # a code or a title may look like a name
             ours, theirs = ours - {"name"}, theirs - {"name"}
-            return bool(ours and theirs) and not any(_are_alike(a, b) for a in ours for b in theirs)
+            if not (ours and theirs):
+                return False
         return ours != theirs and not any(_are_alike(a, b) for a in ours for b in theirs)
 
-    def is_of_a_diet(self, text: str, other: str) -> bool:
-        """Returns whether both give a diet: somebody who is vegan now is no longer a vegetarian."""
-        return all(_kinds_within(*pair) == {"diet"} for pair in ((text, self.ours), (other, self.theirs)))
+    @property
+    def is_of_a_diet(self) -> bool:
+        """Whether both give a diet: somebody who is vegan now is no longer a vegetarian."""
+        return self.ours.kinds == self.theirs.kinds == {"diet"}
 
-    def is_of_an_attribute(self) -> bool:
-        """Returns whether the subject is something that has only one value: "the code is …", "my favourite band is …"."""
-        return bool(_ONLY.search(" ".join(self.before[:-1])))
+    @property
+    def may_be_traits(self) -> bool:
+        """Whether the values may be traits, which can both be true: "is tall", "is shy"."""
+        return self._follows_being and not (self.ours.kinds | self.theirs.kinds) and not self._is_of_an_attribute
 
-    def may_be_traits(self, text: str, other: str) -> bool:
-        """Returns whether both may be true: "is tall", "is shy"."""
-        kinds = _kinds_within(text, self.ours) | _kinds_within(other, self.theirs)
-        return self.before[-1] in _BEING and not kinds and not self.is_of_an_attribute()
+    @property
+    def pairs_each(self) -> bool:
+        """Whether each text names its own thing with a measure or a day."""
+        return self.ours.names_its_own and self.theirs.names_its_own
 
-    def pairs_each(self, text: str, other: str) -> bool:
-        """Returns whether each text names its own thing with a measure or day."""
-        things = [
-            (set(words) & of_values, set(words) - of_values - _FUNCTION_WORDS)
-            for words, of_values in (
-                (self.ours, _words_of_values(text, _is_measure_or_day)),
-                (self.theirs, _words_of_values(other, _is_measure_or_day)),
-            )
-        ]
-        return all(values and others for values, others in things)
+    @property
+    def _follows_being(self) -> bool:
+        return bool(self.before) and self.before[-1] in _BEING
 
-
-def _difference(text: str, other: str) -> _Difference:
-    left, right = frame_words(text), frame_words(other)
-    first, last, their_first, their_last = _differing_blocks(left, right)[0]
-    return _Difference(
-        tuple(left[first:last]), tuple(right[their_first:their_last]), tuple(left[:first]), tuple(left[last:])
-    )
+    @property
+    def _is_of_an_attribute(self) -> bool:
+        """Whether the subject is something that has only one value: "the code is …", "my favourite band is …"."""
+        return bool(_ONE_VALUE.search(" ".join(self.before[:-1])))
 
 
 def _differing_clauses(text: str, other: str) -> tuple[str, str]:
-    """Returns the clause of each in which they differ, if it is only one and has a subject; otherwise both whole texts."""
+    """Returns the clauses in which the texts differ, if that is one pair and both have a subject; otherwise the whole texts."""
     ours, theirs = ([t[first:last] for first, last in segments(t)] for t in (text, other))
     if len(ours) == len(theirs):
         differing = [pair for pair in zip(ours, theirs, strict=True) if frame_words(pair[0]) != frame_words(pair[1])]
@@ -268,44 +294,23 @@ def _differing_clauses(text: str, other: str) -> tuple[str, str]:
     return text, other
 
 
-def _words_of_values(text: str, is_wanted: Callable[[Value], bool]) -> set[str]:
-    return {word for value in find_values(text) if is_wanted(value) for word in frame_words(value.text)}
-
-
-def _kinds_within(text: str, words: Sequence[str]) -> frozenset[str]:
-    """Returns the kinds of the values of a text that are in some of its words; a place and a name are kinds too."""
-    wanted = set(words)
-    kinds = {_measure_of(value) for value in find_values(text) if wanted & set(frame_words(value.text))}
-    places = [*find_places(text), *(match["where"] for match in WHERE.finditer(text))]
-    if any(wanted & (set(frame_words(place)) - _FUNCTION_WORDS) for place in places):
-        kinds.add("place")
-    elif words[0] in ("called", "named") or any(wanted & set(frame_words(name)) for name in find_names(text)):
-        kinds.add("name")
-    return frozenset(kinds)
-
-
 def _measure_of(value: Value) -> str:
-    """Returns the kind of the value; a bare number too high for an age may be of any measure."""
+    """Returns the kind of the value; a bare number that is too high for an age is an amount without a unit."""
     years = number(value.text)
-    return "amount:" if value.kind == "age" and years is not None and years > _OLDEST else value.kind
+    return "amount:" if value.kind == "age" and years is not None and years > _MAX_AGE else value.kind
 
 
 def _are_alike(kind: str, other: str) -> bool:
-    """Returns whether the kinds agree; a bare number may be of any measure: "the rent is 850", "the rent is 850 euros"."""
-    bare = "amount:" in (kind, other) and all(k.startswith("amount") or k in MEASURED for k in (kind, other))
-    return kind == other or bare
+    """Returns whether the kinds agree; a bare number may be of any: "the rent is 850", "the rent is 850 euros"."""
+    return kind == other or "amount:" in (kind, other)
 
 
-def _is_measure(value: Value) -> bool:
-    return value.kind.startswith("amount") or value.kind in MEASURED
-
-
-def _is_measure_or_day(value: Value) -> bool:
-    return _is_measure(value) or value.kind == "day"
+def _is_measure(kind: str) -> bool:
+    return kind.startswith("amount") or kind in MEASURED
 
 
 def _is_over(text: str) -> bool:
-    """Returns whether the text is about the past; what "has become" so still is."""
+    """Returns whether the text is about the past, which "has become" and the like are not."""
     return is_past(text) and not _HAS_BECOME.search(text)
 
 
@@ -316,6 +321,7 @@ def _names_another(text: str, other: str) -> bool:
 
 
 def frame_words(text: str) -> list[str]:
-    words = [token.lower for token in tokens(expand(plain(text))) if token.lower not in _LIGHT]
+    """Returns the words by which the frames of two texts are compared, in order and in lower case."""
+    words = [token.lower for token in tokens(expand(plain(text))) if token.lower not in _IGNORED]
     is_of_date = [word == "of" and before[0].isdigit() for before, word in pairwise(words)]  # the 3rd of June
     return words[:1] + [word for word, dropped in zip(words[1:], is_of_date, strict=True) if not dropped]

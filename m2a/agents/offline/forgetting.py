@@ -1,17 +1,16 @@
-"""What "forget …" means: the memories to delete, and the parts of them to keep."""
+"""What a request to forget means: the memories to delete, and the parts of them to keep."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from m2a.agents.offline.claims import Claim, different_kinds, people_in, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.correction_features import needs_context
-from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
-from m2a.agents.offline.forgotten import Rated, rate
+from m2a.agents.offline.forget_features import rate
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import all_words, is_forget, wanted_words
 from m2a.agents.offline.relevance import correction_groups, entries_of
@@ -22,123 +21,115 @@ from m2a.types import Hit, MemoryEntry
 
 _ALL = re.compile(r"\b(?:everything|all|anything)\b", re.IGNORECASE)
 _MINE = re.compile(r"\W*(?:(?:that |what i said )?about |that |of )?(?:my|our) (?![\w' -]*'s\b)", re.IGNORECASE)
-_MIN_MET = 0.75  # the least share of the wanted words that a text about them has
-# A memory is meant if that is more likely than not; the lower its log-odds, the larger its lead over the next one must be, so
-# that they add up to `_MIN_TOTAL`. In doubt the user chooses among those within `_NEAR` of the likeliest.
+_MIN_SHARE = 0.75  # the least share of the wanted words that a text about them has
+# A memory is meant if that is more likely than not (log-odds of 0); the lower its log-odds, the larger its lead over the next
+# one must be, so that they add up to `_MIN_TOTAL`. Otherwise the user chooses among those within `_NEAR` of the likeliest.
 # Of 75 requests whose memory does not exist, 8 delete another one outright (14 with 2.0 and 0.7); of those whose memory exists,
 # 51 delete it (52).
-_MIN_TOTAL, _MIN_LEAD, _NEAR, _MAX_ASKED = 4.0, 2.5, 3.0, 5
+_MIN_TOTAL, _MIN_LEAD, _NEAR, _MAX_OFFERED = 4.0, 2.5, 3.0, 5
 # The minima to be offered, so that a user who never told such a thing is not asked about other memories.
-_MIN_LOG_ODDS, _NEAR_IN_MEANING = -3.0, 0.22
+_MIN_LOG_ODDS, _MIN_COSINE = -3.0, 0.22
 _MAX_UNREAD = 3  # memories offered if a request in another language shares no word with any
 _IN_OTHER_WORDS = 2.6  # the least log-odds if no word is shared
 _NONE = re.compile(r"\W*(?:about )?(?:none|neither|nothing|not (?:any|either|one))\b", re.IGNORECASE)
 # "That last thing I told you": the previous message, unless it goes on with "about …".
-_THE_LAST = re.compile(
+_LAST_MESSAGE = re.compile(
     r"\b(?:my|the|that|this|what)(?: very)? (?:last|previous) (?:\w+ )?(?:thing|bit|part|one|line|message|sentence|"
     r"statement|remark|comment|confession|note|entry|text)\b(?!.*\b(?:about|regarding|concerning)\b)",
     re.IGNORECASE,
 )
-_ASKS_ABOUT = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
+_QUESTION_WORD = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
-def forgets_none(target: str) -> bool:
+def forgets_none(request: str) -> bool:
     """Returns whether the user wants none of the offered memories forgotten: "forget none of them"."""
-    return bool(_NONE.match(target))
+    return bool(_NONE.match(request))
 
 
-def what_is_meant(target: str) -> bool:
-    """Returns whether "forget …" names anything; "forget that" and "that last thing" mean the previous message."""
-    return not _THE_LAST.search(target) and bool(
-        wanted_words(target) or all_words(target) or _ASKS_ABOUT.search(target)
-    )
+def names_something(request: str) -> bool:
+    """Returns whether the request names what to forget: "forget that" and "that last thing" only mean the previous message."""
+    if _LAST_MESSAGE.search(request):
+        return False
+    return bool(wanted_words(request) or all_words(request) or _QUESTION_WORD.search(request))
 
 
-def find_forgotten(target: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
-    """Returns the memories that "forget …" means; if it names nothing, those of the user's previous message.
+def find_forgotten(request: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
+    """Returns the memories that the request means; if it names nothing, those of the user's previous message.
 
     "Everything about …" means every memory that names the person or thing; otherwise it is the one memory that clearly stands
     out, with its corrections and those that give another value of the same.
     """
-    wanted, entries = wanted_words(target), _of_the_owner(target, entries_of(hits))
-    just_said = [entry for entry in entries if previous and entry.rests_on_message(previous[0])]
-    if not what_is_meant(target):
-        return just_said
+    entries = _of_the_user(request, entries_of(hits))
+    just_told = [entry for entry in entries if previous and entry.rests_on_message(previous[0])]
+    if not names_something(request):
+        return just_told
+    wanted = wanted_words(request)
     about = [entry for entry in entries if _is_about(wanted, entry.text)]
-    if about and _ALL.search(target):
+    if about and _ALL.search(request):
         return about
-    return _standing_out(target, entries, just_said, sense) or [entry for entry in about if not is_english(entry.text)]
+    return _standing_out(request, entries, just_told, sense) or [e for e in about if not is_english(e.text)]
 
 
-def may_be_forgotten(target: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool = True) -> list[MemoryEntry]:
-    """Returns the memories, likeliest first, among which the user is to choose if "forget …" means none for sure.
+def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense) -> list[MemoryEntry]:
+    """Returns the memories, likeliest first, among which the user is to choose if the request means none for sure.
 
-    If it is uncertain that the user asks to forget (not `surely_asks`), a memory must be likely. In another language these are
-    the memories that share a word with the request, or else the nearest in meaning.
+    In another language these are the memories that share a word with the request, or else the nearest in meaning.
     """
-    entries, is_foreign = entries_of(hits), asks_to_forget(target)
-    if not (names_anything(target) if is_foreign else what_is_meant(target)):
+    entries, is_foreign = entries_of(hits), asks_to_forget(request)
+    if not entries or not (names_anything(request) if is_foreign else names_something(request)):
         return []
     if is_foreign:
-        shared = may_be_meant(target, entries)
-        near = sense.vectors(entry.text for entry in entries) @ sense.vector(target) if entries else []
-        return (shared or [entries[place] for place in np.argsort(near)[::-1][:_MAX_UNREAD]])[:_MAX_ASKED]
-    rated = rate(target, _of_the_owner(target, entries) or entries, sense)
-    minimum = max((r.log_odds for r in rated), default=0.0) - _NEAR
-    if not surely_asks and minimum + _NEAR < 0:
-        return []
-    near = [
-        r.entry for r in rated if r.log_odds >= max(minimum, _MIN_LOG_ODDS) and (r.log_odds >= 0 or _is_near(target, r))
-    ]
+        return may_be_meant(request, entries)[:_MAX_OFFERED] or _nearest(request, entries, sense)
+    rated = rate(request, _of_the_user(request, entries), sense)
+    minimum = max([_MIN_LOG_ODDS, *(each.log_odds - _NEAR for each in rated[:1])])
+    likely = [each for each in rated if each.log_odds >= minimum and (each.log_odds >= 0 or each.cosine >= _MIN_COSINE)]
     groups = correction_groups(entries)  # a memory and its corrections are one statement
-    complete = (member for entry in near for group in groups if entry in group for member in (entry, *group))
-    return list(dict.fromkeys(complete))[:_MAX_ASKED]
+    complete = (member for each in likely for group in groups if each.entry in group for member in (each.entry, *group))
+    return list(dict.fromkeys(complete))[:_MAX_OFFERED]
 
 
-def _is_near(target: str, rated: Rated) -> bool:
-    words = frozenset(stems(rated.entry.text))
-    return rated.cosine >= _NEAR_IN_MEANING or any(meets(word, words) for word in all_words(target))
+def _nearest(request: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
+    cosines = sense.vectors(entry.text for entry in entries) @ sense.vector(request)
+    return [entries[place] for place in np.argsort(cosines)[::-1][:_MAX_UNREAD]]
 
 
-def _in_english(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
-    """Returns the entries in English: similarity across languages says nothing."""
-    return [entry for entry in entries if is_english(entry.text)]
-
-
-def _of_the_owner(target: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+def _of_the_user(request: str, entries: Sequence[MemoryEntry]) -> Sequence[MemoryEntry]:
     """Returns the entries without other people's things if the request is about the user's own: "my PIN", not "Ellie's PIN"."""
-    if not _MINE.match(target) or find_subject(re.sub(r"^\W*that\b", "", target)) is not None:
-        return list(entries)
+    if not _MINE.match(request) or find_subject(re.sub(r"^\W*that\b", "", request)) is not None:
+        return entries
     return [entry for entry in entries if Claim.of(entry.text).owner in ("", "I")]
 
 
 def _standing_out(
-    target: str, entries: Sequence[MemoryEntry], just_said: Sequence[MemoryEntry], sense: Sense
+    request: str, entries: Sequence[MemoryEntry], just_told: Sequence[MemoryEntry], sense: Sense
 ) -> list[MemoryEntry]:
-    """Returns the memory that is surely meant, with those tied to it; among close rivals, the one that was just told."""
-    rated = rate(target, _in_english(entries), sense)
+    """Returns the memory that is surely meant, with those linked to it; among close rivals, the one that was just told."""
+    # Similarity across languages says nothing.
+    rated = rate(request, [entry for entry in entries if is_english(entry.text)], sense)
     if not rated or rated[0].log_odds < 0:
         return []
     best, log_odds = rated[0].entry, rated[0].log_odds
     group = next(group for group in correction_groups(entries) if best in group)
-    other_values = [r.entry for r in rated if r.log_odds >= 0 and _gives_another_value(best.text, r.entry.text)]
-    rivals = [r for r in rated if r.entry not in (best, *group, *other_values)]
+    other_values = [
+        each.entry for each in rated if each.log_odds >= 0 and _gives_another_value(best.text, each.entry.text)
+    ]
+    rivals = [each for each in rated if each.entry not in (best, *group, *other_values)]
     lead = log_odds - rivals[0].log_odds if rivals else _MIN_LEAD
     # A request that only names a person may mean any memory about them; one that also names something else may mean what was
     # never told: "Tom's salary" is not the memory that Tom has a canoe.
-    subject, people = find_subject(best.text), people_in(target)
+    subject, people = find_subject(best.text), people_in(request)
     subject_people = people & content(subject.text) if subject is not None else people
-    may_be_any = rated[0].of_a_person_alone and any(r.of_a_person_alone for r in rivals)
-    names_more = rated[0].of_a_person_alone and bool(all_words(target) - people)
+    may_be_any = rated[0].of_a_person_alone and any(each.of_a_person_alone for each in rivals)
+    names_more = rated[0].of_a_person_alone and bool(all_words(request) - people)
     is_unnamed = names_more and (bool(subject_people) or log_odds < _IN_OTHER_WORDS)
     if may_be_any or is_unnamed or lead < _MIN_LEAD or log_odds + lead < _MIN_TOTAL:
-        near = [best, *(r.entry for r in rivals if log_odds - r.log_odds < _MIN_LEAD)]
+        near = [best, *(each.entry for each in rivals if log_odds - each.log_odds < _MIN_LEAD)]
         # "That gossip about the Harrisons" names more than the Harrisons.
-        just_said_near = [entry for entry in near if entry in just_said and _is_about(all_words(target), entry.text)]
-        return just_said_near if len(just_said_near) == 1 else []
+        just_told_near = [entry for entry in near if entry in just_told and _is_about(all_words(request), entry.text)]
+        return just_told_near if len(just_told_near) == 1 else []
     # Its corrections go too, except those that are complete in themselves and say something else about the subject.
-    topic = all_words(target) | _predicate(best.text)
-    linked = [entry for entry in group if needs_context(entry.text, entry.text) or _predicate(entry.text) & topic]
+    topic = all_words(request) | content(_predicate(best.text))
+    linked = [e for e in group if needs_context(e.text, e.text) or content(_predicate(e.text)) & topic]
     meant = {entry.memory_id: entry for entry in (best, *other_values, *linked)}
     return [meant[memory_id] for memory_id in sorted(meant)]
 
@@ -146,28 +137,26 @@ def _standing_out(
 def _gives_another_value(text: str, other: str) -> bool:
     """Returns whether they give two values of one thing: "I weigh 81 kilos", "On the scale I weigh 79 kilos"."""
     first, second = Claim.of(text), Claim.of(other)
-    same_subject = first.owner == second.owner and first.subject_names == second.subject_names
     shared = (first.words & second.words) - value_words(first) - value_words(second)
-    return exclude_each_other(text, other) or (same_subject and bool(shared) and bool(different_kinds(first, second)))
+    return first.owner == second.owner and bool(shared) and bool(different_kinds(first, second))
 
 
-def _predicate(text: str) -> set[str]:
-    """Returns the stems of what the text says about its subject."""
+def _predicate(text: str) -> str:
+    """Returns what the text says about its subject, or the whole text if it has none."""
     subject = find_subject(text)
-    return content(subject.rest) if subject is not None else content(text)
+    return subject.rest if subject is not None else text
 
 
-# A subordinate clause.
-_LEANS = re.compile(
+_SUBORDINATE = re.compile(
     r"(?:in case|because|so that|since|when|if|although|though|while|who|whose|whom|which|where|that)\b", re.IGNORECASE
 )
 # Words that refer to another clause: "it's in the seed tin", "his birthday is in April".
-_POINTS = re.compile(
+_PRONOUN = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)(?:'\w+)?\b", re.IGNORECASE
 )
-_PERSON = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
+_HE_OR_SHE = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
 # Subjects that name no one in particular: "nobody knows yet" and "everyone was shocked" continue the other clause.
-_ANYBODY = re.compile(
+_NOBODY_IN_PARTICULAR = re.compile(
     r"(?:only|nobody|no one|none|everybody|everyone|somebody|someone|anybody|anyone|others|most people|people)\b",
     re.IGNORECASE,
 )
@@ -181,31 +170,28 @@ _ELLIPTIC = re.compile(
 _TELLING = frozenset(stems("know tell say mention hear see yet either though too"))
 
 
-def what_stays(target: str, text: str) -> tuple[str, str]:
-    """Returns the clauses of the memory that "forget …" does not mean, and the words of the clause that it means.
+def what_stays(request: str, text: str) -> tuple[str, str]:
+    """Returns the clauses of the memory that the request does not mean, and the words of the clause that it means.
 
     Both are empty if it means all of the memory.
     """
-    wanted = wanted_words(target)
+    wanted = wanted_words(request)
     if not _is_about(wanted, text):  # the request names it by some of its words
-        wanted = {word for word in all_words(target) if meets(word, frozenset(stems(text)))}
+        wanted = {word for word in all_words(request) if meets(word, frozenset(stems(text)))}
     subject = find_subject(text)
     subject_words = content(subject.text) if subject is not None else set()
-    if (
-        not wanted & content(text)  # "the family stuff" names all of it
-        or _ALL.search(target)
-        or (subject is not None and (wanted <= subject_words or _LEANS.match(subject.text)))
-    ):
+    names_all = not wanted & content(text) or (subject is not None and wanted <= subject_words)  # "the family stuff"
+    if names_all or _ALL.search(request):
         return "", ""
     clauses = _clauses(text)
     kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if not 0 < len(kept) < len(clauses) or not all(clause.has_subject for clause in kept):
-        wanted = wanted - subject_words or wanted  # the subject does not tell its own clauses apart
+        wanted = wanted - subject_words  # the subject does not tell its own clauses apart
         kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
-    if len(kept) == len(clauses) or not all(clause.has_subject or subject for clause in kept):
-        return "", ""  # the words are spread over several clauses
-    forgotten = [clause for clause in clauses if clause not in kept]
-    kept = [clause.of(subject) for clause in kept if not _LEANS.match(clause.text)]
+    if not all(clause.has_subject or subject for clause in kept):
+        return "", ""
+    forgotten = [clause for clause in clauses if clause not in kept]  # none if the words are spread over several
+    kept = [clause.of(subject) for clause in kept if not _SUBORDINATE.match(clause.text)]
     if not kept or len(forgotten) != 1 or not all(_reveals_nothing(clause, forgotten[0]) for clause in kept):
         return "", ""
     return ". ".join(clause.text[:1].upper() + clause.text[1:] for clause in kept) + ".", forgotten[0].text
@@ -216,28 +202,27 @@ def _reveals_nothing(clause: "_Clause", forgotten: "_Clause") -> bool:
 
     Two past events in one sentence are one story: "she failed the exam and cried in my office".
     """
-    if _POINTS.search(clause.text) or _ANYBODY.match(clause.text):
+    if _PRONOUN.search(clause.text) or _NOBODY_IN_PARTICULAR.match(clause.text):
         return False
-    if _ELLIPTIC.match(clause.rest):  # "I can't have lactose" is complete after "Tom is allergic to nuts"
+    predicate = _predicate(clause.text)
+    if _ELLIPTIC.match(predicate):  # "I can't have lactose" is complete after "Tom is allergic to nuts"
         subject, its_subject = find_subject(clause.text), find_subject(forgotten.text)
         of_another = subject is not None and its_subject is not None and subject.text != its_subject.text
-        if not (of_another and content(clause.rest) - _TELLING):
+        if not (of_another and content(predicate) - _TELLING):
             return False
     return not (is_past(clause.text) and is_past(forgotten.text))
 
 
-def forgotten_words(target: str, message: str) -> list[str]:
-    """Returns the parts of a message that "forget …" means: a clause if the rest of its sentence can stay, or the sentence."""
-    wanted = wanted_words(target)
-    if not wanted:
-        return []
+def forgotten_words(request: str, message: str) -> list[str]:
+    """Returns the parts of a message that the request means: a clause if the rest of its sentence can stay, or the sentence."""
+    wanted = wanted_words(request)
     parts = []
     for first, last in sentence_spans(message):
         sentence = message[first:last]
         if not _is_about(wanted, sentence) or is_forget(sentence):
             continue
-        rest, words = what_stays(target, sentence)
-        parts.append(words if rest and words in sentence else sentence)
+        rest, words = what_stays(request, sentence)
+        parts.append(words if rest else sentence)
     return parts
 
 
@@ -248,22 +233,16 @@ class _Clause:
     text: str
     has_subject: bool
 
-    @property
-    def rest(self) -> str:
-        """What the clause says about its subject."""
-        subject = find_subject(self.text) if self.has_subject else None
-        return subject.rest if subject is not None else self.text
-
     def of(self, subject: Subject | None) -> "_Clause":
-        """Returns the clause with its shared subject, or its "he" or "she", replaced by the subject."""
+        """Returns the clause with the subject that it shares, or with the subject in place of "he", "she", "his" or "her"."""
         if subject is None or self.text.startswith(subject.text):
             return self
         if not self.has_subject:
             return _Clause(f"{subject.text} {self.text}", True)
-        name = subject.text if subject.text.lower() not in PRONOUNS else ""
-        return replace(
-            self, text=_PERSON.sub(lambda he: f"{name}'s" if he["whose"] else name, self.text) if name else self.text
-        )
+        if subject.text.lower() in PRONOUNS:
+            return self
+        name = subject.text
+        return _Clause(_HE_OR_SHE.sub(lambda match: f"{name}'s" if match["whose"] else name, self.text), True)
 
 
 def _clauses(text: str) -> list[_Clause]:
@@ -282,7 +261,8 @@ def _clauses(text: str) -> list[_Clause]:
 
 
 def _is_about(wanted: set[str], text: str) -> bool:
+    """Returns whether the text has most of the wanted words, or words of the same meaning."""
     if not wanted:
         return False
     words = frozenset(stems(text))
-    return sum(meets(word, words) for word in wanted) / len(wanted) >= _MIN_MET
+    return sum(meets(word, words) for word in wanted) / len(wanted) >= _MIN_SHARE

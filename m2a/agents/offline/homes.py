@@ -22,13 +22,14 @@ _LIVES_OR_MOVED = (
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A question about where somebody lives now, or their address; `who` is a pattern for how texts name them."""
+    """A question about where somebody lives now, or about their address; `who` is a pattern for how texts name them."""
 
     who: str
     is_address: bool = False
 
     @classmethod
     def of(cls, question: str) -> "Home | None":
+        """Returns what the question asks about, None if it is about no home."""
         if match := _ASKS_HOME.search(plain(question)):
             return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)")
         if match := _ASKS_ADDRESS.search(plain(question)):
@@ -36,13 +37,16 @@ class Home:
         return None
 
     def is_told_by(self, text: str) -> bool:
+        """Returns whether the text says where they live, or where they moved; for an address, with a number."""
         match = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
         return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
 
     def is_anothers(self, text: str) -> bool:
-        somebodys = re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE)
-        return somebodys is not None and not self.is_told_by(text) and not self.was_before(text)
+        """Returns whether the text only says where somebody else lives."""
+        home = re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE)
+        return home is not None and not self.is_told_by(text) and not self.was_before(text)
 
     def was_before(self, text: str) -> bool:
+        """Returns whether the text only says where they used to live."""
         past = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
         return past is not None and not self.is_told_by(text)

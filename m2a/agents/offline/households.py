@@ -1,4 +1,4 @@
-"""What "how many pets do we have?" counts: what the user's household has of a kind, not what others have."""
+"""What "How many pets do we have?" counts: those of the user's household, not those of others."""
 
 import re
 
@@ -7,7 +7,7 @@ from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import members, stem, stems
 
 _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
-_OF_ALL = frozenset(
+_ASKS_FOR_ALL = frozenset(
     map(
         stem,
         "total altogether all told count counting every each have got own keep family household home house live here now today "
@@ -29,13 +29,13 @@ _OURS = (
 
 
 def counted_kind(question: Question) -> frozenset[str]:
-    """Returns the nouns counted by "how many pets have I got in all?" or "have I got pets?": all of a kind, whoever has it."""
+    """Returns the stems of the kind that "How many pets have I got in all?" or "Have I got pets?" asks for, none otherwise."""
     has_any = question.kind.name == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
     if question.names or not (question.kind.name == "count" or has_any):
         return frozenset()
     noun = stem(question.words[0] if has_any else question.noun)
     others = {stem(word) for word in question.words} - {noun}
-    return members(noun) if others - members(noun) <= _OF_ALL else frozenset()
+    return members(noun) if others - members(noun) <= _ASKS_FOR_ALL else frozenset()
 
 
 def has_one(text: str, kind: frozenset[str]) -> bool:

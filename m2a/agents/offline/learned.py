@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from m2a.agents.offline import acts, correction_features, forgotten, relevance
-from m2a.agents.offline.relations import likeness, spans
+from m2a.agents.offline import acts, correction_features, forget_features, relevance
+from m2a.agents.offline.relations import fact_features, value_spans
 from m2a.agents.offline.sense import LearnedDecision, as_decisions
 from models.text_encoder import TextEncoder
 
@@ -17,12 +17,12 @@ OF_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -
 _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
     "answers": relevance.FEATURES,
-    "forgotten": forgotten.FEATURES,
+    "forgotten": forget_features.FEATURES,
     "takes back": frozenset(),
     "corrects": correction_features.FEATURES,
-    "is the value": spans.FEATURES,
-    "tells what is asked": likeness.ANSWERING,
-    "the same relation": likeness.SAME_RELATION,
+    "is the value": value_spans.FEATURES,
+    "tells what is asked": fact_features.ANSWERING,
+    "the same relation": fact_features.SAME_RELATION,
 }
 
 

@@ -1,18 +1,14 @@
-"""Names that the user gives to people, pets, places and things, and the meaning of pronouns."""
+"""Names that the user gives to people, pets, places and things, and whom a pronoun means."""
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
-from typing import Literal
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import PREPOSITIONS, PRONOUNS, find_subject, is_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
-from m2a.agents.offline.text import is_kind, plain, stem
-from m2a.types import Concept, NamedConcept
-
-Kind = Literal["person", "pet", "place", "thing"]
+from m2a.agents.offline.text import plain, stem
+from m2a.types import Concept, ConceptKind, NamedConcept
 
 # A name: one to three capitalised words, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
 NAME = (
@@ -21,60 +17,34 @@ NAME = (
     r"[A-ZÀ-Þ][\w'’-]*(?:(?: (?:van|von|de|da|del|la|of|bin|el|al|the))*(?: &)? [A-ZÀ-Þ][\w'’-]*){0,2}"
 )
 _OWNER = r"(?:my|our|his|her|their)"
-# Capitalised words that are no names.
-_NO_NAMES = frozenset(
-    [
-        *MONTHS,
-        *WEEKDAYS,
-        "i",
-        "i'm",
-        "i've",
-        "i'll",
-        "i'd",
-        "ok",
-        "okay",
-        "tv",
-        "pc",
-        "usb",
-        "pin",
-        "gp",
-        "christmas",
-        "easter",
-        "halloween",
-    ]
-    + [f"{day}s" for day in WEEKDAYS]
-    + "the this that my our your his her its their a an and but so also oh well yes no actually sorry wait "
-    "please we he she it "
-    "they you there here what when where who why how which if remember note today tomorrow yesterday btw "
-    "everybody everyone for "
-    "in on at to with from after before since because as by of or not never always now just then hi hello hey thanks "
-    "mum mom dad can't don't didn't won't isn't".split()
+# Capitalised words that are not names.
+_NOT_NAMES = frozenset([*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)]) | frozenset(
+    "i i'm i've i'll i'd ok okay tv pc usb pin gp christmas easter halloween the this that my our your his her its their a an "
+    "and but so also oh well yes no actually sorry wait please we he she it they you there here what when where who why how "
+    "which if remember note today tomorrow yesterday btw everybody everyone for in on at to with from after before since "
+    "because as by of or not never always now just then hi hello hey thanks mum mom dad can't don't didn't won't isn't".split()
 )
 _LANGUAGES = frozenset(lexicon.KINDS["language"]) | {"american", "british", "european", "indian", "mexican"}
+_VERB_STEMS = frozenset(map(stem, lexicon.VERBS))
+# Words that are not names where they open a sentence.
+_COMMON_STARTS = frozenset(
+    "meet call let's let grandma grandpa allergic one two three four five six seven eight nine ten some most many all both "
+    "correction scratch forget delete show tell morning evening afternoon lovely great nice good happy sad last next this these "
+    "those only once still yeah nope yep maybe perhaps had got been going don't can't doesn't having being looking another more "
+    "breakfast lunch dinner work school spare fun fact update reminder news turns unfortunately luckily every each".split()
+)
 _PLACE_PREPOSITIONS = frozenset("in on at to from near around outside towards through via into".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """A name that the text gives, with other words of the user for its bearer ("my sister")."""
-
-    name: str
-    kind: Kind
-    aliases: tuple[str, ...] = ()
-
-    def mention(self) -> NamedConcept:
-        return NamedConcept(name=self.name, kind=self.kind, aliases=self.aliases)
-
-
 def find_names(text: str) -> list[str]:
-    """Returns the capitalised runs that may be names, in order. The first word of a sentence counts unless it is common."""
+    """Returns the runs of capitalised words that may be names, in order; common words that open a sentence are left out."""
     names: list[str] = []
     for sentence in sentences(plain(text)):
         for match in re.finditer(NAME, sentence):
             words = match.group().split()
-            while words and _is_no_name(words[0], match.start() == 0):
+            while words and _is_not_a_name(words[0], match.start() == 0):
                 words.pop(0)
-            while words and _is_no_name(words[-1], False):
+            while words and _is_not_a_name(words[-1], False):
                 words.pop()
             name = re.sub(r"'s$", "", " ".join(words))
             if name and name not in names:
@@ -87,31 +57,32 @@ def find_places(text: str) -> list[str]:
     places = []
     for match in re.finditer(rf"\b(?:{'|'.join(_PLACE_PREPOSITIONS)}) (?:[Tt]he )?({NAME})", text):
         name = re.sub(r"'s$", "", match[1])
-        if not _is_no_name(name.split()[0], False):
+        if not _is_not_a_name(name.split()[0], False):
             places.append(name)
     return places
 
 
-def find_namings(text: str) -> list[Naming]:
-    """Returns the people, pets, places and things that the text names."""
-    namings: dict[str, Naming] = {}
+def find_namings(text: str) -> list[NamedConcept]:
+    """Returns the people, pets, places and things that the text names, with the user's other words for them: "my sister"."""
+    namings: dict[str, NamedConcept] = {}
     for sentence in sentences(plain(text)):
         for naming in (*_named_relations(sentence), *_named_things(sentence), *_named_lists(sentence)):
             earlier = namings.get(naming.name.casefold())
             if earlier is None or (earlier.kind in ("thing", "person") and not earlier.aliases):
                 namings[naming.name.casefold()] = naming
             else:
-                aliases = tuple(dict.fromkeys((*earlier.aliases, *naming.aliases)))
-                namings[naming.name.casefold()] = Naming(earlier.name, earlier.kind, aliases)
-        for name, alias in _nicknames(sentence):
-            earlier = namings.get(name.casefold(), Naming(name, "person"))
-            namings[name.casefold()] = Naming(earlier.name, earlier.kind, (*earlier.aliases, alias))
-    return [naming for naming in namings.values() if not _is_no_name(naming.name.split()[0], False)]
+                namings[naming.name.casefold()] = _with_aliases(earlier, naming.aliases)
+        for name, nickname in _nicknames(sentence):
+            earlier = namings.get(name.casefold(), NamedConcept(name=name, kind="person"))
+            namings[name.casefold()] = _with_aliases(earlier, (nickname,))
+    return [naming for naming in namings.values() if not _is_not_a_name(naming.name.split()[0], False)]
 
 
-_PHRASE_WORDS = 5  # words
+def _with_aliases(naming: NamedConcept, aliases: Sequence[str]) -> NamedConcept:
+    return naming.model_copy(update={"aliases": tuple(dict.fromkeys((*naming.aliases, *aliases)))})
 
 
+_MAX_SUBJECT_WORDS = 5
 _WOMEN = frozenset(
     "aunt auntie daughter daughter-in-law fiancee girl girlfriend gran grandma grandmother granddaughter lady mom mother "
     "mother-in-law mum nan niece sister sister-in-law stepdaughter wife woman".split()
@@ -125,7 +96,7 @@ _MEN = frozenset(
 def antecedent(clauses: Sequence[str], concepts: Sequence[Concept], pronoun: str) -> str | None:
     """Returns whom the pronoun means after these clauses, newest last: a name, or a noun for a person.
 
-    A sister is no "he". The gender of a name is not known, but a word for its bearer may show it.
+    "He" is not a sister. The gender of a name is not known, but another word for the person may show it.
     """
     excluded = _WOMEN if pronoun.lower() in ("he", "him", "his") else _MEN
     known_names = {
@@ -133,7 +104,7 @@ def antecedent(clauses: Sequence[str], concepts: Sequence[Concept], pronoun: str
     }
     for clause in reversed(clauses):
         if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named|name)\b)", clause, re.IGNORECASE):
-            continue  # still about the person before
+            continue  # it is still about the person before
         name = _animate_subject(clause, known_names) or _animate_naming(clause, known_names)
         if name and excluded.isdisjoint(_words_for(name, clause, concepts)):
             return name
@@ -148,6 +119,7 @@ def _words_for(name: str, clause: str, concepts: Sequence[Concept]) -> set[str]:
 
 
 def _animate_subject(clause: str, known_names: set[str]) -> str | None:
+    """Returns the subject of the clause if it is a person or pet, None otherwise."""
     subject = find_subject(clause)
     if subject is None or (
         re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known_names)
@@ -158,13 +130,14 @@ def _animate_subject(clause: str, known_names: set[str]) -> str | None:
         return name_within
     owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"
     if owner and (
-        owner[2].lower() in lexicon.RELATIONS or (owner[1][0].isupper() and not _is_no_name(owner[1].split()[0], True))
+        owner[2].lower() in lexicon.RELATIONS
+        or (owner[1][0].isupper() and not _is_not_a_name(owner[1].split()[0], True))
     ):
         return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
-    if re.fullmatch(NAME, text) and not _is_no_name(text.split()[0], False) and text not in find_places(clause):
+    if re.fullmatch(NAME, text) and not _is_not_a_name(text.split()[0], False):
         return text
     words = text.lower().split()
-    if len(words) > _PHRASE_WORDS or "with" in words:  # "Tuesdays at 6 with a trainer"
+    if len(words) > _MAX_SUBJECT_WORDS:  # "Tuesdays at 6 with a trainer"
         return None
     if text.lower() not in PRONOUNS and (words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS):
         return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
@@ -191,7 +164,7 @@ def mentioned(text: str, concepts: Iterable[Concept]) -> list[Concept]:
 
 
 def is_named(name: str, text: str) -> bool:
-    """Whether the name is in the text, as whole words."""
+    """Returns whether the name is in the text, as whole words."""
     return _folded(name) in _folded(text)
 
 
@@ -199,33 +172,20 @@ def _folded(text: str) -> str:
     return " " + re.sub(r"[^\w]+", " ", plain(text).casefold()).strip() + " "
 
 
-def _is_no_name(word: str, is_first: bool) -> bool:
+def _is_not_a_name(word: str, is_first: bool) -> bool:
+    """Returns whether a capitalised word is not a name; the first word of a sentence may have its capital only from that."""
     lower = word.lower().strip("'.")
-    if lower in _NO_NAMES or re.sub(r"'(?:s|m|re|ve|ll|d)$", "", lower) in _NO_NAMES:
+    if lower in _NOT_NAMES or re.sub(r"'(?:s|m|re|ve|ll|d)$", "", lower) in _NOT_NAMES or lower in _LANGUAGES:
         return True
-    if lower in _LANGUAGES:
-        return True
-    if is_first and lower.endswith(("ed", "ing")) and stem(lower) in _VERB_STEMS:  # "Signed up for …"
-        return True
-    return is_first and (lower in lexicon.VERBS or lower in lexicon.RELATIONS or lower in _COMMON_STARTS)
+    if not is_first:
+        return False
+    is_participle = lower.endswith(("ed", "ing")) and stem(lower) in _VERB_STEMS  # "Signed up for …"
+    return is_participle or lower in lexicon.VERBS or lower in lexicon.RELATIONS or lower in _COMMON_STARTS
 
 
-_VERB_STEMS = frozenset(map(stem, lexicon.VERBS))
-_COMMON_STARTS = frozenset(
-    "meet call let's let grandma grandpa allergic one two three four five six seven eight nine ten some most "
-    "many all both "
-    "correction scratch forget delete show tell morning evening afternoon lovely great nice good happy sad "
-    "last next this these "
-    "those only once still yeah nope yep maybe perhaps had got been going don't can't doesn't having being "
-    "looking another more "
-    "breakfast lunch dinner work school spare fun fact update reminder news turns unfortunately luckily every "
-    "each".split()
-)
-
-
-def _kind(noun: str) -> Kind:
+def _kind(noun: str) -> ConceptKind:
     words = noun.lower().split()
-    if any(word in lexicon.PETS for word in words) or any(stem(word) == stem("pet") for word in words):
+    if any(word in lexicon.PETS or stem(word) == "pet" for word in words):
         return "pet"
     if words and words[-1] in lexicon.RELATIONS:
         return "person"
@@ -234,14 +194,12 @@ def _kind(noun: str) -> Kind:
     return "thing"
 
 
-def _naming(name: str, noun: str) -> Naming:
-    name = re.sub(r"'s$", "", name)
+def _naming(name: str, noun: str = "", kind: ConceptKind | None = None) -> NamedConcept:
+    """Returns the name with its noun as an alias; the noun shows the kind unless that is given."""
     noun = re.sub(r"(?: (?:is|are|was|were|called|named))+$", "", noun.lower())
-    kind = _kind(noun)
-    if kind == "thing":
-        return Naming(name, kind, (noun,) if noun else ())
-    head = noun.split()[-1] if noun else ""
-    return Naming(name, kind, (head,) if head else ())
+    kind = kind or _kind(noun)
+    alias = noun if kind == "thing" else noun.split()[-1] if noun else ""
+    return NamedConcept(name=re.sub(r"'s$", "", name), kind=kind, aliases=(alias,) if alias else ())
 
 
 # A noun with at most two words before it: "old Irish terrier".
@@ -250,13 +208,13 @@ _NOUN = r"((?:[\w'-]+ ){0,2}[\w-]+)"
 _NOUNS = tuple(rf"((?:[\w'-]+ ){{{before}}}[\w-]+)" for before in range(3))
 
 
-def _named_relations(sentence: str) -> Iterable[Naming]:
-    """my sister Ana · Ana, my sister · Ana is my sister · my sister is called Ana · a dog named Rex · Jos's dog Rex"""
+def _named_relations(sentence: str) -> Iterable[NamedConcept]:
+    """Reads: my sister Ana · Ana, my sister · Ana is my sister · my sister is Ana · Jos's dog Rex · Luna the cat"""
     patterns = [rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {noun},? ({NAME})" for noun in _NOUNS]
     for match in (match for pattern in patterns for match in re.finditer(pattern, sentence)):
         noun = match[1]
         is_of_another = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
-        if _kind(noun) != "thing" and not is_of_another and not _is_no_name(match[2].split()[0], False):
+        if _kind(noun) != "thing" and not is_of_another and not _is_not_a_name(match[2].split()[0], False):
             yield _naming(match[2], noun)
     noun_of_a_pet = r"((?:[\w'-]+ ){0,2}[a-z][\w-]*)"  # in lower case: "That's Tuft, Karim's rabbit" names Tuft
     for match in re.finditer(rf"{NAME}'s? {noun_of_a_pet},? ({NAME})|({NAME}), {NAME}'s? {_NOUN}", sentence):
@@ -268,38 +226,33 @@ def _named_relations(sentence: str) -> Iterable[Naming]:
     for match in re.finditer(pattern, sentence):
         noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) != "thing"), None)
         name = _without_opening(match[1])
-        if (
-            noun
-            and name
-            and not _is_no_name(
-                name.split()[0], match.start() == 0 and len(name.split()) == 1 and name.lower() in _COMMON_STARTS
-            )
-        ):
+        if noun and name:
             yield _naming(name, noun)
     for match in re.finditer(
         rf"(?:^|'s |, |\b(?:is|was|are|meet|and|with|of) )({NAME}) the ((?:[a-z-]+ ){{0,2}}[a-z]+)", sentence
     ):  # "This is Luna the cat"
         noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) in ("person", "pet")), None)
-        if noun and not _is_no_name(match[1].split()[0], match.start() == 0):
+        if noun and not _is_not_a_name(match[1].split()[0], match.start() == 0):
             yield _naming(match[1], noun)
     for match in re.finditer(rf"\b(?:[Mm]y|[Oo]ur) {_NOUN}(?:'s| is) ({NAME})(?=[,.!?;]|$| and\b| but\b)", sentence):
-        if _kind(match[1]) in ("person", "pet") and not _is_no_name(match[2].split()[0], False):
+        if _kind(match[1]) in ("person", "pet"):
             yield _naming(match[2], match[1])
     for match in re.finditer(rf"[Tt]he ([^,.]+?) (?:is|was) ({NAME})(?=[,.!?]|$)", sentence):
         words = match[1].lower().split()
         if any(word in lexicon.RELATIONS for word in words):
-            yield Naming(match[2], "person")
+            yield _naming(match[2], kind="person")
 
 
 def _without_opening(name: str) -> str:
     """Returns the name without words that only open the sentence: "It's Bobo"."""
     words = name.split()
-    while words and _is_no_name(words[0], False):
+    while words and _is_not_a_name(words[0], False):
         words.pop(0)
     return " ".join(words)
 
 
 def _prefixes(noun: str) -> list[str]:
+    """Returns the first word, the first two and so on, up to a preposition."""
     words = list(takewhile(lambda word: word not in PREPOSITIONS, noun.split()))
     return [" ".join(words[:length]) for length in range(1, len(words) + 1)]
 
@@ -310,8 +263,8 @@ _CALLED = (
 )
 
 
-def _named_things(sentence: str) -> Iterable[Naming]:
-    """that's my teapot, I call it Greta · our canoe is called Puck · meet Ana · this is Bobo"""
+def _named_things(sentence: str) -> Iterable[NamedConcept]:
+    """Reads: our canoe is called Puck · that's my teapot, I call it Greta · her name is Ana · this is Bobo · meet Ana"""
     for match in re.finditer(
         rf"\b(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]|[Aa]n|[Hh]er|[Hh]is) {_NOUN}(?:'s)? {_CALLED} ({NAME})", sentence
     ):
@@ -327,43 +280,36 @@ def _named_things(sentence: str) -> Iterable[Naming]:
             yield _naming(match[1], noun[1] if noun else "")
     for match in re.finditer(rf"(?:[Hh]e|[Ss]he|[Ii]t)(?:'s| is) (?:called|named) ({NAME})", sentence):
         noun = re.search(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|a|an|the|this) {_NOUN}", sentence[: match.start()])
-        animal = next((word for word in sentence.lower().split() if word.strip(",.") in lexicon.PETS), None)
-        called = animal.strip(",.") if animal else (noun[1] if noun else "")
-        yield _naming(match[1], called) if called else Naming(re.sub(r"'s$", "", match[1]), "person")
+        yield _naming(match[1], noun[1]) if noun else _naming(match[1], kind="person")
     for match in re.finditer(rf"(?:[Hh]er|[Hh]is|[Ii]ts) name(?:'s| is| will be) ({NAME})", sentence):
-        is_pet = any(
-            word in lexicon.PETS or is_kind(stem(word), stem("breed")) for word in re.findall(r"\w+", sentence.lower())
-        )
-        yield Naming(re.sub(r"'s$", "", match[1]), "pet" if is_pet else "person")
+        yield _naming(match[1], kind="person")
     for match in re.finditer(
         rf"(?:[Tt]his|[Tt]hat|[Hh]ere|[Ii]t|[Hh]e|[Ss]he)(?: is|'s) ({NAME})(?=[,.!?]|$| and| in| at| on| with)",
         sentence,
     ):
-        if not _is_no_name(match[1].split()[0], False):
-            yield Naming(re.sub(r"'s$", "", match[1]), "person")
+        if not _is_not_a_name(match[1].split()[0], False):
+            yield _naming(match[1], kind="person")
     for match in re.finditer(rf"\b(?:[Mm]eet|[Ss]ay (?:hi|hello) to) ({NAME})", sentence):
-        yield Naming(match[1], "person")
+        yield _naming(match[1], kind="person")
     # A caption of a photo, which is no clause: "Signe's cuddly toy Blomst".
     caption = re.fullmatch(rf"(?:[Mm]y|[Oo]ur|{NAME}'s) ((?:[a-z-]+ ){{1,3}})({NAME})[.!]*", sentence)
-    if caption and not any(map(_is_no_noun, caption[1].split())):
+    if caption and not any(map(_is_not_a_noun, caption[1].split())):
         yield _naming(caption[2], caption[1].strip())
 
 
-def _is_no_noun(word: str) -> bool:
-    """Whether the word may be a verb, or joins two nouns: "my dad loves Elvis", "my room in Graz"."""
-    return is_verb(word) or word in PREPOSITIONS or word in ("and", "or") or bool(re.search(r"(?<!s)s$|ed$", word))
+def _is_not_a_noun(word: str) -> bool:
+    """Returns whether the word may be a verb, a preposition or a plural: "my dad loves Elvis", "my room in Graz"."""
+    return is_verb(word) or word in PREPOSITIONS or bool(re.search(r"(?<!s)s$|ed$", word))
 
 
-def _named_lists(sentence: str) -> Iterable[Naming]:
-    """two cats, Miso and Pip · our kids are Lia and Tom · my sons Max, Leo and Finn · Jonas and Renate, our neighbours"""
+def _named_lists(sentence: str) -> Iterable[NamedConcept]:
+    """Reads: two cats, Miso and Pip · our kids are Lia and Tom · my sons Max, Leo and Finn · Jonas and Renate, our neighbours"""
     names = rf"{NAME}(?:, {NAME})*,? and {NAME}"
     noun_first = rf"\b(?P<noun>[\w-]+?)s?(?:,|:| are| called| are called| named| -)? (?P<names>{names})"
     noun_last = rf"(?P<names>{names})(?:,| are) (?:my|our) (?:[a-z]+ )?(?P<noun>[\w-]+?)s?(?=[,.!?]|$)"
     for match in (match for pattern in (noun_first, noun_last) for match in re.finditer(pattern, sentence)):
         noun = match["noun"].lower()
-        noun = {"childre": "child", "wive": "wife", "bunnie": "bunny", "puppie": "puppy", "pupp": "puppy"}.get(
-            noun, noun
-        )
+        noun = {"wive": "wife", "puppie": "puppy"}.get(noun, noun)
         if _kind(noun) == "thing":
             continue
         for name in re.split(r",? and |, ", match["names"]):
@@ -371,10 +317,9 @@ def _named_lists(sentence: str) -> Iterable[Naming]:
 
 
 def _nicknames(sentence: str) -> Iterable[tuple[str, str]]:
-    """Nora - everybody calls her Nono · Robert, or Bob for short · Elizabeth (Lizzy)"""
+    """Reads: Nora - everybody calls her Nono · Robert, or Bob for short · Elizabeth (Lizzy)"""
     everybody = r"(?:but )?(?:every(?:body|one)|we all|we|people|I|friends) (?:just )?calls? (?:him|her|them|it)"
     calls = rf"({NAME})(?:'s)?[ ,-]+{everybody} ({NAME})"
     for pattern in (calls, rf"({NAME}),? (?:or|aka|alias|also known as) ({NAME}) for short", rf"({NAME}) \(({NAME})\)"):
         for match in re.finditer(pattern, sentence):
-            if not _is_no_name(match[1].split()[0], False):
-                yield match[1], match[2]
+            yield match[1], match[2]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK
+from m2a.agents.offline.change_words import CHANGES, LATELY, TAKES_BACK
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import plain, stem
 
@@ -41,4 +41,4 @@ def _polarities(text: str, words: Sequence[str]) -> dict[str, bool]:
 
 
 def _tells_of_change(text: str) -> bool:
-    return bool(LATELY.search(text) or MOVES.search(text) or TAKES_BACK.search(text))
+    return bool(LATELY.search(text) or CHANGES.search(text) or TAKES_BACK.search(text))

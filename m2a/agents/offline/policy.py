@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import replace
 
 from m2a.agents.offline import lookups
+from m2a.agents.offline.dialogues import are_several, told_to_each_other
 from m2a.agents.offline.interpretation import Interpretation, interpret
 from m2a.agents.offline.learned import learned
-from m2a.agents.offline.people import are_several, told_to_each_other
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import LearnedDecision, Sense

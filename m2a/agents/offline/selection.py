@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from m2a.agents.offline.claims import Claim
-from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere, share_a_frame, tell_of_different_kinds
+from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
@@ -114,7 +114,7 @@ def _is_alike(match: Match, best: Match) -> bool:
     return (
         bool(content(text) & content(best_text))
         and share_a_frame(text, best_text)
-        and not tell_of_different_kinds(text, best_text)
+        and not give_different_kinds(text, best_text)
     )
 
 

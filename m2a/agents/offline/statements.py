@@ -174,7 +174,7 @@ def _reading_of(
     observations = _observations(statements, before, concepts, today)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
-    observations = _with_sayings(observations, find_photo_statements(message, recent, concepts))
+    observations = _with_photo_statements(observations, find_photo_statements(message, recent, concepts))
     observations = [
         each if each.photo_ids else replace(each, said=without_denial(each.said, message, recent))
         for each in observations
@@ -189,7 +189,7 @@ def _reading_of(
 
 def _names_under_photos(text: str) -> list[Observation]:
     """Returns the text of photos as an observation if it gives a name, though it is no statement: "Bobo!"."""
-    mentions = tuple(naming.mention() for naming in find_namings(text))
+    mentions = tuple(find_namings(text))
     return [Observation(_sentence(text), concepts=mentions, said=text)] if mentions else []
 
 
@@ -197,29 +197,38 @@ def _statements(items: Sequence[Utterance]) -> list[Utterance]:
     return [item for item in items if item.act in ("tell", "preference")]
 
 
-def _with_sayings(observations: Sequence[Observation], sayings: Sequence[PhotoStatement]) -> list[Observation]:
+def _with_photo_statements(
+    observations: Sequence[Observation], photo_statements: Sequence[PhotoStatement]
+) -> list[Observation]:
     """Returns the observations, with what is said about photos in place of those that only repeat it.
 
     A sentence that tells more is kept in its own words, with the photos.
     """
     result = list(observations)
-    for saying in sayings:
-        same = next((each for each in result if _repeats(each, saying)), None)
-        if same is not None and tells_more(saying) and not saying.mention.denied:
-            others = tuple(each for each in same.concepts if each.name != saying.mention.name)
-            result[result.index(same)] = replace(same, concepts=(saying.mention, *others), photo_ids=saying.photo_ids)
+    for photo_statement in photo_statements:
+        same = next((each for each in result if _repeats(each, photo_statement)), None)
+        if same is not None and tells_more(photo_statement) and not photo_statement.mention.denied:
+            others = tuple(each for each in same.concepts if each.name != photo_statement.mention.name)
+            result[result.index(same)] = replace(
+                same, concepts=(photo_statement.mention, *others), photo_ids=photo_statement.photo_ids
+            )
             continue
-        if same is not None and not tells_more(saying):
+        if same is not None and not tells_more(photo_statement):
             result.remove(same)
         result.append(
-            Observation(saying.text, concepts=(saying.mention,), said=saying.sentence, photo_ids=saying.photo_ids)
+            Observation(
+                photo_statement.text,
+                concepts=(photo_statement.mention,),
+                said=photo_statement.sentence,
+                photo_ids=photo_statement.photo_ids,
+            )
         )
     return result
 
 
-def _repeats(observation: Observation, saying: PhotoStatement) -> bool:
+def _repeats(observation: Observation, photo_statement: PhotoStatement) -> bool:
     """Whether the observation only repeats the sentence about the photos."""
-    return tokens(plain(observation.said)) == tokens(saying.sentence)
+    return tokens(plain(observation.said)) == tokens(photo_statement.sentence)
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
@@ -285,7 +294,7 @@ def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
 
 
 def _only_takes_back(text: str) -> bool:
-    """Whether the sentence ends by saying that something was wrong, without saying what is right."""
+    """Whether the sentence ends by photo_statement that something was wrong, without photo_statement what is right."""
     first, last = segments(text)[-1]
     return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS
 
@@ -387,7 +396,7 @@ def _observation(statement: _Statement, today: date) -> Observation:
         for match in dates
         if not (is_birthday and match.yearless) and not (recurs and _ANY_DAY.fullmatch(match.words))
     ]
-    concepts = tuple(naming.mention() for naming in find_namings(text))
+    concepts = tuple(find_namings(text))
     return Observation(_sentence(annotate(text, annotated)), kind, happened, concepts, utterance.text)
 
 

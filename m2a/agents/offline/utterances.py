@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from m2a.agents.offline.acts import AUXILIARY, COMMAND, GREETING, OPENER, WH, WH_FIRST, act_of, act_probabilities
-from m2a.agents.offline.change_words import LATELY, MOVES, TAKES_BACK, refuted
+from m2a.agents.offline.change_words import CHANGES, LATELY, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
@@ -286,7 +286,7 @@ def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
         if item.act == "forget" or forget_probability(item.text, sense) >= _SENTENCE_FORGETS:
             has_asked = True
         elif item.act == "tell":
-            changed = bool(MOVES.search(item.text) or LATELY.search(item.text))
+            changed = bool(CHANGES.search(item.text) or LATELY.search(item.text))
             if changed or (has_asked and not _is_a_reason(item.text, sense)):
                 also_told.append(item)
     return also_told

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
-from m2a.agents.offline.corrections import Finding, find_corrected, without_strays
+from m2a.agents.offline.corrections import Finding, find_corrected
+from m2a.agents.offline.dialogues import are_several, own_memories, takes_back
 from m2a.agents.offline.foreign import (
     asks_to_forget,
     meant_by,
@@ -18,11 +19,10 @@ from m2a.agents.offline.forgetting import (
     forgets_none,
     forgotten_words,
     may_be_forgotten,
-    what_is_meant,
+    names_something,
     what_stays,
 )
 from m2a.agents.offline.names import find_names
-from m2a.agents.offline.people import are_several, own_memories, takes_back
 from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of
@@ -116,7 +116,7 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=not reading.otherwise)
+        possible = [] if reading.otherwise else may_be_forgotten(target, results.without(deleted), sense)
         doubts |= {entry.memory_id: target for entry in possible}
         if not (forgotten or possible):
             missing.append(target.strip(" ."))
@@ -140,14 +140,12 @@ def _keep_all(
     """Returns the writes that keep the observations, each with what it corrects among the hits."""
     if are_several(state):
         hits = own_memories(state, hits)
-    findings = without_strays(
-        [
-            find_corrected(observation, observation.said, hits, newest, state.concepts, sense)
-            if _may_correct(state, observation)
-            else Finding()
-            for observation in observations
-        ]
-    )
+    findings = [
+        find_corrected(observation, hits, newest, state.concepts, sense)
+        if _may_correct(state, observation)
+        else Finding()
+        for observation in observations
+    ]
     complete = [
         each_time(observation, finding.corrected.entry.text) if finding.corrected else observation
         for observation, finding in zip(observations, findings, strict=True)
@@ -171,7 +169,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
         return []
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_MAX_FORGETS]
-    searches: list[Action] = [SearchRawMessages(query=text) for text in dict.fromkeys(forgets) if what_is_meant(text)]
+    searches: list[Action] = [SearchRawMessages(query=text) for text in dict.fromkeys(forgets) if names_something(text)]
     corrections = [o for o in reading.observations if corrects(o.said) or says_that_it_changed(o.said)]
     others = [o for o in reading.observations if o not in corrections]
     queries = [*forgets, *(o.text for o in corrections)]
@@ -291,7 +289,7 @@ def _forget(
     offered = [Hit(entry, 0.0, {}) for entry in state.asked]
     found = find_forgotten(target, [*results.hits, *offered], newest, sense)
     entries = [entry for entry in found if entry.memory_id not in deleted]
-    if not entries and not what_is_meant(target):
+    if not entries and not names_something(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
     for entry in entries:
@@ -359,7 +357,7 @@ def _request(target: str, text: str) -> str:
 
 def _forget_words(state: TurnState, target: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
     """Returns the words that only messages have; if nothing is named and no memory is meant, the user's last message."""
-    if not what_is_meant(target):
+    if not names_something(target):
         last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
         if any_memory or last is None or last.text == FORGOTTEN:
             return []

@@ -1,9 +1,9 @@
-"""Follows a question from fact to fact to its answer: "the capital of the country where the author of X was born".
+"""Chains of facts from the subject of a question to its answer: "the capital of the country where the author of X was born".
 
-The question is split into its final part, the parts before that, and its subject. Every current fact about a subject is a
-step to another subject. The best way through the facts is the one whose steps match all parts of the question and nothing
-else. A step that matches no part is allowed ("the sport played by X", if X has a position and the position belongs to a
-sport) but lowers the score.
+The question is split into its final part, the parts before that, and its subject. Every current fact about a subject leads to
+another subject, its value. The best chain is the one whose facts match all parts of the question and nothing else. A fact that
+matches no part is allowed ("the sport played by X", if X has a position and the position belongs to a sport) but lowers the
+score. The chains are found by beam search.
 """
 
 import re
@@ -12,45 +12,45 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from m2a.agents.offline.relations.facts import Statement, Statements
-from m2a.agents.offline.relations.frames import many
-from m2a.agents.offline.relations.likeness import (
-    LIGHT,
-    SMALL,
-    SPLITS,
+from m2a.agents.offline.relations.fact_features import (
+    FILLERS,
+    SEPARATORS,
+    STOP_WORDS,
     ParsedQuestion,
     answering_features,
-    frame_of,
+    masked_sentence,
     of_kind,
     same_relation,
     values_of,
 )
+from m2a.agents.offline.relations.facts import Statement, Statements
+from m2a.agents.offline.relations.frames import most_values_and_subjects
 from m2a.agents.offline.relations.words import Words, is_name, is_verbal, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
-_SUBJECT_WORDS = 10
-_STEPS = 5
-_WAYS = 24  # the most promising ones, which are followed further
-_MIN_SCORE = 0.5  # of a way that gives an answer
-_MIN_PROBABILITY = 0.15  # of the most probable fact, from which it is an answer
-# From this mean of its probability, and of stating the same relation as the most probable fact, another fact answers too.
-_ENOUGH = 0.3
+_MAX_SUBJECT_WORDS = 10
+_MAX_FACTS = 5  # of a chain
+_BEAM_WIDTH = 24
+_MIN_SCORE = 0.5  # of a chain that gives an answer
+_MIN_PROBABILITY = 0.15  # of a single fact that gives an answer
+# Another fact answers too if the mean of its own probability and that of stating the same relation as the best reaches this.
+_MIN_MEAN_PROBABILITY = 0.3
 _AFTER_KIND = 0.8  # weight of the part after the kind of the answer
-_SAME_WORD = 0.85  # highest score of a part for words that it shares with the relation of a step
-_OF_ANOTHER_KIND = 0.05  # penalty for a way that ends at another kind than the question asks for
+_SAME_WORD = 0.85  # highest score of a part for words that it shares with the relation of a fact
+_OF_ANOTHER_KIND = 0.05  # penalty for a chain that ends at another kind than the question asks for
 _CERTAIN = (0.9, 0.3)  # probability of a single fact, and its feature "of the kind", from which it is final
-_MANY = 3  # values of one subject with the same frame
+_MIN_MANY = 3  # values of one subject with the same frame
 _SAME_RELATION = 0.6  # the probability from which two facts count as old and new
 
 _EITHER = re.compile(r"(?<=[a-z])/(?=[a-z])")  # "the director/manager"
 _AUXILIARIES = frozenset("do does did has have had is are was were will would can could".split())
-_STANDS_FOR = {**dict.fromkeys(("who", "whom", "whose"), "name of a person"), "where": "where", "when": "date"}
+_ASKS_FOR = {**dict.fromkeys(("who", "whom", "whose"), "name of a person"), "where": "where", "when": "date"}
 _QUESTION_WORDS = frozenset("what which who whom whose where when how".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FactChain:
     """The facts that lead from a question's subject to its answer, in order. `score` is from 0 to about 1."""
 
     facts: tuple[Statement, ...]
@@ -61,18 +61,18 @@ class Followed:
         return self.facts[-1].value
 
 
-def follow(question: str, statements: Statements, sense: Sense) -> Followed | None:
-    """Returns the best way to an answer, None if there are no facts about the subject or no way matches the question."""
+def follow(question: str, statements: Statements, sense: Sense) -> FactChain | None:
+    """Returns the best chain to an answer, None if there are no facts about the subject or no chain matches the question."""
     words = tuple(_EITHER.sub(" ", question).split())
     statements.look_for(question)
-    best: Followed | None = None
+    best: FactChain | None = None
     for start, end in _subjects(words, statements):
         if end - start == len(words):
             continue
         parsed = _QuestionParts.of(words, start, end)
-        way = _ways(keys_of(words[start:end]), parsed, statements, sense)
-        if way is not None and (best is None or way.score > best.score):
-            best = way
+        chain = _best_chain(keys_of(words[start:end]), parsed, statements, sense)
+        if chain is not None and (best is None or chain.score > best.score):
+            best = chain
     return best
 
 
@@ -81,17 +81,17 @@ def _subjects(words: Words, statements: Statements) -> list[tuple[int, int]]:
     keys = keys_of(words)
     names: list[tuple[int, int]] = []
     nouns: list[tuple[int, int]] = []
-    for size in range(min(_SUBJECT_WORDS, len(words)), 0, -1):
+    for size in range(min(_MAX_SUBJECT_WORDS, len(words)), 0, -1):
         for start in range(len(words) - size, -1, -1):
             end = start + size
             taken = [*names, *nouns]
-            if any(start < last and first < end for first, last in taken) or set(keys[start:end]) <= SMALL:
+            if any(start < last and first < end for first, last in taken) or set(keys[start:end]) <= STOP_WORDS:
                 continue
             if is_name(words[start]) and start > 0:
                 if statements.about(keys[start:end]):
                     names.append((start, end))
                 continue
-            is_noun = not any(map(is_name, words[start:end])) and not {keys[start], keys[end - 1]} & SMALL
+            is_noun = not any(map(is_name, words[start:end])) and not {keys[start], keys[end - 1]} & STOP_WORDS
             is_noun = is_noun and not (size == 1 and is_verbal(words[start]))
             is_kind = keys[start - 1 : start] in (("which",), ("what",))  # "which country"
             if is_noun and not is_kind and any(map(_opens, statements.about(keys[start:end]))):
@@ -130,7 +130,7 @@ class _QuestionParts:
         if left and right and keys_of(words[start - 1 : start])[0] in _AUXILIARIES:  # "which position does X play"
             left, right = (*left[:-1], f"{left[-1]} {right[0]}"), right[1:]
         parts = (*left, *right) or (" ".join((*words[:start], *words[end:])).strip("?").lower(),)
-        names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in SMALL
+        names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in STOP_WORDS
         whole = ParsedQuestion(
             " ".join(words),
             " ".join((*words[:start], "it", *words[end:])),
@@ -156,9 +156,9 @@ def _parts(words: Sequence[str]) -> Words:
     parts: list[list[str]] = [[]]
     for word in words:
         key = keys_of([word])[0]
-        if key in SPLITS or not re.search(r"\w", key):
+        if key in SEPARATORS or not re.search(r"\w", key):
             parts.append([])
-        elif key not in LIGHT:
+        elif key not in FILLERS:
             parts[-1].append(key)
         if re.search(r"(?:['’]s|s['’]|[,;:])$", word):
             parts.append([])
@@ -168,39 +168,41 @@ def _parts(words: Sequence[str]) -> Words:
 def _kind(keys: Words) -> str:
     """Returns the noun for what is asked, or the kind that the question word stands for."""
     if keys and keys[0] in ("where", "when"):
-        return _STANDS_FOR[keys[0]]
+        return _ASKS_FOR[keys[0]]
     noun: list[str] = []
     for key in keys[1:]:
-        if key in SMALL or not re.search(r"\w", key):
+        if key in STOP_WORDS or not re.search(r"\w", key):
             if noun:
                 break
         elif noun and is_verbal(key):
             break
         elif not is_verbal(key):
             noun.append(key)
-    return " ".join(noun) or _STANDS_FOR.get(keys[0] if keys else "", "thing")
+    return " ".join(noun) or _ASKS_FOR.get(keys[0] if keys else "", "thing")
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _PartialChain:
+    """A chain that may be extended."""
+
     facts: tuple[Statement, ...]
     scores: tuple[np.ndarray, ...]  # how well each fact matches each part
     is_of_kind: float = 0.0  # how well the last fact has the kind that the question asks for
 
     def score(self, parsed: _QuestionParts) -> float:
-        """Returns the mean of three scores (all parts are matched, each fact has its own part, the last fact has the final
-        part), less the penalty for the kind."""
-        scores = np.array(self.scores)
-        agreement = (float(scores.max(axis=0).mean()) + _supported(scores) + parsed.last_part_score(scores[-1])) / 3
+        """Returns how well the chain answers the question: the potential and the score of the last fact for the final part,
+        less the penalty for the kind."""
+        agreement = (self.potential + parsed.last_part_score(self.scores[-1])) / 3
         return agreement - _OF_ANOTHER_KIND * (1 - self.is_of_kind)
 
     @property
-    def promise(self) -> float:
+    def potential(self) -> float:
+        """How promising it is to extend the chain: how well all parts are matched, and whether each fact has its own part."""
         scores = np.array(self.scores)
-        return float(scores.max(axis=0).mean()) + _supported(scores)
+        return float(scores.max(axis=0).mean()) + _mean_of_best_pairs(scores)
 
 
-def _supported(scores: np.ndarray) -> float:
+def _mean_of_best_pairs(scores: np.ndarray) -> float:
     """Returns the mean score of the facts, each with a part of its own, the best pairs first."""
     remaining = scores.copy()
     total = 0.0
@@ -211,49 +213,54 @@ def _supported(scores: np.ndarray) -> float:
     return total / len(scores)
 
 
-def _ways(subject: Words, parsed: _QuestionParts, statements: Statements, sense: Sense) -> Followed | None:
+def _best_chain(subject: Words, parsed: _QuestionParts, statements: Statements, sense: Sense) -> FactChain | None:
     best, is_sure = _single_fact(statements.about(subject), parsed, sense)
     if is_sure:
         return best
-    ways = [_Way((), ())]
-    for _ in range(_STEPS if len(parsed.parts) > 1 else 0):
+    chains = [_PartialChain((), ())]
+    for _ in range(_MAX_FACTS if len(parsed.parts) > 1 else 0):
         longer = []
-        for way in ways:
-            current = keys_of(way.facts[-1].value.split()) if way.facts else subject
-            if current in {keys_of(fact.subject.split()) for fact in way.facts}:  # a circle
+        for chain in chains:
+            current = keys_of(chain.facts[-1].value.split()) if chain.facts else subject
+            if current in {keys_of(fact.subject.split()) for fact in chain.facts}:  # a circle
                 continue
-            if way.facts:
-                statements.look_for(way.facts[-1].value)
+            if chain.facts:
+                statements.look_for(chain.facts[-1].value)
             for fact, scores, is_of_kind in _current_facts(current, parsed, statements, sense):
-                extended = _Way((*way.facts, fact), (*way.scores, scores), is_of_kind)
+                extended = _PartialChain((*chain.facts, fact), (*chain.scores, scores), is_of_kind)
                 longer.append(extended)
                 score = extended.score(parsed)
                 if score >= _MIN_SCORE and (best is None or score > best.score):
-                    best = Followed(extended.facts, score)
-        ways = sorted(longer, key=lambda way: way.promise, reverse=True)[:_WAYS]
+                    best = FactChain(extended.facts, score)
+        chains = sorted(longer, key=lambda chain: chain.potential, reverse=True)[:_BEAM_WIDTH]
     return best
 
 
-def _single_fact(facts: Sequence[Statement], parsed: _QuestionParts, sense: Sense) -> tuple[Followed | None, bool]:
+def _single_fact(facts: Sequence[Statement], parsed: _QuestionParts, sense: Sense) -> tuple[FactChain | None, bool]:
     """Returns the newest fact that answers the whole question, None if there is none, and whether it is final."""
     facts = [each for each in facts if each.relation]
     if not facts:
         return None, False
     features = answering_features(parsed.question, facts, sense)
-    chances = [sense.models["tells what is asked"].probability(each) for each in features]
-    if max(chances) < _MIN_PROBABILITY:
+    probabilities = [sense.models["tells what is asked"].probability(each) for each in features]
+    if max(probabilities) < _MIN_PROBABILITY:
         return None, False
-    best = chances.index(max(chances))
+    best = probabilities.index(max(probabilities))
     same = same_relation(facts, sense)[best]
-    answers = [row for row, chance in enumerate(chances) if row == best or (chance + same[row]) / 2 >= _ENOUGH]
+    answers = [
+        row
+        for row, probability in enumerate(probabilities)
+        if row == best or (probability + same[row]) / 2 >= _MIN_MEAN_PROBABILITY
+    ]
     newest = max((facts[number] for number in answers), key=_place_of)
-    way = Followed((newest,), max(_nearness(features[number]) for number in answers))
-    chance, kind = _CERTAIN
-    return way, chances[best] >= chance and features[facts.index(newest)]["of the kind"] >= kind
+    chain = FactChain((newest,), max(_nearness(features[number]) for number in answers))
+    min_probability, min_kind = _CERTAIN
+    is_final = probabilities[best] >= min_probability and features[facts.index(newest)]["of the kind"] >= min_kind
+    return chain, is_final
 
 
 def _nearness(features: Mapping[str, float]) -> float:
-    """Returns how near a fact is to the whole question, on the scale of the score of a way."""
+    """Returns how near a fact is to the whole question, on the scale of the score of a chain."""
     near = (features["relation"] + features["relation and value"]) / 4 + features["sentence"] / 2
     return near - _OF_ANOTHER_KIND * (1 - features["of the kind"])
 
@@ -268,9 +275,9 @@ def _current_facts(
         return []
     relations = sense.vectors([each.relation for each in facts])
     parts = sense.vectors(parsed.parts).T
-    scores = np.maximum(relations @ parts, sense.vectors([frame_of(each) for each in facts]) @ parts)
+    scores = np.maximum(relations @ parts, sense.vectors([masked_sentence(each) for each in facts]) @ parts)
     for row, each in enumerate(facts):
-        stems = {stem(word) for word in each.relation.split() if word not in SMALL}
+        stems = {stem(word) for word in each.relation.split() if word not in STOP_WORDS}
         for column, part in enumerate(parsed.parts):
             words = [stem(word) for word in part.split()]
             shared = sum(word in stems for word in words) / len(words)
@@ -281,13 +288,13 @@ def _current_facts(
         newest = max((facts[other] for other in range(len(facts)) if same[row, other]), key=_place_of)
         newest_facts[newest] = np.maximum(newest_facts.get(newest, scores[row]), scores[row])
     is_of_kind = of_kind(parsed.question.kind, values_of(list(newest_facts), sense), sense)
-    return [(*each, float(chance)) for each, chance in zip(newest_facts.items(), is_of_kind, strict=True)]
+    return [(*each, float(probability)) for each, probability in zip(newest_facts.items(), is_of_kind, strict=True)]
 
 
 def _is_of_many(statement: Statement) -> bool:
-    """Whether the relation is one of the value: a country has many citizens, a citizen has one country."""
-    values, subjects = many(statement.alike)
-    return values >= _MANY and values > subjects
+    """Returns whether the relation is one of the value: a country has many citizens, a citizen has one country."""
+    values, subjects = most_values_and_subjects(statement.frame_pairs)
+    return values >= _MIN_MANY and values > subjects
 
 
 def _place_of(statement: Statement) -> tuple[int, int]:

@@ -1,6 +1,7 @@
-"""Whether a statement answers a question, and whether two statements about a subject state the same relation.
+"""The features of two learned decisions: whether a statement answers a question ("tells what is asked"), and whether two
+statements about a subject state the same relation ("the same relation").
 
-Both are learned decisions over cosines, so neither depends on a list of relations (`python -m tests.bench facts --train`).
+Both are mostly cosines, so neither depends on a list of relations (`python -m tests.bench facts --train`).
 A statement is compared by the words of its relation, by its value, and by its frame: the sentence with "it" for the subject
 and "that" for the value, which is the same for every subject.
 """
@@ -13,13 +14,13 @@ import numpy as np
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS
 from m2a.agents.offline.relations.facts import Statement
-from m2a.agents.offline.relations.frames import many
+from m2a.agents.offline.relations.frames import most_values_and_subjects
 from m2a.agents.offline.relations.words import Words, keys_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
-SPLITS = PREPOSITIONS | AUXILIARIES | frozenset("that which who whom whose where what when how and or also".split())
-LIGHT = (
+SEPARATORS = PREPOSITIONS | AUXILIARIES | frozenset("that which who whom whose where what when how and or also".split())
+FILLERS = (
     DETERMINERS
     | PRONOUNS
     | frozenset(
@@ -27,7 +28,7 @@ LIGHT = (
         "located situated found based belong belongs come comes hold holds serve serves".split()
     )
 )
-SMALL = SPLITS | LIGHT
+STOP_WORDS = SEPARATORS | FILLERS
 _PLACES = frozenset("where city town country place continent state nation birthplace village region".split())
 _PEOPLE = frozenset({"who", "whom"})
 
@@ -110,7 +111,8 @@ class ParsedQuestion:
     names_kind: bool
 
 
-def frame_of(statement: Statement) -> str:
+def masked_sentence(statement: Statement) -> str:
+    """Returns the sentence with "it" for the subject and "that" for the value."""
     return statement.sentence.replace(statement.subject, "it").replace(statement.value, "that")
 
 
@@ -129,16 +131,16 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
     whole = [each.sentence for each in statements]
     whole_of_it = [each.sentence.replace(each.subject, "it") for each in statements]
     sense.vectors([*facts, *whole, *whole_of_it])  # one batch is encoded faster
-    parts = _Parts.of(statements, sense)
+    vectors = _Vectors.of(statements, sense)
     texts = sense.vectors(facts)
-    wanted = {stem(word) for word in parsed.words.split() if word not in SMALL}
+    wanted = {stem(word) for word in parsed.words.split() if word not in STOP_WORDS}
     shared = [len(wanted & {stem(word) for word in each.relation.split()}) / max(1, len(wanted)) for each in statements]
-    is_of_kind = of_kind(parsed.kind, parts.kinds, sense)
-    alike_many = np.log1p([len(each.alike) for each in statements])
+    is_of_kind = of_kind(parsed.kind, vectors.kinds, sense)
+    alike_many = np.log1p([len(each.frame_pairs) for each in statements])
     near = {
-        "relation": parts.relations @ words,
-        "frame": parts.frames @ words,
-        "value": parts.values @ words,
+        "relation": vectors.relations @ words,
+        "frame": vectors.frames @ words,
+        "value": vectors.values @ words,
         "relation and value": texts @ words,
         "sentence": sense.vectors(whole) @ question,
         "sentence of it": sense.vectors(whole_of_it) @ masked,
@@ -146,23 +148,23 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
         "elsewhere": np.array(
             [max((float(sense.vector(text) @ masked) for text in each.elsewhere), default=0.0) for each in statements]
         ),
-        "values": parts.kinds @ words,
-        "values and kind": parts.kinds @ kind,
+        "values": vectors.kinds @ words,
+        "values and kind": vectors.kinds @ kind,
         "of the kind": is_of_kind,
         "of the kind named": is_of_kind * parsed.names_kind,
         "of the kind, of many": is_of_kind * alike_many,
     }
     best = int((near["relation"] + near["frame"] + near["relation and value"]).argmax())
     own = [keys_of(each.subject.split()) for each in statements]
-    alike = parts.frames @ parts.frames.T > _ALIKE
+    alike = vectors.frames @ vectors.frames.T > _ALIKE
     columns = {
         **near,
         **{f"{name}: behind": column - column.max() for name, column in near.items()},
-        "relation as of the best": parts.relations @ parts.relations[best],
-        "frame as of the best": parts.frames @ parts.frames[best],
-        "value as of the best": parts.values @ parts.values[best],
-        "value elsewhere as that of the best": parts.elsewhere @ parts.elsewhere[best],
-        "values as of the best": parts.kinds @ parts.kinds[best],
+        "relation as of the best": vectors.relations @ vectors.relations[best],
+        "frame as of the best": vectors.frames @ vectors.frames[best],
+        "value as of the best": vectors.values @ vectors.values[best],
+        "value elsewhere as that of the best": vectors.elsewhere @ vectors.elsewhere[best],
+        "values as of the best": vectors.kinds @ vectors.kinds[best],
         "values in common with the best": np.array(
             [_in_common(_met(each, own[at]), _met(statements[best], own[at]))[1] for at, each in enumerate(statements)]
         ),
@@ -189,13 +191,13 @@ def of_kind(kind: str, values: np.ndarray, sense: Sense) -> np.ndarray:
 
 def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tuple[int, int, dict[str, float]]]:
     """Returns for each pair of statements their indices and the features of their similarity."""
-    parts = _Parts.of(statements, sense)
+    vectors = _Vectors.of(statements, sense)
     relations, values, frames, elsewhere = (
-        vectors @ vectors.T for vectors in (parts.relations, parts.values, parts.frames, parts.elsewhere)
+        each @ each.T for each in (vectors.relations, vectors.values, vectors.frames, vectors.elsewhere)
     )
     alike = frames > _ALIKE
-    crossed = parts.relations @ parts.values.T
-    kinds = parts.kinds @ parts.kinds.T
+    crossed = vectors.relations @ vectors.values.T
+    kinds = vectors.kinds @ vectors.kinds.T
     result = []
     own = [keys_of(each.subject.split()) for each in statements]
     met = cache(lambda at, subject: _met(statements[at], subject))
@@ -211,7 +213,7 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
                 "values elsewhere": elsewhere[first, second],
                 "one not elsewhere": not (left.elsewhere and right.elsewhere),
                 "kinds of values": kinds[first, second],
-                "less alike": np.log1p(min(len(left.alike), len(right.alike))),
+                "less alike": np.log1p(min(len(left.frame_pairs), len(right.frame_pairs))),
                 "both belong": left.belongs == right.belongs,
                 "both names": left.value[:1].isupper() == right.value[:1].isupper(),
             }
@@ -229,7 +231,9 @@ def relation_features(statements: Sequence[Statement], sense: Sense) -> list[tup
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _Vectors:
+    """The vectors of the parts of statements, one row for each statement."""
+
     relations: np.ndarray
     values: np.ndarray
     frames: np.ndarray
@@ -237,11 +241,11 @@ class _Parts:
     kinds: np.ndarray  # mean of the values of all statements with the same frame
 
     @classmethod
-    def of(cls, statements: Sequence[Statement], sense: Sense) -> "_Parts":
+    def of(cls, statements: Sequence[Statement], sense: Sense) -> "_Vectors":
         relations, values, frames = (
             [each.relation for each in statements],
             [each.value for each in statements],
-            [frame_of(each) for each in statements],
+            [masked_sentence(each) for each in statements],
         )
         others = [text for each in statements for text in (*each.elsewhere, *_values(each))]
         sense.vectors([*relations, *values, *frames, *others])  # one batch is encoded faster
@@ -260,7 +264,7 @@ def values_of(statements: Sequence[Statement], sense: Sense) -> np.ndarray:
 
 
 def _values(statement: Statement) -> list[str]:
-    others = dict.fromkeys(" ".join(value) for _, value in statement.alike)
+    others = dict.fromkeys(" ".join(value) for _, value in statement.frame_pairs)
     return [statement.value, *list(others)[:_MAX_VALUES]]
 
 
@@ -269,7 +273,7 @@ _Met = tuple[frozenset[Words], frozenset[Words]]
 
 def _met(statement: Statement, own: Words) -> _Met:
     """Returns the subjects but `own` that the frame of the statement has elsewhere; and their values, with the statement's."""
-    others = [(subject, value) for subject, value in statement.alike if subject != own]
+    others = [(subject, value) for subject, value in statement.frame_pairs if subject != own]
     value = keys_of(statement.value.split())
     return frozenset(subject for subject, _ in others), frozenset([*(value for _, value in others), value])
 
@@ -288,7 +292,7 @@ def _mean(texts: Sequence[str], sense: Sense) -> np.ndarray:
 
 def _leads_to_many(statement: Statement) -> float:
     """Returns the log ratio of values to subjects of the frame: a country has many citizens, a citizen one country."""
-    values, subjects = many(statement.alike)
+    values, subjects = most_values_and_subjects(statement.frame_pairs)
     return float(np.log((1 + values) / (1 + subjects)))
 
 

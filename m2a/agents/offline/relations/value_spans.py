@@ -1,4 +1,4 @@
-"""Chooses the words of a sentence that are the value for its subject: a learned decision among its names and nouns.
+"""Which words of a sentence are the value of its subject: a learned decision among its names and nouns ("is the value").
 
 The candidates are the value by grammar, the names of the sentence, the nouns between its function words, and the varying
 part of a frame: a sentence with the same words around another subject differs only in the value ("X was praised for Y", "Z
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS
-from m2a.agents.offline.relations.words import GLUE, Words, is_name, is_verbal, name_runs
+from m2a.agents.offline.relations.words import FUNCTION_WORDS, MAX_PHRASE, Span, Words, is_name, is_verbal, name_runs
 from m2a.agents.offline.sense import LearnedDecision
 
 FEATURES = frozenset(
@@ -31,16 +31,14 @@ FEATURES = frozenset(
         "holds what is met elsewhere",
     }
 )
-_LONGEST = 8  # words of a subject or a value
 _OPENING = "(–—"
 _MARKS = ",;:()–—?"
 
-Span = tuple[int, int]
-Neighbours = Collection[tuple[Words, Words]]  # the word before and the word after, if any
+Neighbours = Collection[tuple[Words, Words]]  # the word before and the word after, each empty if there is none
 
 
 def value_span(rows: Mapping[Span, Mapping[str, float]], decision: LearnedDecision) -> Span | None:
-    """Returns the most probable candidate, None if there are none."""
+    """Returns the most probable of the candidates, None if there are none."""
     return max(rows, key=lambda span: (decision.score(rows[span]), span), default=None)
 
 
@@ -49,21 +47,21 @@ def candidates(
     keys: Words,
     subject: Span,
     grammatical: Span | None,
-    beside: Iterable[Words],
+    others: Iterable[Words],
     neighbours: Callable[[Words], Neighbours],
 ) -> dict[Span, dict[str, float]]:
     """Returns the features of each span that may be the value.
 
-    `beside` are other sentences, as compared, that may share a frame; `neighbours` returns the words around each occurrence
-    of a phrase.
+    `grammatical` is the value by grammar; `others` are the keys of other sentences that may share a frame; `neighbours` returns
+    the words around each occurrence of a phrase.
     """
-    frames = _frames(keys, subject, beside)
+    frames = _frames(keys, subject, others)
     names = [run for run in name_runs(words) if not _overlap(run, subject)]
-    names = [run for run in names if run != (0, 1) or keys[0] not in GLUE]
+    names = [run for run in names if run != (0, 1) or keys[0] not in FUNCTION_WORDS]
     spans = {*frames, *names, *_nouns(words, keys, subject)}
     for first, last in names:
         end = last
-        while end < min(len(words), first + _LONGEST) and _continues(words, keys, end):
+        while end < min(len(words), first + MAX_PHRASE) and _continues(words, keys, end):
             end += 1
         spans |= {(first, end)} if not _overlap((first, end), subject) else set()
     if grammatical is not None:
@@ -96,7 +94,7 @@ def candidates(
 
 
 def _occurrences(keys: Words, span: Span, neighbours: Neighbours) -> float:
-    """Returns the log count of occurrences of the span between other words on both sides."""
+    """Returns the log count of occurrences of the span elsewhere, between other words on both sides."""
     before, after = keys[span[0] - 1 : span[0]] if span[0] else (), keys[span[1] : span[1] + 1]
     return math.log1p(sum(word_before != before and word_after != after for word_before, word_after in neighbours))
 
@@ -110,36 +108,38 @@ def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> d
     joined_before = bool(before) and not is_open and before[0][-1] not in _MARKS
     joined_after = bool(after) and not is_last and span[-1][-1] not in _MARKS
     return {
-        "name": float(all(is_name(word) or key in GLUE for word, key in zip(span, keys[first:last], strict=True))),
+        "name": float(
+            all(is_name(word) or key in FUNCTION_WORDS for word, key in zip(span, keys[first:last], strict=True))
+        ),
         "begins as a name": float(is_name(span[0]) and first > 0),
         "name and noun": float(is_name(span[0]) and not is_name(span[-1])),
         "words": float(last - first),
         "behind a preposition": float(bool(previous) and not is_open and previous[0] in PREPOSITIONS | {"as"}),
         "behind a determiner": float(bool(previous) and not is_open and previous[0] in DETERMINERS),
         "behind a verb": float(bool(previous) and not is_open and is_verbal(before[0])),
-        "behind a noun": float(joined_before and previous[0] not in GLUE and not is_name(before[0])),
+        "behind a noun": float(joined_before and previous[0] not in FUNCTION_WORDS and not is_name(before[0])),
         "behind a mark": float(bool(before) and before[0][-1] in _MARKS),
         "behind the subject": float(first >= subject[1]),
         "small and behind the subject": float(first >= subject[1] and not is_name(span[0])),
         "beside the subject": float(first == subject[1] or last == subject[0]),
-        "before a noun": float(joined_after and following[0] not in GLUE and not is_name(after[0])),
+        "before a noun": float(joined_after and following[0] not in FUNCTION_WORDS and not is_name(after[0])),
         "before a mark": float(span[-1][-1] in _MARKS),
         "opens the sentence": float(first == 0),
         "ends the sentence": float(last == len(words)),
         "holds a mark": float(any(word[-1] in _MARKS for word in span[:-1])),
-        "holds a small word": float(bool(own & GLUE)),
+        "holds a small word": float(bool(own & FUNCTION_WORDS)),
         "holds a verb": float(any(map(is_verbal, span)) or bool(own & AUXILIARIES)),
         "ends as a verb does": float(span[-1].islower() and span[-1].endswith(("ed", "ing"))),
     }
 
 
-def _frames(keys: Words, subject: Span, beside: Iterable[Words]) -> Mapping[Span, tuple[int, int, int]]:
+def _frames(keys: Words, subject: Span, others: Iterable[Words]) -> Mapping[Span, tuple[int, int, int]]:
     """Returns for each varying span the number of sentences with the frame, and the words and nouns of the frame."""
     start, end = subject
     before, after = keys[:start], keys[end:]
     shared: Counter[Span] = Counter()
     backwards = (after[::-1], before[::-1])
-    for other in beside:
+    for other in others:
         behind = _varying(before, after, other)
         ahead = _varying(*backwards, other[::-1]) if not after or other[-1] == after[-1] else None
         if behind is not None and (ahead is None or behind[0] >= ahead[0]):
@@ -149,7 +149,7 @@ def _frames(keys: Words, subject: Span, beside: Iterable[Words]) -> Mapping[Span
     frames = {}
     for (first, last), sentences in shared.items():
         frame = [key for place, key in enumerate(keys) if not (start <= place < end or first <= place < last)]
-        frames[first, last] = (sentences, len(frame), sum(key not in GLUE for key in frame))
+        frames[first, last] = (sentences, len(frame), sum(key not in FUNCTION_WORDS for key in frame))
     return frames
 
 
@@ -163,14 +163,14 @@ def _varying(before: Words, after: Words, other: Words) -> tuple[int, int, int] 
         return None
     best: tuple[int, int, int] | None = None
     common_ending = _common(reversed(after), reversed(other))
-    for position in range(offset + 1, min(offset + _LONGEST, len(other) - 1) + 1):
+    for position in range(offset + 1, min(offset + MAX_PHRASE, len(other) - 1) + 1):
         first = _common(after, other[position:]) if after and other[position] == after[0] else 0
         if not (first or before):
             continue
         last = min(common_ending, len(after) - first, len(other) - position - first)
         own, others = len(after) - first - last, len(other) - position - first - last
         shared = offset + first + last
-        if 0 < own <= _LONGEST and 0 < others <= _LONGEST and shared > 1 and (best is None or shared > best[0]):
+        if 0 < own <= MAX_PHRASE and 0 < others <= MAX_PHRASE and shared > 1 and (best is None or shared > best[0]):
             best = (shared, first, len(after) - last)
     return best
 
@@ -190,13 +190,13 @@ def _nouns(words: Words, keys: Words, subject: Span) -> set[Span]:
     spans = set()
     start: int | None = None
     for place in range(len(words) + 1):
-        is_outside = place == len(words) or subject[0] <= place < subject[1] or keys[place] in GLUE
+        is_outside = place == len(words) or subject[0] <= place < subject[1] or keys[place] in FUNCTION_WORDS
         if not is_outside and start is None:
             start = place
         ends_here = not is_outside and words[place][-1] in _MARKS
         if start is not None and (is_outside or ends_here):
             end = place if is_outside else place + 1
-            spans |= {(max(start, end - size), end) for size in (1, 2, _LONGEST)}
+            spans |= {(max(start, end - size), end) for size in (1, 2, MAX_PHRASE)}
             spans |= {(start, min(end, start + size)) for size in (1, 2)}
             start = None
     return spans
@@ -207,7 +207,7 @@ def _continues(words: Words, keys: Words, place: int) -> bool:
         words[place - 1][-1] not in _MARKS
         and words[place][0] not in _OPENING
         and not is_name(words[place])
-        and keys[place] not in GLUE
+        and keys[place] not in FUNCTION_WORDS
     )
 
 

@@ -1,7 +1,6 @@
-"""Which memory a request to forget is about: how well each memory found agrees with what the request names.
+"""The features of the learned decision which memory a request to forget means ("forgotten").
 
 The owner and the topic are weighed separately: "Lotte's birthday" is neither Bea's birthday nor Lotte's address.
-The weights are learned ("forgotten").
 """
 
 import re
@@ -15,7 +14,7 @@ from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import FIRST_PERSON, content, meets, stem, stems, tokens
 from m2a.types import MemoryEntry
 
-_MAX_LEAD = 0.15  # among few memories one leads by a lot, whatever it is about
+_MAX_LEAD = 0.15  # with few memories one is far ahead of the others, whatever it is about
 _CLAUSES = re.compile(r"[,;:.!?]+\s+|\s-+\s")
 _NUMBERED = re.compile(
     r"\b(?:how (?:much|many|old|heavy|tall|far)|code|number|pin|address|password|date|birthday|age|weight|amount|price|"
@@ -30,7 +29,7 @@ _LEADING = (*_COSINES, "words")
 class Rated:
     """A memory and the logarithm of the odds that a request to forget means it.
 
-    `of_a_person_alone`: they share only a person, and the request does not ask for a number that the memory has.
+    `of_a_person_alone`: they share only a person, and the request is not about a number that the memory has.
     `cosine`: between the memory and the words that name what is to be forgotten.
     """
 
@@ -40,10 +39,10 @@ class Rated:
     cosine: float
 
 
-def rate(target: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
+def rate(request: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rated]:
     """Returns the memories, the likeliest first, and the newer first among equals."""
     model = sense.models["forgotten"]
-    features_of_texts = forgotten_features(target, [entry.text for entry in entries], sense)
+    features_of_texts = forgotten_features(request, [entry.text for entry in entries], sense)
     rated = [
         Rated(
             entry,
@@ -53,23 +52,23 @@ def rate(target: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[Rate
         )
         for entry, features in zip(entries, features_of_texts, strict=True)
     ]
-    return sorted(rated, key=lambda r: (r.log_odds, r.entry.memory_id), reverse=True)
+    return sorted(rated, key=lambda each: (each.log_odds, each.entry.memory_id), reverse=True)
 
 
-def forgotten_features(target: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
+def forgotten_features(request: str, texts: Sequence[str], sense: Sense) -> list[dict[str, float]]:
     """Returns the features of how each text agrees with what is to be forgotten, compared with the others."""
     if not texts:
         return []
-    holders = Counter(word for text in texts for word in content(text))
-    gist, core, clauses = _gist(target), _words_alone(target), _naming_clauses(target)
-    gist_vector, core_vector, *vectors = sense.vectors([gist, core, *texts])
+    frequencies = Counter(word for text in texts for word in content(text))
+    topic, words, clauses = _topic(request), _naming_words(request), _naming_clauses(request)
+    topic_vector, words_vector, *vectors = sense.vectors([topic, words, *texts])
     clause_vectors = sense.vectors(clauses)
     rows = [
-        _agreement(target, clauses, text, holders)
+        _agreement(request, clauses, text, frequencies)
         | {
-            "cosine": float(vector @ gist_vector),
+            "cosine": float(vector @ topic_vector),
             "cosine of a clause": float((clause_vectors @ vector).max()),
-            "cosine of the words": float(core_vector @ vector),
+            "cosine of the words": float(words_vector @ vector),
         }
         for text, vector in zip(texts, vectors, strict=True)
     ]
@@ -79,24 +78,24 @@ def forgotten_features(target: str, texts: Sequence[str], sense: Sense) -> list[
     return rows
 
 
-def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[str, int]) -> dict[str, float]:
-    """Returns the features of the words; `holders` counts the texts that have each word."""
-    people, their_people = people_in(target), people_in(text)
+def _agreement(request: str, clauses: Sequence[str], text: str, frequencies: Mapping[str, int]) -> dict[str, float]:
+    """Returns the features of the words; `frequencies` are the numbers of texts that have each word."""
+    people, their_people = people_in(request), people_in(text)
     claim, stemmed, text_words = Claim.of(text), frozenset(stems(text)), content(text)
-    topic = all_words(target) - people
+    topic = all_words(request) - people
     literal = text_words & topic
     synonyms = {word for word in topic - literal if meets(word, stemmed)}
     people_met = {person for person in people if meets(person, stemmed)}
-    of_oneself = bool(FIRST_PERSON.search(target))
+    of_oneself = bool(FIRST_PERSON.search(request))
     is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
-    asks_number, has_number = bool(_NUMBERED.search(target)), bool(re.search(r"\d", text))
+    asks_number, has_number = bool(_NUMBERED.search(request)), bool(re.search(r"\d", text))
     shares = [
         sum(meets(word, stemmed) for word in words) / len(words)
         for words in (all_words(clause) - people for clause in clauses)
         if words
     ]
     features = {
-        "words": min(2.0, sum(1 / holders[word] for word in literal)),
+        "words": min(2.0, sum(1 / frequencies[word] for word in literal)),
         "synonyms": min(2.0, float(len(synonyms))),
         "share of a clause": max(shares, default=0.0),
         "no word": not (literal or synonyms),
@@ -116,22 +115,22 @@ def _agreement(target: str, clauses: Sequence[str], text: str, holders: Mapping[
     return {name: float(value) for name, value in features.items()}
 
 
-def _gist(target: str) -> str:
+def _topic(request: str) -> str:
     """Returns the topic of the request, or all of it if that only names people: "that gossip about the Harrisons"."""
-    gist = what_is_named(target)
-    return gist if all_words(gist) - people_in(target) else target
+    topic = what_is_named(request)
+    return topic if all_words(topic) - people_in(request) else request
 
 
-def _words_alone(target: str) -> str:
-    """Returns the words that name something, without those that only ask."""
-    naming_words = all_words(target)
-    return " ".join(token.text for token in tokens(target) if stem(token.text) in naming_words) or target
+def _naming_words(request: str) -> str:
+    """Returns the words of the request that name something, without those that only ask."""
+    naming_words = all_words(request)
+    return " ".join(token.text for token in tokens(request) if stem(token.text) in naming_words) or request
 
 
-def _naming_clauses(target: str) -> list[str]:
+def _naming_clauses(request: str) -> list[str]:
     """Returns the clauses of a request that name anything, or the request if none does."""
-    clauses = [clause for clause in _CLAUSES.split(what_is_named(target)) if all_words(clause)]
-    return clauses or [target]
+    clauses = [clause for clause in _CLAUSES.split(what_is_named(request)) if all_words(clause)]
+    return clauses or [request]
 
 
 FEATURES = frozenset(

@@ -1,25 +1,26 @@
-"""Conversations in which several people talk to each other, about themselves, and none of them to the assistant."""
+"""Conversations in which several people talk to each other, and not to the assistant."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from m2a.agents.offline.change_words import TAKES_BACK, refuted
+from m2a.agents.offline.change_words import TAKES_BACK
 from m2a.agents.offline.statements import Reading
 from m2a.agents.state import TurnState
 from m2a.types import Hit, MemoryEntry
 
 
 def told_by(speaker: str, text: str) -> str:
-    """Returns the text of a memory of what the speaker told."""
+    """Returns the text of a memory of what the speaker said."""
     return f"{speaker}: {text}"
 
 
 def are_several(state: TurnState) -> bool:
+    """Returns whether several people talk to each other."""
     return len(state.people) > 1
 
 
 def told_to_each_other(reading: Reading) -> Reading:
-    """Returns the reading with statements only; "forget it" and "bring it back" are meant for the other person."""
+    """Returns the reading with statements only; "forget it" and "bring it back" are said to the other person."""
     return replace(
         reading,
         observations=reading.observations or reading.otherwise,
@@ -30,7 +31,7 @@ def told_to_each_other(reading: Reading) -> Reading:
 
 
 def own_memories(state: TurnState, hits: Sequence[Hit]) -> list[Hit]:
-    """Returns the memories that the speaker told, without the name in front: nobody corrects what another person told."""
+    """Returns the memories of what the speaker said, without the name in front: nobody corrects what another person said."""
     name = told_by(state.message.speaker, "")
     return [
         replace(hit, record=replace(hit.record, text=hit.record.text.removeprefix(name)))
@@ -40,5 +41,5 @@ def own_memories(state: TurnState, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def takes_back(text: str) -> bool:
-    """Returns whether the speaker explicitly corrects what they said; "now" and "lately" are too common in talk to count."""
-    return bool(TAKES_BACK.search(text) or refuted(text))
+    """Returns whether the speaker corrects what they said; "now" and "lately" are too common in a dialogue to count."""
+    return bool(TAKES_BACK.search(text))
