@@ -294,7 +294,7 @@ def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
 
 
 def _only_takes_back(text: str) -> bool:
-    """Whether the sentence ends by photo_statement that something was wrong, without photo_statement what is right."""
+    """Whether the sentence ends by saying that something was wrong, without saying what is right."""
     first, last = segments(text)[-1]
     return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS
 
