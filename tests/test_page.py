@@ -618,11 +618,11 @@ def test_an_opened_memory_and_its_form_stay_when_a_late_update_draws_what_was_sh
     day.fill("2026-05-04")
     words.fill("The celesta stands in the study")
     spinet, celesta = numbers
-    ask = """([name, memory_id]) =>
-        document.dispatchEvent(new CustomEvent('m2a-memory-list', {detail: {name, data: {memory_id}}}))"""
+    ask = """([name, memory_id]) => document.dispatchEvent(
+        new CustomEvent('m2a-memory-list', {detail: {name, data: {memory_id, request_number: 0}}}))"""
     for name, number in (("back", 0), ("memory", spinet)):
         drawn = fresh.page.locator("#m2a-memory-view textarea").input_value()
-        # An update that was requested before the memory was opened draws the panel so.
+        # An update that was requested before the memory was opened, and drawn after it, leaves the panel so.
         fresh.page.evaluate(ask, [name, number])
         fresh.page.wait_for_function(
             """([drawn, celesta]) => {
@@ -650,6 +650,29 @@ def test_the_address_names_the_list_once_the_opened_memory_is_forgotten(fresh: V
     expect(page.locator("#m2a-memory-notice .m-change")).to_contain_text("Forgot")
     expect(page).to_have_url(re.compile("memory=$"))
     expect(opened).to_have_count(0)
+    page.get_by_label("Close the memory").click()
+
+
+def test_what_is_saved_after_a_refusal_stays_open_while_the_refusal_is_still_shown(fresh: Visitor) -> None:
+    page = fresh.page
+    fresh.say("The zither hangs by the door")
+    fresh.remembered("zither")
+    fresh.say("Where does the zither hang?")
+    opened = edit_from_answer(fresh, "zither")
+    opened.get_by_label("What I remember").fill("The zither hangs by the stairs")
+    opened.get_by_label("It happened from").fill("2026-05-04")
+    opened.get_by_label("to", exact=True).fill("2026-05-01")
+    opened.get_by_role("button", name="Save").click()
+    expect(page.locator(".toast-body.error")).to_contain_text("The first day is later than the last")
+    opened.get_by_label("to", exact=True).fill("2026-05-09")
+    opened.get_by_role("button", name="Save").click()
+    expect(opened.locator("h2")).to_have_text(re.compile("The zither hangs by the stairs"))
+    expect(page.locator(".toast-body.error")).to_have_count(1)
+    change = page.locator("#m2a-memory-notice .m-change")
+    expect(change).to_be_focused()
+    expect(change.get_by_role("button", name="Undo")).to_be_visible()
+    expect(opened).to_have_attribute("data-opened", re.compile(page.url.rpartition("=")[2]))
+    page.locator(".m-back").click()
     page.get_by_label("Close the memory").click()
 
 
@@ -815,7 +838,9 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(alone: Visitor
     expect(page.get_by_label("Not used in an answer yet")).to_be_checked()
     expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
     # What an update that ended draws of the view before is drawn anew.
-    page.evaluate("() => { document.querySelector('.m-listed').outerHTML = '<div data-count=\"0\">Drawn late</div>'; }")
+    page.evaluate(
+        '() => { document.querySelector(\'.m-listed\').outerHTML = \'<div class="m-listed" data-count="0" data-answers="0">Drawn late</div>\'; }'
+    )
     expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
     expect(listed).not_to_contain_text("Drawn late")
 

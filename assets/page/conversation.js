@@ -2,7 +2,7 @@
 
 import { box, openDraft } from './draft.js';
 import { setDrawer } from './drawer.js';
-import { askMemory } from './memory.js';
+import { askMemory, listCount } from './memory.js';
 import { follow } from './messages.js';
 import { address, setMemory, setSettings } from './places.js';
 import { beginning, setBeginning } from './temporary.js';
@@ -50,7 +50,7 @@ window.addEventListener('popstate', () => {
   setSettings(params.has('settings'));
   setMemory(memory !== null, memory);
   if (memory) askMemory('memory', { memory_id: Number(memory) });
-  else if (memory === '' && document.querySelector('.m-opened')) askMemory('back');
+  else if (memory === '' && listCount() !== undefined) askMemory('back');
   const id = params.get('conversation') || '';
   // It may have been redrawn since the last frame: what the page shows counts.
   const heading = document.querySelector('h1[data-conversation]');

@@ -6,15 +6,19 @@ import { fold, keepOpen, unfold } from './folds.js';
 import { address, goTo, markPlace } from './places.js';
 import { tell } from './server.js';
 
-const named = () => new URLSearchParams(location.search).get('memory'); // the memory in the address; '' for the list
-export const listCount = () => document.querySelector('#m2a-memory-list [data-count]')?.dataset.count;
-let countBefore = null;
+// The memory in the address; '' for the list. Without the panel it is null.
+const named = () => new URLSearchParams(location.search).get('memory')?.replace(/^(?![1-9]\d{0,14}$).*$/, '') ?? null;
+const list = () => document.querySelector('#m2a-memory-list .m-listed');
+export const listCount = () => list()?.dataset.count;
+let requests = 0; // how many the page has sent
+let pending = null; // the number of the newest request, until it is answered or refused
+let answered = 0; // the newest request whose answer was drawn; an update may cover it with an older view
+let soughtAgain = null; // the request whose answer was requested again because an older view covered it
+let countBefore; // of the list when something was told, which has no number
+let toasts = []; // errors that were on the page before the request
 let memoryFocus = null;
 let typing = null;
-let newestCount = 0;
 let correcting = null;
-let opened = ''; // the memory that the last answer showed
-let soughtAgain = null; // the memory that was requested again because an update showed another; '' is the list
 const drafts = new Map(); // by memory, what is typed into its form and not saved: a reply may redraw the panel meanwhile
 let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
 const GONE = '0'; // shown in place of a memory that no longer exists
@@ -22,10 +26,19 @@ export const NOTICE = '#m2a-memory-notice .m-change'; // the notice of a change 
 
 export function askMemory(name, data = {}, focus = null) {
   if (named() && (name === 'find' || name === 'about')) goTo(''); // both show the list
-  countBefore = listCount() ?? '';
+  pending = name === 'tell' ? 'tell' : requests += 1;
+  countBefore = listCount();
+  toasts = errors();
   memoryFocus = focus;
   document.body.classList.add('m-asking');
-  tell('m2a-memory-list', name, data);
+  tell('m2a-memory-list', name, { ...data, request_number: requests });
+}
+
+const errors = () => [...document.querySelectorAll('.toast-body.error')];
+
+// Called after each change of the page: two updates may be drawn before `showMemory` is called once.
+export function noteAnswer() {
+  answered = Math.max(answered, Number(list()?.dataset.answers || 0));
 }
 
 // Something else was clicked meanwhile, so the focus stays there.
@@ -71,23 +84,20 @@ export function showMemory() {
     panel.setAttribute('role', 'complementary');
     panel.setAttribute('aria-label', 'Memory');
   }
-  if (countBefore !== null && document.querySelector('.toast-body.error')) { // refused: the text stays in the form
-    countBefore = null;
-    document.body.classList.remove('m-asking');
-  }
-  drawAnew();
+  if (pending && errors().some((error) => !toasts.includes(error))) settle(); // refused: the text stays in the form
+  drawAgain();
   redrawDrafts();
   document.querySelectorAll('[data-emptied]').forEach((list) => { // the search words named what was erased
     document.querySelector('[data-find]').words.value = '';
     list.removeAttribute('data-emptied');
   });
-  if (countBefore === null && memoryFocus) focusIn();
-  if (countBefore === null || listCount() === undefined || listCount() === countBefore) return;
-  countBefore = null;
-  document.body.classList.remove('m-asking');
+  if (!pending && memoryFocus) focusIn();
+  const isAnswered = pending === 'tell' ? listCount() !== countBefore : Number(list()?.dataset.answers) === pending;
+  if (!pending || !list() || !isAnswered) return;
+  settle();
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
-  const at = document.querySelector('#m2a-memory-list .m-listed')?.dataset.at || '';
+  const at = list().dataset.at || '';
   for (const number of drafts.keys()) if (number !== at) drafts.delete(number);
   for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
     if (drafts.has(form.dataset.edit)) continue;
@@ -95,31 +105,29 @@ export function showMemory() {
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
   }
-  // The open memory was forgotten, or a newer version replaced it. A memory requested meanwhile is not such a version.
-  if (opened && named() === opened && at !== opened && at !== GONE) history.replaceState(null, '', address(addressed(), at));
-  opened = at;
+  // The open memory was forgotten, or a newer version replaced it.
+  if (named() !== null && at !== named() && at !== GONE) history.replaceState(null, '', address(addressed(), at));
   if (correcting) unfold(correcting);
   correcting = null;
   keepOpen();
   focusIn();
 }
 
-// An update redraws the panel for the view that it was requested with. If that is no longer what the address names, or if it
-// covers a newer view, the right one is requested again: once, because the server may refuse it.
-function drawAnew() {
-  if (countBefore !== null || listCount() === undefined) return;
-  const count = Number(listCount());
-  const shown = document.querySelector('#m2a-memory [data-opened]')?.dataset.opened || '';
-  const right = named();
-  if (right === null || shown === right || shown === GONE) soughtAgain = null;
-  else if (soughtAgain !== right) {
-    soughtAgain = right;
-    if (right) askMemory('memory', { memory_id: Number(right) }, memoryFocus);
-    else askMemory('back');
-    return;
-  }
-  if (count < newestCount) askMemory('show');
-  newestCount = Math.max(newestCount, count);
+function settle() {
+  pending = null;
+  document.body.classList.remove('m-asking');
+}
+
+// An update draws the panel for the view that it was requested with. If that is older than the newest answer, the right one is
+// requested again: once, because the server may refuse it.
+function drawAgain() {
+  const isCovered = list() && Number(list().dataset.answers) < answered;
+  if (!isCovered || (pending && pending !== answered) || soughtAgain === answered) return;
+  soughtAgain = answered;
+  const [focus, correct] = [memoryFocus, correcting];
+  if (named()) askMemory('memory', { memory_id: Number(named()) }, focus);
+  else askMemory(document.querySelector('.m-opened') ? 'back' : 'show', {}, focus);
+  correcting = correct;
 }
 
 // The parts of the panel are drawn one after another.

@@ -9,7 +9,7 @@ import { askErase, showDialog } from './erasing.js';
 import { isWithin, keepFocus, restoreFocus, noteActed } from './focus.js';
 import { cancelForm, closeManage, fold, keepOpen, onSummary } from './folds.js';
 import {
-  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, onMemoryAct, openMemory, search, showMemory, showUnused,
+  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, noteAnswer, onMemoryAct, openMemory, search, showMemory, showUnused,
 } from './memory.js';
 import {
   follow, following, noteReader, scrollDown, seeMessage, showEditing, showMessage, stay, watchReader,
@@ -242,6 +242,7 @@ function refresh() {
 
 new MutationObserver((changes) => {
   // At once: an element that is closed for a single frame loses the focus.
+  noteAnswer();
   keepOpen(changes.map(({ target }) => target).filter((target) => target.matches?.('details[data-key]')));
   if (scheduled) return;
   scheduled = true;

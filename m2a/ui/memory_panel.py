@@ -53,6 +53,9 @@ class View:
     memory_id: int | None = None
     report_id: int | None = None
     count: int = 0  # of the server's updates, so that the page's script notices a new one
+    answers: int = (
+        0  # the number of the newest request that this view answers, so that the script knows its own and late ones
+    )
 
     def dumped(self) -> str:
         return json.dumps(asdict(self))
@@ -74,6 +77,7 @@ def view_of(text: str) -> View:
         numbers = (
             view.start,
             view.count,
+            view.answers,
             *(view.photo_matches or ())[:PAGE],
             *(number for number in (view.about, view.memory_id, view.report_id) if number is not None),
         )
@@ -110,17 +114,17 @@ class MemoryPanel:
     def connect(self, page: gr.Blocks, chat: ChatPanel) -> None:
         connect(page.load, self.on_load, outputs=self.parts)
         # While a word is being typed, only its last state counts.
-        connect(self.listed.find, self.on_filter, self.view, self.parts, "always_last")
+        connect(self.listed.find, _answering(self.on_filter), self.view, self.parts, "always_last")
         for event, handler in (
-            (self.listed.show, self.on_refresh),
+            (self.listed.show, lambda view, _event, request: self.on_refresh(view, request)),
             (self.listed.about, self.on_about),
             (self.listed.turn_page, self.on_page),
             (self.listed.memory, self.on_memory),
-            (self.listed.back, self.on_back),
+            (self.listed.back, lambda view, _event, request: self.on_back(view, request)),
         ):
-            connect(event, handler, self.view, self.parts)
+            connect(event, _answering(handler), self.view, self.parts)
         changes = [
-            connect(event, handler, self.view, self.parts)
+            connect(event, _answering(handler), self.view, self.parts)
             for event, handler in (
                 (self.listed.edit, self.on_edit),
                 (self.listed.restore, self.on_restore),
@@ -186,16 +190,16 @@ class MemoryPanel:
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Searches by words and filters, or by a photo, and shows the first page; with `all_subjects`, of every subject."""
+        before = view_of(view)
         if (photo := photo_search.photo_of(event)) is not None:
             hits = self._assistant.browser(owner_of(request)).find_by_photo(photo, PAGE)
-            matches = [hit.key.record_id for hit in hits]
-            return self._outputs(owner_of(request), View(photo_matches=matches, count=view_of(view).count))
-        fields = ("words", "rests_on", "since", "until", "photos", "unused", "kind")
-        values = {name: getattr(event, name, "") for name in fields}
-        before = view_of(view)
-        about = None if getattr(event, "all_subjects", None) is True else before.about
-        after = view_of(json.dumps({**values, "about": about, "count": before.count}))
-        return self._outputs(owner_of(request), after)
+            after = View(photo_matches=[hit.key.record_id for hit in hits])
+        else:
+            fields = ("words", "rests_on", "since", "until", "photos", "unused", "kind")
+            values = {name: getattr(event, name, "") for name in fields}
+            about = None if getattr(event, "all_subjects", None) is True else before.about
+            after = view_of(json.dumps({**values, "about": about}))
+        return self._outputs(owner_of(request), replace(after, count=before.count, answers=before.answers))
 
     def on_about(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Shows the memories about one subject, those that are kept but not used, or all of them."""
@@ -282,7 +286,8 @@ class MemoryPanel:
     def _list(self, owner: str, view: View, memory_id: int | None = None, *, is_emptied: bool = False) -> str:
         emptied = " data-emptied" if is_emptied else ""
         at = "" if memory_id is None else f' data-at="{memory_id}"'
-        return f'<div class="m-listed" data-count="{view.count}"{at}{emptied}>{self._list_content(owner, view)}</div>'
+        numbers = f'data-count="{view.count}" data-answers="{view.answers}"'
+        return f'<div class="m-listed" {numbers}{at}{emptied}>{self._list_content(owner, view)}</div>'
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
@@ -335,6 +340,16 @@ class MemoryPanel:
     @staticmethod
     def _unchanged() -> list[Any]:
         return [gr.skip()] * 4
+
+
+def _answering(handler: Callable[[str, gr.EventData, gr.Request], list[Any]]) -> Callable[..., list[Any]]:
+    """Returns the handler for a view that says which request it answers. The page's script numbers its requests."""
+
+    def on_request(view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        number = number_of(event, "request_number")
+        return handler(replace(view_of(view), answers=number).dumped(), event, request)
+
+    return on_request
 
 
 def _day(text: str) -> date | None:
