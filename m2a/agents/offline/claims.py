@@ -62,10 +62,6 @@ class Claim:
         return _claim_of(text, tuple(concepts))
 
     @property
-    def letters(self) -> frozenset[str]:
-        return _letters(self.text)
-
-    @property
     def owner(self) -> str:
         """The owner of the subject: "I", a name, a relative ("mother" in "my mother's knee"), or "" if none is named."""
         subjects = (find_subject(self.text[first:last]) for first, last in segments(self.text))

@@ -18,7 +18,7 @@ from m2a.agents.offline.claims import (
     value_words,
 )
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
-from m2a.agents.offline.exclusion import exclude_each_other, frame_words, may_have_many, share_a_frame
+from m2a.agents.offline.exclusion import frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, meets, tokens
 from m2a.types import Concept
@@ -249,7 +249,6 @@ def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: f
         "last": old.is_last,
         "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
         "framed alike": share_a_frame(new.text, old.text),
-        "excludes it": exclude_each_other(new.text, old.text),
         "many": may_have_many(claim.text) and may_have_many(new.text),
         "both past": is_past(new.text) and is_past(old.text),
         "beside it": bool(_BESIDE.search(new.text)),
@@ -280,7 +279,6 @@ def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: f
         "another person's": missing and bool(claim.possessed & PEOPLE),
         "another number": bool(numbers and its_numbers and not numbers & its_numbers),
         "the same number": bool(numbers & its_numbers),
-        "another letter": bool(new.letters and claim.letters and not new.letters & claim.letters),
         "the same of oneself": _say_the_same_of_the_user(new, claim),
     }
     return {name: float(value) for name, value in features.items()}

@@ -59,7 +59,6 @@ FEATURES = frozenset(
         "value missing",
         "literal share",
         "rare literal",
-        "another number",
         "kin unmet",
         "of oneself, told of oneself",
         *(f"{name}: lead" for name in _LEADING),
@@ -304,7 +303,6 @@ def _features(
         "value missing": float(kind is False and question.kind.is_value),
         "literal share": len(literal) / max(1, len(scores)),
         "rare literal": max((rarity[word] for word in literal), default=0.0),
-        "another number": float(_has_another_number(question.text, entry.text)),
         "of oneself, told of oneself": float(of_oneself and _is_about_speaker(entry.text)),
         "kin unmet": float(
             any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _RELATIVES)
@@ -315,12 +313,6 @@ def _features(
 def _is_about_speaker(text: str) -> bool:
     subject = find_subject(text)
     return subject is not None and (subject.text.lower() in ("i", "we") or Claim.of(text).owner == "I")
-
-
-def _has_another_number(question: str, text: str) -> bool:
-    """Returns whether the text lacks the year, code or number in the question, but has another: 2018 instead of 2019."""
-    wanted, numbers = set(re.findall(r"\d{2,}", question)), set(re.findall(r"\d{2,}", text))
-    return bool(wanted and numbers) and not wanted & numbers
 
 
 def _coverage(question: Question, words: Sequence[str], rarity: Mapping[str, float], sense: Sense) -> float:
