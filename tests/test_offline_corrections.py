@@ -414,6 +414,7 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("Our captain is Daz.", "Our captain is Mick.", True),
         ("The code is 4471.", "The code is K9X.", True),
         ("The rent is 850.", "The rent is 900 euros.", True),
+        ("The shed code is 4417.", "The shed code is on the fridge.", False),
     ],
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:

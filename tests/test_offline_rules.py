@@ -99,6 +99,13 @@ async def test_a_sentence_without_a_verb_is_not_put_behind_its_own_subject(talk:
     assert not any("is lost the spare key" in text.lower() for text in talk.known())
 
 
+async def test_what_another_thing_cost_is_not_forgotten(talk: Talk) -> None:
+    await talk.say("The Fiat cost 4000 euros.")
+    await talk.say("The Skoda cost 9000 euros.")
+    await talk.say("Forget what the Fiat cost.")
+    assert talk.known() == ["The Skoda cost 9000 euros."]
+
+
 async def test_forgetting_one_half_of_a_memory_keeps_the_other(talk: Talk) -> None:
     await talk.say("I'm allergic to peanuts and I prefer green tea over coffee.")
     await talk.say("forget that I prefer green tea")

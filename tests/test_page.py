@@ -838,9 +838,8 @@ def test_the_memory_is_looked_through_and_what_is_found_is_mended(alone: Visitor
     expect(page.get_by_label("Not used in an answer yet")).to_be_checked()
     expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
     # What an update that ended draws of the view before is drawn anew.
-    page.evaluate(
-        '() => { document.querySelector(\'.m-listed\').outerHTML = \'<div class="m-listed" data-count="0" data-answers="0">Drawn late</div>\'; }'
-    )
+    late = '<div class="m-listed" data-count="0" data-answers="0">Drawn late</div>'
+    page.evaluate("(late) => { document.querySelector('.m-listed').outerHTML = late; }", late)
     expect(listed.locator("[data-memory]", has_text="green!")).to_have_count(1)
     expect(listed).not_to_contain_text("Drawn late")
 

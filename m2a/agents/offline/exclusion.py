@@ -301,8 +301,8 @@ def _measure_of(value: Value) -> str:
 
 
 def _are_alike(kind: str, other: str) -> bool:
-    """Returns whether the kinds agree; a bare number may be of any: "the rent is 850", "the rent is 850 euros"."""
-    return kind == other or "amount:" in (kind, other)
+    """Returns whether the kinds agree; a bare number may be of any measure: "the rent is 850", "the rent is 850 euros"."""
+    return kind == other or ("amount:" in (kind, other) and _is_measure(kind) and _is_measure(other))
 
 
 def _is_measure(kind: str) -> bool:

@@ -9,8 +9,9 @@ import numpy as np
 from m2a.agents.offline.claims import Claim, different_kinds, people_in, value_words
 from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
 from m2a.agents.offline.correction_features import needs_context
+from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
-from m2a.agents.offline.forget_features import rate
+from m2a.agents.offline.forget_features import Rated, rate
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import all_words, is_forget, wanted_words
 from m2a.agents.offline.relevance import correction_groups, entries_of
@@ -80,12 +81,18 @@ def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense) -> list[Me
         return []
     if is_foreign:
         return may_be_meant(request, entries)[:_MAX_OFFERED] or _nearest(request, entries, sense)
-    rated = rate(request, _of_the_user(request, entries), sense)
+    rated = rate(request, _of_the_user(request, entries) or entries, sense)
     minimum = max([_MIN_LOG_ODDS, *(each.log_odds - _NEAR for each in rated[:1])])
-    likely = [each for each in rated if each.log_odds >= minimum and (each.log_odds >= 0 or each.cosine >= _MIN_COSINE)]
+    likely = [each for each in rated if each.log_odds >= minimum and (each.log_odds >= 0 or _is_near(request, each))]
     groups = correction_groups(entries)  # a memory and its corrections are one statement
     complete = (member for each in likely for group in groups if each.entry in group for member in (each.entry, *group))
     return list(dict.fromkeys(complete))[:_MAX_OFFERED]
+
+
+def _is_near(request: str, rated: Rated) -> bool:
+    """Returns whether the memory has a word of the request, or is near to it in meaning."""
+    words = frozenset(stems(rated.entry.text))
+    return rated.cosine >= _MIN_COSINE or any(meets(word, words) for word in all_words(request))
 
 
 def _nearest(request: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
@@ -137,8 +144,9 @@ def _standing_out(
 def _gives_another_value(text: str, other: str) -> bool:
     """Returns whether they give two values of one thing: "I weigh 81 kilos", "On the scale I weigh 79 kilos"."""
     first, second = Claim.of(text), Claim.of(other)
+    same_subject = first.owner == second.owner and first.subject_names == second.subject_names
     shared = (first.words & second.words) - value_words(first) - value_words(second)
-    return first.owner == second.owner and bool(shared) and bool(different_kinds(first, second))
+    return exclude_each_other(text, other) or (same_subject and bool(shared) and bool(different_kinds(first, second)))
 
 
 def _predicate(text: str) -> str:
