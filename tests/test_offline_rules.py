@@ -845,7 +845,7 @@ async def test_the_newest_place_answers_and_the_older_is_said_to_be_kept(talk: T
     await talk.say("I parked on level 3 of the Westgate car park, bay 42.")
     await talk.say("Car's in Hill Street today, near the bakery.")
     where = await talk.say("Where is my car?")
-    assert "Hill Street" in where and "Westgate" not in where and "I also keep what you said of it before" in where
+    assert "Hill Street" in where and "Westgate" not in where and "I also keep what you said about it before" in where
 
 
 async def test_the_name_of_another_is_no_answer(talk: Talk) -> None:

@@ -201,7 +201,7 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
     day = question[dates[0].start : dates[0].end] if dates else ""
     # "What did I tell you about Rex on Monday?" is about Rex.
     if day and _ASKS_WHAT_WAS_SAID.search(question) and not content_words(question.replace(day, " ")):
-        kind = KINDS["told then"]
+        kind = KINDS["said on the day"]
     words = content_words(_CANNOT_EAT.sub(r"\1 allergic", question))
     if kind.reply_form == "shown":
         words = [word for word in words if stem(word) not in _WORDS_FOR_PHOTOS]
