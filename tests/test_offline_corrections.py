@@ -91,6 +91,7 @@ def test_what_only_says_that_something_was_wrong_is_one_statement_with_what_is_r
     [
         ("My cousin Ruth teaches chemistry in Bath.", "Ruth moved to a school in Wells, so not in Bath now."),
         ("The gate code is 5512.", "The code for the gate has changed to 7731."),
+        ("Dana is based in Linz.", "Dana works in Graz, not in Linz."),
         ("Uncle Joe drives a Fiat.", "Joe sold the Fiat and drives a Skoda now."),
         ("Otto keeps the bees.", "Otto stepped down, so Marlis keeps the bees from this summer on."),
     ],

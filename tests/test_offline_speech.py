@@ -10,6 +10,9 @@ from m2a.agents.offline.interpretation import interpret
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.questions import parse
+from m2a.agents.offline.quoting import as_list
+from m2a.agents.offline.relevance import Match
+from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Reading, read
 from m2a.agents.offline.utterances import utterances
@@ -183,6 +186,11 @@ def test_a_known_name_in_small_letters_asks_without_a_mark(sense: Sense) -> None
         ),
         ("My dad loves Elvis", []),
         ("my room in Graz", []),
+        ("Luckily, our cat came home", []),
+        ("Update, my sister is well again", []),
+        ("We got the kitten from my uncle, and it's called Miso", [("Miso", "pet", ("kitten",))]),
+        ("We drove to the farm and took a goat, she's called Heidi", [("Heidi", "pet", ("goat",))]),
+        ("There is a beagle in our house now, her name is Juno", [("Juno", "pet", ())]),
         ("I gave Rosa the dog", []),
         ("I went to Rome in May", []),
     ],
@@ -216,6 +224,48 @@ def test_what_a_sentence_only_names_is_kept_with_what_is_told_of_it(sense: Sense
 def test_a_pronoun_takes_its_name_from_the_turns_before(sense: Sense) -> None:
     reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [], sense)
     assert [observation.text for observation in reading.observations] == ["Bobo loves the blue ball."]
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        ("When did my brother move to Bath and what does he do there?", "what does my brother do there?"),
+        ("Where do Ana and Ben live, and what does he do?", "what does he do?"),
+    ],
+)
+def test_a_pronoun_of_a_second_question_means_the_only_person_of_the_first(
+    text: str, second: str, sense: Sense
+) -> None:
+    recent = [message("My uncle Karl sings in a choir.")]
+    assert [question.text for question in interpret(message(text, 3), recent, (), sense).questions][1:] == [second]
+
+
+def test_a_memory_without_words_to_quote_is_not_part_of_another_quotation() -> None:
+    told = message("The bins go out on Mondays.")
+    quotable, other = (
+        MemoryEntry(number, "owner", 1, "fact", told.text, "", (), (EvidenceRange(number, number),), (), NOON, None)
+        for number in (1, 2)
+    )
+    assert "Something that I cannot quote" in as_list([quotable, other], [told])
+
+
+def test_of_many_memories_only_the_values_of_the_best_go_by_the_newest() -> None:
+    texts = [
+        "I have a boat in Bari.",
+        *(f"Ida likes pie number {number}." for number in range(8)),
+        "I have a boat in Ulm.",
+    ]
+    matches = [
+        Match(
+            MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None),
+            0.9,
+            0.5,
+            number,
+        )
+        for number, text in enumerate(texts, start=1)
+    ]
+    listed = selected(parse("How many boats do I have?", NOON.date()), matches)
+    assert [entry.text for entry in listed] == [texts[-1], texts[0], *texts[1:7]]
 
 
 def test_a_date_is_kept_in_the_words_and_as_an_interval(sense: Sense) -> None:
@@ -325,6 +375,7 @@ def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, statemen
         ("My brother Ivo came for lunch. My sister Ana rang. He's a plumber.", "Ivo is a plumber."),
         ("My aunt Rosa met Karl at the lake. His boat sank.", "His boat sank."),
         ("My husband Tom waved to his boss. She waved back at once.", "She waved back at once."),
+        ("Breakfast with my sister was late. She slept till noon.", "She slept till noon."),
     ],
 )
 def test_a_pronoun_means_nobody_who_it_cannot_be(statement: str, kept: str, sense: Sense) -> None:

@@ -107,6 +107,26 @@ async def test_one_of_several_photos_is_named_by_its_place(album):
     assert not (await album.say("", album.dog(1))).startswith("That's")
 
 
+async def test_photos_are_named_by_their_numbers_in_the_message(album):
+    await album.say("Photo 1 is my dog Rosi. Number 2 is my cat Luna.", album.dog(0), album.teapot(0))
+    rosi, luna = album.concept("Rosi"), album.concept("Luna")
+    assert len(rosi.photo_ids) == len(luna.photo_ids) == 1 and rosi.photo_ids != luna.photo_ids
+
+
+async def test_a_photo_among_several_does_not_show_who_gave_it(album):
+    await album.say("", album.dog(0), album.teapot(0))
+    await album.say("The second one is from my friend Carla.")
+    assert all(not concept.photo_ids for concept in album.bank.concepts())
+
+
+@pytest.mark.parametrize("words", ["That was Greta.", "It shows Greta."])
+async def test_a_photo_takes_a_known_name(album, words):
+    await album.say("This is my teapot, I call it Greta.", album.teapot(0))
+    await album.say("", album.dog(0), anew=True)
+    await album.say(words)
+    assert len(album.concept("Greta").photo_ids) == 2
+
+
 async def test_what_is_named_after_one_of_several_photos_is_that_one(album):
     await album.say("", album.dog(0), album.teapot(0))
     await album.say("the second one is an heirloom of mine")
@@ -251,8 +271,16 @@ async def test_photos_without_words_are_found_by_day_and_by_what_they_show(album
     assert [hit.record.message_id for hit in hits] == [teapot.message_id]
     reply = await album.say("What did I show you on Monday?", days=1)
     assert reply == "On 2 March 2026 you showed me a blue teapot on a table."
+    assert "teapot" not in await album.say("What did I show you of the teapot on Sunday?")
     assert "a blue teapot on a table" in await album.say("Show me the photo of the teapot")
     assert album.bank.messages([album.reply_id])[album.reply_id].photos == teapot.photos
+
+
+async def test_a_photo_shown_twice_is_described_once_and_without_the_question_beside_it(album):
+    await album.say("Do you know what this is?", album.teapot(0))
+    await album.say("And this?", album.teapot(0))
+    reply = await album.say("What did I show you on Monday?", days=1)
+    assert reply.count("you showed me") == 1 and "?" not in reply
 
 
 async def test_captions_that_a_process_left_are_made_at_the_next_start(tmp_path):

@@ -241,7 +241,7 @@ _TABLE = (
             ),
         ),
     ),
-    Kind("told then", reply_form="said on the day"),
+    Kind("said on the day", reply_form="said on the day"),
     Kind("who is this", reply_form="recognised"),
 )
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _TABLE}

@@ -89,7 +89,7 @@ def _older_notes(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> l
     if not older:
         return []
     if len(older) == 1:
-        return [f"I also keep what you said of it before, on {day_told(older[0], messages)}."]
+        return [f"I also keep what you said about it before, on {day_told(older[0], messages)}."]
     return [f"I also keep {len(older)} older statements about it."]
 
 

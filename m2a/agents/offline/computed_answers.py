@@ -147,16 +147,15 @@ def _count(count: int, noun: str) -> str:
 def _age(entry: MemoryEntry, today: date) -> str:
     """Returns the age today, from the date or the year of birth or from the age on a known day; "" if none is known."""
     text, happened = plain(entry.text), entry.happened
+    if born := re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", text):
+        if happened is not None and happened.first == happened.last:
+            return f"{_years_since(happened.first, today)} years old today."
+        years = today.year - int(born[1])
+        return f"{years - 1} or {years} years old, counted from {born[1]}."
     turned = re.search(r"\bturn(?:s|ed|ing)? (\w+(?:-\w+)?)", text)
     if turned and happened and happened.first <= today and (age := number(turned[1])):
         return f"{age + _years_since(happened.first, today)} years old by now."
-    born = re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", text)
-    if born is None:
-        return ""
-    if happened is not None and happened.first == happened.last:
-        return f"{_years_since(happened.first, today)} years old today."
-    years = today.year - int(born[1])
-    return f"{years - 1} or {years} years old, counted from {born[1]}."
+    return ""
 
 
 def _years_since(day: date, today: date) -> int:

@@ -115,7 +115,8 @@ def _may_be_meant(new: Claim, old: Memory) -> bool:
     claim = old.claim
     if _rules_out(new, claim):
         return False
-    if "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text):
+    are_two_places = "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text)
+    if are_two_places and not new.refuted & claim.words:
         return False
     if _are_in_first_person(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
         return _say_the_same_of_the_user(new, claim)  # "I live in Graz", "We moved the sofa to Linz"

@@ -54,7 +54,8 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         messages = _opened_of(question.within, state)
         if wants_statements:
             return Finish(message_ids=_ids(statements_among(messages, state, sense)))
-        if shown := with_photos(messages):
+        shown = with_photos(messages)
+        if shown or question.kind.reply_form != "shown":
             return Finish(message_ids=_ids(shown[-_MAX_WITH_PHOTOS:]))
     actions = [step.action for step in state.steps]
     if question.is_read:
@@ -126,10 +127,14 @@ def _hits(state: TurnState) -> tuple[Hit, ...]:
 
 
 def _opened_of(days: DateInterval, state: TurnState) -> list[Message]:
-    """Returns the opened messages of these days."""
+    """Returns the opened messages of these days before the user's new message."""
     opened = [step.observation for step in state.steps if isinstance(step.observation, Opened)]
     messages = [message for observation in opened for message in observation.messages]
-    return [message for message in messages if days.first <= message.said_at.date() <= days.last]
+    return [
+        message
+        for message in messages
+        if days.first <= message.said_at.date() <= days.last and message.message_id < state.message.message_id
+    ]
 
 
 def _found_messages(state: TurnState) -> list[Message]:

@@ -78,7 +78,7 @@ def find_message_about(
 
 
 def statements_among(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
-    """Returns the newest of a day's messages in which the user told something, in order."""
+    """Returns the newest of the messages in which the user told something, in order: as many as are listed of a day."""
     superseded = _superseded_ids(state)
     statements = [
         message

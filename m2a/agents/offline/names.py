@@ -7,7 +7,7 @@ from itertools import takewhile
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import PREPOSITIONS, PRONOUNS, find_subject, is_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
-from m2a.agents.offline.text import plain, stem
+from m2a.agents.offline.text import is_kind, plain, stem
 from m2a.types import Concept, ConceptKind, NamedConcept
 
 # A name: one to three capitalised words, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
@@ -137,7 +137,7 @@ def _animate_subject(clause: str, known_names: set[str]) -> str | None:
     if re.fullmatch(NAME, text) and not _is_not_a_name(text.split()[0], False):
         return text
     words = text.lower().split()
-    if len(words) > _MAX_SUBJECT_WORDS:  # "Tuesdays at 6 with a trainer"
+    if len(words) > _MAX_SUBJECT_WORDS or "with" in words:  # "Tuesdays at 6 with a trainer", "lunch with my sister"
         return None
     if text.lower() not in PRONOUNS and (words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS):
         return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
@@ -226,7 +226,8 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
     for match in re.finditer(pattern, sentence):
         noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) != "thing"), None)
         name = _without_opening(match[1])
-        if noun and name:
+        is_opening = match.start() == 0 and name.lower() in _COMMON_STARTS  # "Luckily, my sister …"
+        if noun and name and not is_opening:
             yield _naming(name, noun)
     for match in re.finditer(
         rf"(?:^|'s |, |\b(?:is|was|are|meet|and|with|of) )({NAME}) the ((?:[a-z-]+ ){{0,2}}[a-z]+)", sentence
@@ -265,6 +266,7 @@ _CALLED = (
 
 def _named_things(sentence: str) -> Iterable[NamedConcept]:
     """Reads: our canoe is called Puck · that's my teapot, I call it Greta · her name is Ana · this is Bobo · meet Ana"""
+    pet = next((word for word in re.findall(r"[\w-]+", sentence.lower()) if _is_pet(word)), "")
     for match in re.finditer(
         rf"\b(?:[Mm]y|[Oo]ur|[Tt]he|[Aa]|[Aa]n|[Hh]er|[Hh]is) {_NOUN}(?:'s)? {_CALLED} ({NAME})", sentence
     ):
@@ -280,9 +282,12 @@ def _named_things(sentence: str) -> Iterable[NamedConcept]:
             yield _naming(match[1], noun[1] if noun else "")
     for match in re.finditer(rf"(?:[Hh]e|[Ss]he|[Ii]t)(?:'s| is) (?:called|named) ({NAME})", sentence):
         noun = re.search(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|a|an|the|this) {_NOUN}", sentence[: match.start()])
-        yield _naming(match[1], noun[1]) if noun else _naming(match[1], kind="person")
+        if pet:  # "We got the puppy from my uncle, and it's called Miso"
+            yield _naming(match[1], pet, "pet")
+        else:
+            yield _naming(match[1], noun[1]) if noun else _naming(match[1], kind="person")
     for match in re.finditer(rf"(?:[Hh]er|[Hh]is|[Ii]ts) name(?:'s| is| will be) ({NAME})", sentence):
-        yield _naming(match[1], kind="person")
+        yield _naming(match[1], kind="pet" if pet else "person")
     for match in re.finditer(
         rf"(?:[Tt]his|[Tt]hat|[Hh]ere|[Ii]t|[Hh]e|[Ss]he)(?: is|'s) ({NAME})(?=[,.!?]|$| and| in| at| on| with)",
         sentence,
@@ -295,6 +300,11 @@ def _named_things(sentence: str) -> Iterable[NamedConcept]:
     caption = re.fullmatch(rf"(?:[Mm]y|[Oo]ur|{NAME}'s) ((?:[a-z-]+ ){{1,3}})({NAME})[.!]*", sentence)
     if caption and not any(map(_is_not_a_noun, caption[1].split())):
         yield _naming(caption[2], caption[1].strip())
+
+
+def _is_pet(noun: str) -> bool:
+    """Returns whether the noun means an animal or a breed: "dog", "beagle"."""
+    return noun in lexicon.PETS or is_kind(stem(noun), stem("breed"))
 
 
 def _is_not_a_noun(word: str) -> bool:

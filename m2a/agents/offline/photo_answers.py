@@ -111,16 +111,21 @@ def with_photos(messages: Sequence[Message]) -> list[Message]:
 
 
 def photos_shown(messages: Sequence[Message], recalled: Sequence[PhotoView], concepts: Sequence[Concept]) -> str:
-    """Returns a line for each message: the day, the names or captions of its photos, its words, and the marks of the photos."""
+    """Returns a line for each message: the day, the names or captions of its photos, its words, and the marks of the photos.
+
+    A question beside the photos is left out.
+    """
     names = {photo_id: said_to_user(concept.name) for concept in concepts for photo_id in concept.photo_ids}
     lines = []
     for message in messages:
         views = [view for view in recalled if view.message_id == message.message_id]
+        if recalled and not views:
+            continue  # the same photos as in another of the messages
         day = message.said_at.date()
         subjects = dict.fromkeys(names.get(view.photo_id) or view.caption for view in views)
         description = ", ".join(filter(None, subjects)) or ("a photo" if len(message.photos) == 1 else "photos")
         text = message.text.strip()
-        words = f', with the words "{text}"' if text else ""
+        words = f', with the words "{text}"' if text and not text.endswith("?") else ""
         marks = "".join(f" [photo {view.number}]" for view in views)
         lines.append(f"On {written(DateInterval(day, day))} you showed me {description}{words}.{marks}")
     return "\n".join(lines)

@@ -12,9 +12,11 @@ from m2a.types import Concept, Message, NamedConcept
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _NAMED_WITHIN = 3  # messages of the user after a photo in which it may still be named
 _MAX_ASIDE = 4  # words of a message that does not change the subject
-# "The second one is …" and "… in the second one".
+# The positions of photos in their message; -1 is the last one.
+_POSITIONS = {"last": -1} | {word: at for at, ordinal in enumerate(ORDINALS) for word in (ordinal, str(at + 1))}
+# "The second one is …", "photo 2 is …" and "… in the second one".
 _ORDINAL = re.compile(
-    rf"\b(?:the )?(?P<word>{'|'.join(ORDINALS)}|last)(?: one| photo| picture| pic)?"
+    rf"\b(?:(?:photo|picture|number|no\.?) (?=\d)|(?:the )?(?!\d))(?P<word>{'|'.join(_POSITIONS)})(?: one| photo| picture| pic)?"
     r"(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
     re.IGNORECASE,
 )
@@ -115,11 +117,8 @@ def _find_ordinal(text: str) -> re.Match[str] | None:
 
 
 def _photo_at(ordinal: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the photo with the ordinal in the order shown, or the last one; none if there are fewer photos."""
-    if ordinal.lower() == "last":
-        return photo_ids[-1:]
-    position = ORDINALS.index(ordinal.lower()) if ordinal.lower() in ORDINALS else len(photo_ids)
-    return photo_ids[position : position + 1]
+    """Returns the photo with the ordinal or number in the order shown, or the last one; none if there are fewer photos."""
+    return photo_ids[_POSITIONS.get(ordinal.lower(), len(photo_ids)) :][:1]
 
 
 def _reply_before(message: Message, recent: Sequence[Message]) -> str:
@@ -171,8 +170,11 @@ def _read(
             return None
         # "My friend Carla lives in Lyon, she's expecting" names nobody after "she's".
         about_photo, complement = sentence[pointing.start() :], sentence[pointing.end() :]
-    namings = find_namings(about_photo)
+    namings = [naming for naming in find_namings(about_photo) if is_pictured(naming.name, about_photo)]
     if match := _NAMED.search(about_photo):
+        known = [concept for concept in concepts if concept.name.casefold() == match["name"].casefold()]
+        if known:
+            return _statement(sentence, known[0].name, known[0].kind, photo_ids)
         naming = next((naming for naming in namings if naming.name in match["name"]), None)
         if naming is not None or match["name"].startswith("the "):
             kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())

@@ -11,7 +11,7 @@ from m2a.agents.offline.acts import AUXILIARY, WH
 from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import find_dates
-from m2a.agents.offline.names import antecedent, find_names
+from m2a.agents.offline.names import antecedent, find_names, find_places
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import joined_phrases, plain, stem, tokens
@@ -149,7 +149,8 @@ def _with_subject_of(previous: Question, question: Question) -> Question:
 def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept], before: str) -> str:
     """Returns the question with the name that "he" or "she" means, and the last topic for "it".
 
-    `before` is the question before it in the same message; if it is about one person, that person is meant.
+    `before` is the question before it in the same message; if it is about one person, that person is meant, and if it is
+    about several, the pronoun stays.
     """
     if re.fullmatch(r"\W*(?:so )?who am i\W*", text, re.IGNORECASE):
         return "What is my name?"
@@ -163,8 +164,8 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
     pronoun = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE)
     if pronoun and not find_names(text) and not _mentions_person(text[: pronoun.start()]):
         people = _people_of(before)
-        person = people[0] if len(people) == 1 else antecedent(parts, concepts, pronoun[0])
-        if person:
+        person = people[0] if people else antecedent(parts, concepts, pronoun[0])
+        if person and len(people) < 2:
             text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{person}'s", text, flags=re.IGNORECASE)
             text = re.sub(r"\b(?:he|she|him|her)\b", person, text, flags=re.IGNORECASE)
     points = re.search(r"\b(?:it|its|that one)\b", text, re.IGNORECASE) and not content_words(text)
@@ -174,9 +175,10 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
 
 
 def _people_of(question: str) -> list[str]:
-    """Returns the names in a question, or if it has none, people such as "my sister"."""
+    """Returns the names in a question other than those of places, or if it has none, people such as "my sister"."""
     relatives = [match[0] for match in _MY.finditer(question) if match["what"].lower() in _PERSON_WORDS]
-    return find_names(question) or relatives
+    places = find_places(question)
+    return [name for name in find_names(question) if name not in places] or relatives
 
 
 def _mentions_person(text: str) -> bool:
@@ -201,7 +203,7 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
     day = question[dates[0].start : dates[0].end] if dates else ""
     # "What did I tell you about Rex on Monday?" is about Rex.
     if day and _ASKS_WHAT_WAS_SAID.search(question) and not content_words(question.replace(day, " ")):
-        kind = KINDS["told then"]
+        kind = KINDS["said on the day"]
     words = content_words(_CANNOT_EAT.sub(r"\1 allergic", question))
     if kind.reply_form == "shown":
         words = [word for word in words if stem(word) not in _WORDS_FOR_PHOTOS]

@@ -188,7 +188,7 @@ def _quoted_once(
     """Returns each group with the memories whose words are part of its quotation, which cites them; they are not corrected."""
     words = [[(q.message.message_id, q.text) for q in _words_of(group[0], messages)] for group in groups]
     quoted_by: dict[int, int] = {}
-    for index in (index for index, group in enumerate(groups) if len(group) == 1):
+    for index in (index for index, group in enumerate(groups) if len(group) == 1 and words[index]):
         others = (other for other in range(len(groups)) if other not in (index, *quoted_by))
         other = next((other for other in others if _are_among(words[index], words[other])), None)
         if other is not None:

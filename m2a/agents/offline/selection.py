@@ -63,18 +63,18 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     best = matches[0]
     if listed_kind(question):
         return _with_corrections([match for match in matches if match.score >= SURE][:_MAX_ALIKE])
+    alike = [match for match in matches if match is best or _is_alike(match, best)]
     if question.kind.is_answered_by_many:
         listed = [match for match in matches if match.score >= _MIN_SHARE_LISTED * best.score]
         if len(listed) > MAX_LISTED:  # a value told often: the newest is not the best by much
-            listed.sort(key=_recency, reverse=True)
+            listed.sort(key=lambda match: _recency(match) if match in alike else 0, reverse=True)
         return _with_corrections(listed[:MAX_LISTED])
     close = [match for match in matches if match.score >= _MIN_SHARE_QUOTED * best.score][:_MAX_QUOTED]
     if question.kind.reply_form == "quoted":
         close.sort(key=_place)
-    alike = [match for match in matches if _is_alike(match, best)]
     same_person = [match for match in matches[1:] if _is_about_same_person(question, match, best)]
     chosen = list(dict.fromkeys([*_with_same_message(close, matches), *alike, *same_person[:_MAX_QUOTED]]))
-    if all(match is best or match in alike for match in chosen):  # statements of the same kind: the newest first
+    if all(match in alike for match in chosen):  # statements of the same kind: the newest first
         chosen.sort(key=_recency, reverse=True)
     return _with_corrections(chosen[:_MAX_ALIKE])
 
