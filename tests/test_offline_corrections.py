@@ -310,17 +310,21 @@ MEMORIES = [
     ],
 )
 def test_what_is_to_be_forgotten_is_heard_and_found(sense: Sense, text: str, gone: int) -> None:
-    wishes = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
-    assert wishes
-    matches = [entry.text for wish in wishes for entry in find_forgotten(wish, hits_of(MEMORIES, sense), [4], sense)]
+    requests = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
+    assert requests
+    matches = [
+        entry.text for request in requests for entry in find_forgotten(request, hits_of(MEMORIES, sense), [4], sense)
+    ]
     assert matches == [MEMORIES[gone]]
 
 
 def test_delete_it_means_what_the_same_message_names(sense: Sense) -> None:
     text = "On second thoughts, I don't want my allergies kept here. Delete it."
-    wishes = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
-    assert wishes
-    assert not [entry for wish in wishes for entry in find_forgotten(wish, hits_of(MEMORIES, sense), [4], sense)]
+    requests = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
+    assert requests
+    assert not [
+        entry for request in requests for entry in find_forgotten(request, hits_of(MEMORIES, sense), [4], sense)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from m2a.agents.offline import OfflineRules
+from m2a.agents.offline.answers import STILL_OPEN
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.replies import CONNECT
 from m2a.agents.offline.sense import Logistic
@@ -780,6 +781,27 @@ async def test_what_is_kept_as_told_offers_to_forget_nothing(tmp_path: Path) -> 
         await talk.say("The boiler man comes on Fridays.")
         await talk.say("Rita and I are friends again, and I hope that nobody asks about the fence.")
         assert len(talk.known()) == 3 and not talk.not_kept
+
+
+@pytest.mark.parametrize(
+    ("text", "request_to_forget"),
+    [
+        ("My sister Alma is expecting a baby in June.", "Alma asked me to remove her pregnancy."),
+        ("Ana is being treated for a stammer.", "Ana asked me to remove her speech thing."),
+    ],
+)
+async def test_what_a_probable_request_to_forget_likely_means_is_offered(
+    talk: Talk, text: str, request_to_forget: str
+) -> None:
+    await talk.say(text)
+    await talk.say("The boiler man comes on Fridays.")
+    await talk.say(request_to_forget)
+    assert talk.known() == ["The boiler man comes on Fridays."] and len(doubts(talk)) == 1
+
+
+async def test_what_depends_on_a_condition_is_still_open(talk: Talk) -> None:
+    await talk.say("Otto might study in Ghent, unless the grant falls through.")
+    assert (await talk.say("Where does Otto study?")).startswith(STILL_OPEN)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from m2a.agents.offline.answer_checks import holds_kind
+from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.interpretation import interpret
 from m2a.agents.offline.languages import is_english
@@ -149,6 +150,12 @@ def message(text: str, message_id: int = 1) -> Message:
         ("The printer needs the files by Friday", ["tell"]),
         ("our left gate won't shut", ["tell"]),
         ("The waltz I'm working on is Blue Danube.", ["tell"]),
+        ("Can you remember my cousin's shoe size?", ["ask"]),
+        ("Save your breath.", ["chat"]),
+        ("Save your breath. Bin what I wrote about Tilda.", ["forget"]),
+        ("Fix that typo: the gate code is 5512.", ["tell"]),
+        ("What's the vet's address? Our new cat is called Miso.", ["ask", "tell"]),
+        ("I am at the counter. Ana's shoe size, I need it.", ["chat", "ask"]),
     ],
 )
 def test_what_a_sentence_does(text: str, acts: list[str], sense: Sense) -> None:
@@ -215,10 +222,43 @@ def test_each_fact_stands_on_its_own(sense: Sense) -> None:
         ("Marmite. Love it.", "Marmite. Love it."),
         ("Lovely. That's what I thought.", None),
         ("Great. It's a good idea.", None),
+        ("Graz", None),
+        ("Remember: plums77", "Plums77."),
+        ("Remember this photo.", None),
     ],
 )
 def test_what_a_sentence_only_names_is_kept_with_what_is_told_of_it(sense: Sense, text: str, kept: str | None) -> None:
     assert [each.text for each in read(message(text), (), (), sense).observations] == ([kept] if kept else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Nope. The choir sings on Thursday.", ["Nope. The choir sings on Thursday."]),
+        ("Sorry. The choir sings in Ulm. Otto keeps bees.", ["Sorry. The choir sings in Ulm.", "Otto keeps bees."]),
+        (
+            "My PIN is 4417, not 4471, I muddled it. Otto keeps bees.",
+            ["My PIN is 4417, not 4471, I muddled it.", "Otto keeps bees."],
+        ),
+    ],
+)
+def test_a_correction_is_kept_with_the_words_that_take_back_and_without_the_next_fact(
+    sense: Sense, text: str, said: list[str]
+) -> None:
+    assert [observation.said for observation in read(message(text), (), (), sense).observations] == said
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Tilda's 12 and loves trains.", "Tilda"),
+        ("Otto's usually late and forgets his keys.", "Otto"),
+        ("Otto's family loves trains.", "Otto's family"),
+    ],
+)
+def test_the_subject_before_a_short_is(text: str, subject: str) -> None:
+    found = find_subject(text)
+    assert found is not None and found.text == subject
 
 
 def test_a_pronoun_takes_its_name_from_the_turns_before(sense: Sense) -> None:
@@ -330,6 +370,7 @@ def test_what_a_question_asks_for(text: str, asks: str) -> None:
         ("How much does Bilal get?", "I give Bilal 32,000 rupees", True),
         ("how old is my wife turning?", "My wife's birthday is 9 June", False),
         ("When is Linda back?", "Linda isn't back before July", True),
+        ("How much is the parking?", "The parking is free on Sundays", True),
         ("What does Rex like?", "Rex is mad about his ball", True),
     ],
 )

@@ -266,7 +266,11 @@ async def test_what_was_said_beside_the_words_of_the_question_is_told_first(tmp_
 
 async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back(tmp_path: Path) -> None:
     rules = parts_of()(tmp_path / "work").rules()
-    for text, first in (("I bought a canoe.", AddMemory), ("No, sorry, I bought a kayak.", SearchSemanticMemories)):
+    for text, first in (
+        ("I bought a canoe.", AddMemory),
+        ("No, sorry, I bought a kayak.", SearchSemanticMemories),
+        ("I sail on Fridays, not on Thursdays.", SearchSemanticMemories),
+    ):
         message = Message(1, "owner", "conversation", "user", "Anna", text, (), NOW)
         state = TurnState("manage update", NOW, message, rounds_left=9, people=("Anna", "Ben"))
         assert isinstance((await rules.decide(state)).action, first)

@@ -71,14 +71,14 @@ def _of_stories(stories: Sequence[Sequence[str]], sense: Sense) -> Iterator[Requ
         statements = [text for act, _, text in acts if act in ("tell", "correct") and is_english(text)]
         expectations = [text.split(" | ")[1] for act, _, text in acts if act == "ask" and " | " in text]
         forbidden = [word.strip() for text in expectations for word in text.removeprefix("must not appear:").split(";")]
-        wishes = [text for act, _, text in acts if act == "forget"]
+        requests = [text for act, _, text in acts if act == "forget"]
         meant = frozenset(
             place
             for place, text in enumerate(statements)
             if any(word and word.casefold() in text.casefold() for word in forbidden)
         )
-        if len(wishes) == 1 and meant and is_english(wishes[0]):
-            yield Request(f"stories {number}", _target(wishes[0], sense), tuple(statements), meant)
+        if len(requests) == 1 and meant and is_english(requests[0]):
+            yield Request(f"stories {number}", _target(requests[0], sense), tuple(statements), meant)
 
 
 def _target(request: str, sense: Sense) -> str:

@@ -130,7 +130,7 @@ def pair_examples(path: Path, sense: Sense) -> list[Example]:
 
 def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
     """Requests to forget, near misses, and the texts `spoken` by set; other texts with a lower weight."""
-    wishes, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
+    requests, near = ([text for (text,) in cases[name]] for name in ("forget", "not_forget"))
     near += [case[1] for case in cases["corrections"]] + [case[2] for case in cases["lookalikes"]]
     near += [text for (talk,) in cases["talk"] for text in (talk, *sentences(plain(talk)))]
     statements = [text for case in cases["pairs"] for text in case[:3]] + [text for (text,) in cases["nothing"]]
@@ -138,7 +138,7 @@ def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Se
     weighed = [
         (plain(text), label, group, weight)
         for texts, label, group, weight in (
-            (wishes, True, _GROUP, 1.0),
+            (requests, True, _GROUP, 1.0),
             (near, False, _GROUP, 1.0),
             (statements, False, _GROUP, _OF_ANYTHING),
             *((texts, False, group, 1.0) for group, texts in spoken.items()),
@@ -147,9 +147,9 @@ def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Se
         if is_english(plain(text))
     ]
     runs = [(phrases(text), label) for text, label, _group, _weight in weighed]
-    wishing = Counter(run for run_set, label in runs if label for run in run_set)
+    requesting = Counter(run for run_set, label in runs if label for run in run_set)
     others = Counter(run for run_set, label in runs if not label for run in run_set)
-    used = {run for run in wishing if wishing[run] >= _OFTEN or others[run] >= 4 * _OFTEN}
+    used = {run for run in requesting if requesting[run] >= _OFTEN or others[run] >= 4 * _OFTEN}
     return [
         Example({run: 1.0 for run in run_set if run in used}, label, group, sense.vector(text), weight)
         for (text, label, group, weight), (run_set, _) in zip(weighed, runs, strict=True)

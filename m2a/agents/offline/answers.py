@@ -45,6 +45,7 @@ _OPEN = re.compile(
     r"(?<!in )(?<!of )(?<!last )(?<!this )(?<!next )(?-i:may [a-z]))",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(r"\W*(?:if|unless|when|once|as|because|since|although|though)\b", re.IGNORECASE)
 _ASKS_FOR_PLANS = re.compile(
     r"\b(?:might|may|hop(?:e|es|ing)|think(?:s|ing)?|considering|plan(?:s|ned|ning)?|wants?|dream(?:s|ing)?|wish(?:es)?|ideas?|"
     r"will|would|going to|next|soon)\b|'ll\b",
@@ -53,8 +54,12 @@ _ASKS_FOR_PLANS = re.compile(
 
 
 def _is_open(text: str) -> bool:
-    """Returns whether every clause of the text is about something uncertain: "Daniel might get a job in Braga"."""
-    return all(_OPEN.search(text[first:last]) for first, last in segments(text))
+    """Returns whether every clause of the text is about something uncertain: "Daniel might get a job in Braga".
+
+    After the first clause, one that only gives a condition or a reason does not count: "…, if the visa comes".
+    """
+    clause, *others = (text[first:last] for first, last in segments(text))
+    return bool(_OPEN.search(clause)) and all(_OPEN.search(other) or _CONDITION.match(other) for other in others)
 
 
 def _answer(

@@ -51,6 +51,7 @@ _AFTER_CLITIC_IS = frozenset(
     "going called "
     "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
 )
+_NOUNS_IN_LY = frozenset("family july reply belly jelly".split())
 _BOUNDARY = re.compile(r"[.!?;:]\s+|\s+-+\s+|,\s+(?:(?:and then|and|but|so|then|plus)\s+)?|\s+(?:and|but|so|n|&)\s+")
 
 
@@ -257,6 +258,8 @@ def _clitic_is(words: list[Token], index: int, *, bare: bool) -> bool:
     if index + 1 >= len(words):
         return False
     after = words[index + 1].lower
+    if after.isdigit() or (after.endswith("ly") and after not in _NOUNS_IN_LY):
+        return True  # "Mila's 12", "Otto's nearly there"
     if bare and not after.endswith("'s"):
         # "Dad's stubborn as they come": without another verb after it, this is the verb of the clause.
         end = next((at for at in range(index + 1, len(words)) if words[at].lower in SUBORDINATORS), len(words))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from m2a.agents.offline.change_words import TAKES_BACK
+from m2a.agents.offline.change_words import TAKES_BACK, refuted
 from m2a.agents.offline.statements import Reading
 from m2a.agents.state import TurnState
 from m2a.types import Hit, MemoryEntry
@@ -42,4 +42,4 @@ def own_memories(state: TurnState, hits: Sequence[Hit]) -> list[Hit]:
 
 def takes_back(text: str) -> bool:
     """Returns whether the speaker corrects what they said; "now" and "lately" are too common in a dialogue to count."""
-    return bool(TAKES_BACK.search(text))
+    return bool(TAKES_BACK.search(text) or refuted(text))

@@ -71,9 +71,10 @@ def find_forgotten(request: str, hits: Sequence[Hit], previous: Sequence[int], s
     return _standing_out(request, entries, just_told, sense) or [e for e in about if not is_english(e.text)]
 
 
-def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense) -> list[MemoryEntry]:
+def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool) -> list[MemoryEntry]:
     """Returns the memories, likeliest first, among which the user is to choose if the request means none for sure.
 
+    If it is uncertain that the user asks to forget (not `surely_asks`), the likeliest must be more likely meant than not.
     In another language these are the memories that share a word with the request, or else the nearest in meaning.
     """
     entries, is_foreign = entries_of(hits), asks_to_forget(request)
@@ -82,6 +83,8 @@ def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense) -> list[Me
     if is_foreign:
         return may_be_meant(request, entries)[:_MAX_OFFERED] or _nearest(request, entries, sense)
     rated = rate(request, _of_the_user(request, entries) or entries, sense)
+    if not surely_asks and all(each.log_odds < 0 for each in rated):
+        return []
     minimum = max([_MIN_LOG_ODDS, *(each.log_odds - _NEAR for each in rated[:1])])
     likely = [each for each in rated if each.log_odds >= minimum and (each.log_odds >= 0 or _is_near(request, each))]
     groups = correction_groups(entries)  # a memory and its corrections are one statement

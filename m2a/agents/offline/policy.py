@@ -58,20 +58,21 @@ class OfflineRules:
         return facts_that_lead(question, find, self._sense)
 
     def _action(self, state: TurnState) -> Action:
-        message = self._interpret(state)
+        interpretation = self._interpret(state)
         match state.stage:
             case "query":
+                questions = interpretation.questions
                 done = sum(isinstance(step.action, QueryMemory) for step in state.steps)
-                return QueryMemory(query=message.questions[done].text) if done < len(message.questions) else Answer()
+                return QueryMemory(query=questions[done].text) if done < len(questions) else Answer()
             case "manage query":
-                return lookups.next_step(state, message, self._sense)
+                return lookups.next_step(state, interpretation, self._sense)
             case "update":
-                requests = [observation.text for observation in message.reading.observations]
-                requests += [f"Forget: {what}" for what in message.reading.forgets]
-                requests += ["Bring back what was replaced."] * message.reading.restores
+                requests = [observation.text for observation in interpretation.reading.observations]
+                requests += [f"Forget: {what}" for what in interpretation.reading.forgets]
+                requests += ["Bring back what was replaced."] * interpretation.reading.restores
                 return UpdateMemory(request="\n".join(requests)) if requests else Finish()
             case _:
-                return self._writes.next_step(state, message.reading)
+                return self._writes.next_step(state, interpretation.reading)
 
     def _interpret(self, state: TurnState) -> Interpretation:
         recent = state.recent[-_EARLIER_MESSAGES:]

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.change_words import IS_WRONG
+from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
 from m2a.agents.offline.claims import MEASURED
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
@@ -108,7 +108,8 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     text, previous = plain(message.text), _previous_text(recent)
     if _adds_to_request(text, previous, sense):
         items = [Utterance("forget", text)]
-    if _is_another_value(text, plain(previous)) and all(item.act in ("chat", "unread") for item in items):
+    is_value = _is_another_value(text, plain(previous))
+    if is_value and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
     considered = items[:SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
@@ -118,7 +119,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         for item in considered
         if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
     ]
-    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     observations = (*reading.observations, *as_typed)
     return replace(
@@ -160,6 +161,8 @@ def _reading_of(
     items: Sequence[Utterance],
     recent: Sequence[Message],
     concepts: Sequence[Concept],
+    *,
+    is_value: bool,
 ) -> Reading:
     today = message.said_at.date()
     if message.photos:
@@ -171,7 +174,7 @@ def _reading_of(
         # "Scratch what I said about the passport. I've put it in the drawer."
         text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
         statements[0] = replace(statements[0], text=text)
-    observations = _observations(statements, before, concepts, today)
+    observations = _observations(statements, before, concepts, today, is_value=is_value)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
     observations = _with_photo_statements(observations, find_photo_statements(message, recent, concepts))
@@ -249,13 +252,21 @@ class _Statement(NamedTuple):
 
 
 def _observations(
-    items: Sequence[Utterance], before: Sequence[str], concepts: Sequence[Concept], today: date
+    items: Sequence[Utterance],
+    before: Sequence[str],
+    concepts: Sequence[Concept],
+    today: date,
+    *,
+    is_value: bool = False,
 ) -> list[Observation]:
     statements: list[_Statement] = []
+    opening = ""  # "Nope." before "It's on Thursday."
     for utterance in items:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
+            opening += f"{utterance.text} "
             continue
+        utterance, opening = replace(utterance, text=opening + utterance.text), ""
         statement, last = _Statement(body, utterance), statements[-1] if statements else None
         if last and len(last.text) > _LONGEST:
             statements.append(statement)
@@ -269,7 +280,17 @@ def _observations(
             statements[-1] = last.followed_by(statement)
         else:
             statements.append(_Statement(_with_topic(body, before), utterance))
-    return [_observation(statement, today) for statement in _with_openings(statements)]
+    return [
+        _observation(statement, today)
+        for statement in _with_openings(statements)
+        if is_value or _says_enough(statement)
+    ]
+
+
+def _says_enough(statement: _Statement) -> bool:
+    """Whether the statement says enough to keep. A single word does so only as a code or a correction: "No, Coimbatore"."""
+    is_code = re.search(r"\d", statement.text)
+    return bool(len(tokens(statement.text)) > 1 or is_code or TAKES_BACK.search(statement.utterance.text))
 
 
 def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
@@ -296,7 +317,7 @@ def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
 def _only_takes_back(text: str) -> bool:
     """Whether the sentence ends by saying that something was wrong, without saying what is right."""
     first, last = segments(text)[-1]
-    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS
+    return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS and not refuted(text)
 
 
 def _is_headline(text: str) -> bool:

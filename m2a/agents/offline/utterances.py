@@ -6,7 +6,7 @@ recognised by those words. Text that is not English is not read.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from m2a.agents.offline.acts import AUXILIARY, COMMAND, GREETING, OPENER, WH, WH_FIRST, act_of, act_probabilities
@@ -24,7 +24,7 @@ from m2a.agents.offline.memory_requests import (
     is_forget,
     wanted_words,
 )
-from m2a.agents.offline.names import find_names
+from m2a.agents.offline.names import find_names, find_namings
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.values import find_values, has_place
@@ -55,7 +55,7 @@ _REMEMBER = re.compile(
     r"remind (?:me|us)(?= that (?:(?:i|we|he|she|they|it|my|our|his|her|their|the)\b|(?-i:[A-Z])))|"  # there are no reminders
     r"(?:change|update|correct|amend|fix) (?:your|the|my) (?:notes?|records?|memory|file|entry)(?: (?:about|on|for) [^:]+(?=:))?)"
     r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+"
-    r"(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b|(?:it|this|that|the \w+)\W*$)(?P<what>.+)",
+    r"(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
     re.IGNORECASE,
 )
 
@@ -235,7 +235,25 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
         return [item for item in result if item.act != "forget" or wanted_words(item.text)]
     if any(map(_to_remember, parts)) or all(item.act == "command" for item in result) or len(text) > _WHOLE_LENGTH:
         return result  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
-    return _as_forget_request(text, result, sense, has_question=has_question) or result
+    if request := _as_forget_request(text, result, sense, has_question=has_question):
+        return request
+    result = [Utterance("forget", item.text) if _surely_forgets(item, sense) else item for item in result]
+    return _with_question(result) if message_act == "ask" else result
+
+
+def _surely_forgets(item: Utterance, sense: Sense) -> bool:
+    """Whether a sentence alone is certainly a request to forget something, though its message is not."""
+    return item.act != "ask" and bool(all_words(item.text)) and forget_probability(item.text, sense) >= _SURELY_FORGETS
+
+
+def _with_question(items: list[Utterance]) -> list[Utterance]:
+    """Returns the utterances of a question. If no sentence alone asks, the longest that tells nothing is the question."""
+    remarks = [item for item in items if item.act == "chat"]
+    has_purpose = any(item.act not in ("tell", "chat") or GREETING.match(item.text) for item in items)
+    if len(items) == 1 or has_purpose or not remarks:
+        return items
+    longest = max(remarks, key=lambda item: len(item.text))
+    return [replace(item, act="ask") if item is longest else item for item in items]
 
 
 def _as_forget_request(
@@ -375,7 +393,8 @@ def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
     if statement := _to_remember(text):
         return Utterance("preference" if _STYLE.search(statement) else "tell", statement)
     is_of_oneself = re.search(r"\b(?:my|our)\b", _QUOTED.sub("", text))
-    if COMMAND.match(text) and not LISTS.match(text) and not is_of_oneself:
+    is_correction = _takes_back_at_once(text) and _corrects(text)  # "Fix that typo: the code is 4471."
+    if COMMAND.match(text) and not (LISTS.match(text) or is_of_oneself or is_correction):
         return Utterance("command", text)
     if _STYLE.search(text) and not text.endswith("?"):
         return Utterance("preference", text)
@@ -385,17 +404,29 @@ def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
 def _to_remember(sentence: str) -> str | None:
     """Returns what a sentence asks to remember, None if it does not."""
     match = _REMEMBER.match(sentence.strip())
-    return match["what"].strip() if match else None
+    return match["what"].strip() if match and _has_content(match["what"]) else None
+
+
+def _has_content(text: str) -> bool:
+    """Whether the text is something to remember, and no question: "the details!" and "your breath" only point at something."""
+    points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
+    only_points = points and find_subject(text) is None and not find_names(text)
+    return not (text.rstrip().endswith("?") or only_points)
 
 
 def _corrects(sentence: str) -> bool:
     """Whether the sentence corrects something, though it is as short as a remark: "No no, burgundy, not emerald"."""
     taken_back = TAKES_BACK.search(sentence)
-    if taken_back is None:
+    if taken_back is None or sentence.endswith("?"):
         return False
     names_something = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    gives_value = taken_back.start() <= _OPENING and find_values(sentence[taken_back.end() :])
+    gives_value = _takes_back_at_once(sentence) and find_values(sentence[taken_back.end() :])
     return bool(names_something or gives_value)
+
+
+def _takes_back_at_once(sentence: str) -> bool:
+    match = TAKES_BACK.search(sentence)
+    return match is not None and match.start() <= _OPENING
 
 
 def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Utterance:
@@ -437,9 +468,10 @@ def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, 
         return "ask"
     if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_CHAT:
         return "tell"
-    # A sentence beside a question only says why the user asks, unless it gives a code.
+    # A sentence beside a question only says why the user asks, unless it gives a name or a code.
+    gives_name = message_act == "ask" and find_namings(sentence)
     gives_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
-    return "tell" if gives_code else "chat"
+    return "tell" if gives_name or gives_code else "chat"
 
 
 _MAY_ASK = re.compile(

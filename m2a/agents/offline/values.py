@@ -134,12 +134,13 @@ def speaks_of_work(text: str) -> bool:
 
 
 def has_money(text: str) -> bool:
-    """Returns whether the text has an amount of money, or a bare number and a word about paying."""
+    """Returns whether the text has an amount of money, a bare number and a word about paying, or says that something is free."""
     speaks_of_paying = re.search(
         r"\b(?:costs?|paid|pays?|price|worth|rent|fee|salary|bill|charges?|earns?|spent|owes?)\b", text, re.IGNORECASE
     )
     has_number = re.search(r"\b\d{2,}(?:[.,]\d+)*\b(?![./:-]\d)", text)
-    return bool(_MONEY.search(text) or (speaks_of_paying and has_number))
+    is_free = re.search(r"\b(?:for|is) free\b", text)
+    return bool(_MONEY.search(text) or (speaks_of_paying and has_number) or is_free)
 
 
 def has_time(text: str) -> bool:

@@ -116,7 +116,7 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        possible = [] if reading.otherwise else may_be_forgotten(target, results.without(deleted), sense)
+        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=not reading.otherwise)
         doubts |= {entry.memory_id: target for entry in possible}
         if not (forgotten or possible):
             missing.append(target.strip(" ."))
