@@ -114,6 +114,7 @@ def message(text: str, message_id: int = 1) -> Message:
         ("How are you?", ["chat"]),
         ("thanks, you're a star", ["chat"]),
         ("Lovely weather, isn't it?", ["chat"]),
+        ("Never forget your roots. Strike out what I said about Ana.", ["chat", "forget"]),
         ("that was fun :)", ["chat"]),
         ("Don't forget the details!", ["chat"]),
         ("That business with Tom? Bin it.", ["forget"]),

@@ -248,6 +248,14 @@ async def test_a_wrong_name_is_replaced_by_the_right_one(album):
     assert not album.concept("Rosi").photo_ids and len(album.concept("Luna").photo_ids) == 1
 
 
+async def test_a_long_denial_leaves_the_photo_to_be_named(album):
+    await album.say("This is my dog Bobo", album.dog(0))
+    await album.say("", album.teapot(0), anew=True)
+    await album.say("no no, that one is not Bobo at all of course")
+    await album.say("It's called Greta")
+    assert len(album.concept("Greta").photo_ids) == 1
+
+
 async def test_what_was_shown_before_is_said_to_be_so(album):
     await album.say("Our trip", album.teapot(0))
     again = BytesIO()

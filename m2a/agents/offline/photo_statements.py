@@ -107,7 +107,8 @@ def _photos_before(message: Message, recent: Sequence[Message]) -> tuple[str, ..
             return other.photos if last_ordinal is None or says_which else _photo_at(last_ordinal["word"], other.photos)
         ordinal = _find_ordinal(other.text)
         last_ordinal = last_ordinal or ordinal
-        if len(other.text.split()) > _MAX_ASIDE and not ordinal and not _IS_NAMED.search(other.text):
+        is_about_photo = ordinal or _IS_NAMED.search(other.text) or _DENIES.search(other.text)
+        if len(other.text.split()) > _MAX_ASIDE and not is_about_photo:
             return ()
     return ()
 
