@@ -373,6 +373,11 @@ def test_what_a_question_asks_for(text: str, asks: str) -> None:
         ("When is Linda back?", "Linda isn't back before July", True),
         ("How much is the parking?", "The parking is free on Sundays", True),
         ("What does Rex like?", "Rex is mad about his ball", True),
+        ("What's my union number?", "I keep 90 goats these days", False),
+        ("Have you got the vet's phone number?", "The vet comes on 4 May 2026 at 10:30", False),
+        ("Have you got the vet's phone number?", "The vet is on 0722 555 190", True),
+        ("whats the code for the boathouse", "The boathouse padlock opens with 7719.", True),
+        ("which locker number have I got", "My locker is number 42", True),
     ],
 )
 def test_whether_a_memory_holds_such_an_answer(question: str, memory: str, *, holds: bool) -> None:

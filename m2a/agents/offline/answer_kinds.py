@@ -139,12 +139,24 @@ _TABLE = (
         is_value=True,
     ),
     Kind(
+        "identifier",
+        patterns=(
+            (
+                r"^(?!.*\b(?:when|where|who|how)\b).*\b(?:number|code|pin|combo|combination|postcode|post code|zip|"
+                r"extension|plate|registration)\b(?! of| card)"
+            ),
+            r"\b(?:what'?s?|which)\b.*\bnumbers (?:for|to)\b",
+        ),
+        has_answer=text_only(values.has_identifier),
+        is_value=True,
+    ),
+    Kind(
         "amount",
         patterns=(
             (
                 r"\bhow (?:much|far|big|tall|high|heavy|large|fast|wide|warm)\b|\b(?:what|which)(?:'?s| is|"
-                r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|distance|quantity"
-                r"|numbers?|code|pin))\b|\b(?:phone|mobile|room) number\b"
+                r" was)?(?: (?:my|the|our|his|her))? (?P<noun>(?:\w+ )?(?:size|dose|dosage|height|weight|amount|"
+                r"distance|quantity))\b"
             ),
         ),
         has_answer=text_only(values.has_amount),

@@ -195,7 +195,7 @@ _THING = re.compile(
 
 def tells_another_thing(question: Question, text: str) -> bool:
     """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code."""
-    match = _THING.search(plain(question.text)) if question.kind.name == "amount" else None
+    match = _THING.search(plain(question.text)) if question.kind.name in ("amount", "identifier") else None
     if match is None:
         return False
     which, thing = content(match["which"]), stem(match["thing"])

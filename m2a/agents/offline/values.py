@@ -58,6 +58,8 @@ _AGE = re.compile(
     rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b[^.]*\b(?:19|20)\d\d\b",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
+_LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
 _DURATION = re.compile(
     rf"\b(?:for |about |around |over |almost |nearly )*({_NUMBER}|an?|half an|several|a few|a couple of)[ "
     rf"-](second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
@@ -181,6 +183,17 @@ def has_amount(text: str) -> bool:
     not_amounts = ("day", "year", "time", "colour", "diet", "job")
     return any(value.kind not in not_amounts for value in find_values(text)) or bool(
         re.search(r"\b(?:a|the) (?:whole|half|quarter|single|full|couple|dozen)\b|\bhalf an? ", text, re.IGNORECASE)
+    )
+
+
+def has_identifier(text: str) -> bool:
+    """Whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
+    return bool(_LETTERS_AND_DIGITS.search(text)) or any(
+        value.kind == "amount:"
+        or (value.kind == "age" and value.text.isdigit() and (len(value.text) > 2 or bool(_NUMBERED.search(text))))
+        or (value.kind.startswith("amount:") and bool(re.fullmatch(r"\d+ [A-Z][a-z]+", value.text)))
+        for value in find_values(text)
+        if re.search(r"\d", value.text)
     )
 
 
