@@ -419,6 +419,7 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("Our captain is Daz.", "Our captain is Mick.", True),
         ("The code is 4471.", "The code is K9X.", True),
         ("The rent is 850.", "The rent is 900 euros.", True),
+        ("Lunch is at 12:30.", "Lunch is at 1:30 today.", False),
         ("The shed code is 4417.", "The shed code is on the fridge.", False),
     ],
 )

@@ -22,6 +22,9 @@ _STATES_TASTE = re.compile(
     r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
     re.IGNORECASE,
 )
+_IS_A = re.compile(
+    r"\b(?:is|was|be|am|as|became|'s|'m) (?:now |training to be )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b"
+)
 _PEOPLE = frozenset(
     stem(word)
     for word in (
@@ -98,13 +101,18 @@ def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | No
     return bool(_REASON.search(text)) or None
 
 
+def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:
+    return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(re.search(r"\b(?:19|20)\d\d\b", text)))
+
+
 def holds_taste(question: "Question", text: str, _is_dated: bool) -> bool | None:
     return bool(_STATES_TASTE.search(text)) if _ASKS_FOR_TASTE.search(question.text) else None
 
 
 def holds_job(_question: "Question", text: str, _is_dated: bool) -> bool | None:
-    """Returns whether the text has the name of a job or a word about work, None if not."""
-    return any(token.lower in lexicon.JOBS for token in tokens(text)) or values.speaks_of_work(text) or None
+    """Returns whether the text has the name of a job, "is a glassblower", or a word about work, None if not."""
+    is_named = any(token.lower in lexicon.JOBS for token in tokens(text)) or _IS_A.search(text) is not None
+    return is_named or values.speaks_of_work(text) or None
 
 
 def holds_one_of(question: "Question", text: str, _is_dated: bool) -> bool | None:
@@ -116,7 +124,7 @@ def holds_one_of(question: "Question", text: str, _is_dated: bool) -> bool | Non
         places = find_places(text) if noun in _NAMED_THINGS else []  # "to King Edward's" may name a school
         return any(name not in places for name in _new_names(question, text)) or noun in stems(text)
     if noun in _WITH_DIGITS:
-        return bool(re.search(r"\d", text))
+        return bool(re.search(r"\d", text)) or noun in stems(text)
     others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
     return meets(noun, others) or (False if members(noun) else None)
 
@@ -127,8 +135,11 @@ def gives_the_name(question: "Question", text: str) -> bool:
         return False
     if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
         return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
-    aliases = {word for naming in find_namings(text) for word in stems(" ".join(naming.aliases))}
-    return not aliases.isdisjoint(stems(question.text))
+    question_stems = set(stems(question.text))
+    return any(
+        set(stems(" ".join(naming.aliases))) & question_stems and not set(stems(naming.name)) & question_stems
+        for naming in find_namings(text)
+    )
 
 
 def states_the_taste(question: "Question", text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from m2a.agents.offline import values
 from m2a.agents.offline.answer_checks import (
+    holds_age,
     holds_count,
     holds_day,
     holds_duration,
@@ -96,7 +97,7 @@ _TABLE = (
     Kind(
         "age",
         patterns=(r"\bhow old\b|\b(?:what|which) age\b|\bthe age of\b|\bhow many (?:weeks|months|years) old\b",),
-        has_answer=text_only(values.has_age),
+        has_answer=holds_age,
         is_value=True,
         reply_form="computed",
     ),
@@ -145,6 +146,8 @@ _TABLE = (
                 r"^(?!.*\b(?:when|where|who|how)\b).*\b(?:number|code|pin|combo|combination|postcode|post code|zip|"
                 r"extension|plate|registration)\b(?! of| card)"
             ),
+            r"\b(?:phone|mobile|telephone|room) number\b",
+            r"\b(?:what|which)(?:'?s| is| was)?(?: (?:my|the|our|his|her))? (?:\w+ )?(?:number|code|pin)\b",
             r"\b(?:what'?s?|which)\b.*\bnumbers (?:for|to)\b",
         ),
         has_answer=text_only(values.has_identifier),

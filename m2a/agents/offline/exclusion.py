@@ -46,6 +46,10 @@ _FOR_NOW = re.compile(
     r"until further notice|from now on|my next|the next|most recent|latest|newest)\b",
     re.IGNORECASE,
 )
+# A day of its own: "the bus leaves at 8:10 today" is the exception, not the rule.
+_ONCE = re.compile(
+    r"\b(?:yesterday|last (?:night|week|month|year|\w+day)|ago|this morning|today|tonight)\b", re.IGNORECASE
+)
 _FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
 # Of these, a second value adds to the first even in "at the moment I own …".
 _ADDS_UP = re.compile(
@@ -148,7 +152,7 @@ def exclude_each_other(text: str, other: str) -> bool:
     measured = difference.is_measured
     if for_now or (for_a_while and (measured or not past)):
         return measured or not _ADDS_UP.search(difference.verb_before)
-    if past:
+    if past or _ONCE.search(clause) or _ONCE.search(other_clause):
         return False
     if share_a_frame(clause, other_clause):
         difference = _Difference.of(clause, other_clause)  # the rest of the texts does not matter

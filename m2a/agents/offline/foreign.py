@@ -23,6 +23,7 @@ _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; charac
 # A correction shares at least two words with the memory, or this share of a short one.
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
 _MAX_NEAREST = 2  # messages quoted
+_MIN_NEAR_SHARE = 0.6  # of the weight of the nearest message
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -142,7 +143,7 @@ def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
     """Returns the messages that share the rarest words with a question, the best first: at most two, and none without any."""
     _, weights = _rare_words_shared(_words(question), [message.text for message in messages])
     ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
-    return [message for weight, message in ranked if weight][:_MAX_NEAREST]
+    return [message for weight, message in ranked if weight and weight >= _MIN_NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
 
 
 def _rare_words_shared(wanted: Iterable[str], texts: Sequence[str]) -> tuple[list[set[str]], list[float]]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, stem
+from m2a.agents.offline.values import has_place
 from m2a.memory.quotations import sentence_spans
 
 # Words that may introduce a request.
@@ -122,7 +123,7 @@ def forget_target(sentence: str, sense: Sense) -> str | None:
     if request is None or _NEVER_MIND.match(sentence) or _SCRATCH_THAT.match(sentence):
         return None
     _, *rest = re.split(r"[,;:]\s+| - ", request["what"], maxsplit=1)
-    if rest and (_SCRATCH.match(sentence) or _NEW_VALUE.search(rest[0])):
+    if rest and (_SCRATCH.match(sentence) or _NEW_VALUE.search(rest[0]) or has_place(rest[0])):
         threshold = _MIN_WITH_CORRECTION
     else:
         threshold = 0.0 if _EXPLICIT.search(request[0]) else _MIN_PROBABILITY

@@ -308,8 +308,8 @@ def _is_pet(noun: str) -> bool:
 
 
 def _is_not_a_noun(word: str) -> bool:
-    """Returns whether the word may be a verb, a preposition or a plural: "my dad loves Elvis", "my room in Graz"."""
-    return is_verb(word) or word in PREPOSITIONS or bool(re.search(r"(?<!s)s$|ed$", word))
+    """Returns whether the word may be a verb, join two nouns or be a plural: "my dad loves Elvis", "my room in Graz"."""
+    return is_verb(word) or word in PREPOSITIONS or word in ("and", "or") or bool(re.search(r"(?<!s)s$|ed$", word))
 
 
 def _named_lists(sentence: str) -> Iterable[NamedConcept]:

@@ -85,8 +85,8 @@ def questions_of(
 
 
 def _is_question(text: str) -> bool:
-    """Returns whether the text in a language that is not read ends like a question."""
-    return text.strip().endswith(("?", "？", "؟", "か。", "か"))
+    """Returns whether the text in a language that is not read begins or ends like a question."""
+    return text.strip().startswith("¿") or text.strip().endswith(("?", "？", "؟", "か。", "か"))
 
 
 _NEXT_QUESTION = re.compile(rf",? (?:and|n|&|but) (?:also )?(?={WH}\b)", re.IGNORECASE)

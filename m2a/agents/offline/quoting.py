@@ -86,7 +86,8 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
         f"on {written_day(day)} you told me{about}: " + " and ".join(f'"{quotation.text}"' for quotation in of_day)
         for day, of_day in groupby(quotes, lambda quotation: quotation.message.said_at.date())
     ]
-    dates = ", ".join(dict.fromkeys(_days_meant(entry)))
+    added = (day for day in _days_meant(entry) if not any(day in quotation.text for quotation in quotes))
+    dates = ", ".join(dict.fromkeys(added))
     return " and ".join(parts) + (f" (meaning {dates})" if dates else "")
 
 

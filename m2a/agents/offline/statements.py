@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from m2a.agents.offline import lexicon
@@ -97,6 +98,8 @@ class Reading:
 _ADDS_TO_REQUEST = 0.1  # from this probability a message after a request to forget is another request
 SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
+_NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
+_MIN_LIKENESS = 0.7  # of the spelling of two names or codes, from which one corrects the other
 _FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
 OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
@@ -140,7 +143,17 @@ def _is_another_value(text: str, previous: str) -> bool:
     """Whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
     if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
         return False
-    return bool(_kinds_of_values(text) & _kinds_of_values(previous))
+    return bool(_kinds_of_values(text) & _kinds_of_values(previous)) or _is_another_spelling(text, previous)
+
+
+def _is_another_spelling(text: str, previous: str) -> bool:
+    """Whether the text is one name or code, spelled much like one in the other text: "Kathryn.", "lagoon2024!!"."""
+    words = tokens(text)
+    if len(words) != 1 or not _NAME_OR_CODE.search(words[0].text):
+        return False
+    others = [token.lower for token in tokens(previous) if _NAME_OR_CODE.search(token.text)]
+    likeness = [SequenceMatcher(None, words[0].lower, other).ratio() for other in others]
+    return _MIN_LIKENESS <= max(likeness, default=0.0) < 1
 
 
 def _kinds_of_values(text: str) -> set[str]:
@@ -235,8 +248,8 @@ def _repeats(observation: Observation, photo_statement: PhotoStatement) -> bool:
 
 
 def _about_photo(utterance: Utterance) -> Utterance:
-    """Returns the utterance, as a statement if it says what a photo shows: "look what I bought"."""
-    shows = utterance.act == "chat" and SHOWS.match(utterance.text)
+    """Returns the utterance, as a statement if it says what a photo shows: "this is my teapot", "look what I bought"."""
+    shows = utterance.act == "chat" and (_OWN.match(utterance.text) or SHOWS.match(utterance.text))
     return replace(utterance, act="tell") if shows else utterance
 
 
@@ -324,7 +337,7 @@ def _is_headline(text: str) -> bool:
     """Whether the text has no verb, name or value: "New letter for Mum."."""
     if has_verb(text) or _OWN.match(text) or find_namings(text):
         return False
-    return len(tokens(text)) <= _FEW_WORDS and not find_values(text)
+    return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
 
 
 def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:

@@ -52,7 +52,7 @@ _POINTS_AT_TOPIC = re.compile(
 _REMEMBER = re.compile(
     r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
     r"(?:(?:don't|do not|never|dont) forget|remember|keep in mind|bear in mind|note(?: down)?|make a note|save|"
-    r"remind (?:me|us)(?= that (?:(?:i|we|he|she|they|it|my|our|his|her|their|the)\b|(?-i:[A-Z])))|"  # there are no reminders
+    r"remind (?:me|us)(?= that\b)|"  # there are no reminders
     r"(?:change|update|correct|amend|fix) (?:your|the|my) (?:notes?|records?|memory|file|entry)(?: (?:about|on|for) [^:]+(?=:))?)"
     r"(?:,| that\b|:| this\b| for me\b| -| of\b)*\s+"
     r"(?!me\b|when\b|what\b|where\b|who\b|how\b|to\b)(?P<what>.+)",
@@ -247,7 +247,17 @@ def _surely_forgets(item: Utterance, sense: Sense) -> bool:
 
 
 def _with_question(items: list[Utterance]) -> list[Utterance]:
-    """Returns the utterances of a question. If no sentence alone asks, the longest that tells nothing is the question."""
+    """Returns the utterances of a question. If no sentence alone asks, the longest that tells nothing is the question.
+
+    "When?" belongs to the question before it.
+    """
+    joined: list[Utterance] = []
+    for item in items:
+        if item.act == "ask" and joined and joined[-1].act == "ask" and len(tokens(item.text)) < 3:
+            joined[-1] = Utterance("ask", f"{joined[-1].text} {item.text}")
+        else:
+            joined.append(item)
+    items = joined
     remarks = [item for item in items if item.act == "chat"]
     has_purpose = any(item.act not in ("tell", "chat") or GREETING.match(item.text) for item in items)
     if len(items) == 1 or has_purpose or not remarks:
@@ -339,13 +349,21 @@ def _with_topics(parts: Sequence[str], sense: Sense) -> list[str]:
     return result
 
 
+_WHAT_WAS_SAID = re.compile(
+    r"\W*(?:(?:also|and|oh|hey|ok|okay|so|btw|you know|remember|about),? )*(?:that|the|what)\b"
+    r"(?=.*\bi(?:'ve| have)?(?: just| once)? (?:said|told|mentioned|wrote|shared|confided)\b).*\?$",
+    re.IGNORECASE,
+)
+
+
 def _is_topic(sentence: str) -> bool:
-    """Whether the sentence only names something and ends with a question mark: "The long key?"."""
-    return (
+    """Whether the sentence only names something and ends with a question mark: "The long key?", "That job I wanted?"."""
+    lower = sentence.lower()
+    return _WHAT_WAS_SAID.match(sentence) is not None or (
         sentence.endswith("?")
         and len(tokens(sentence)) > 1
-        and not re.search(rf"\b{WH}\b|\b{AUXILIARY}\b|^(?:and|any|another|same)\b", sentence.lower())
-        and find_subject(sentence) is None
+        and not re.search(rf"\b{WH}\b|\b{AUXILIARY}\b|^(?:and|any|another|same)\b", lower)
+        and (find_subject(sentence) is None or re.match(r"(?:that|this|these|those) [a-z]", lower) is not None)
     )
 
 
@@ -451,7 +469,7 @@ def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, 
     ):
         return "ask"
     chances = act_probabilities(sentence, sense)
-    if sentence.endswith("?"):
+    if sentence.endswith("?") and (alone or message_act != "tell" or chances["ask"] > chances["tell"]):
         return "ask"
     if alone:
         tells = chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
