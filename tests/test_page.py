@@ -615,14 +615,13 @@ def test_an_opened_memory_and_its_form_stay_when_a_late_update_draws_what_was_sh
         opened = edit_from_answer(fresh, thing)
         numbers.append(int(opened.locator("[data-edit]").get_attribute("data-edit")))
     words, day = opened.get_by_label("What I remember"), opened.get_by_label("It happened from")
-    day.fill("2026-05-04")
-    words.fill("The celesta stands in the study")
     spinet, celesta = numbers
     ask = """([name, memory_id]) => document.dispatchEvent(
         new CustomEvent('m2a-memory-list', {detail: {name, data: {memory_id, request_number: 0}}}))"""
-    for name, number in (("back", 0), ("memory", spinet)):
+
+    def draw_late(name: str, number: int) -> None:
+        """As an update that was requested before the memory was opened, and drawn after it, leaves the panel."""
         drawn = fresh.page.locator("#m2a-memory-view textarea").input_value()
-        # An update that was requested before the memory was opened, and drawn after it, leaves the panel so.
         fresh.page.evaluate(ask, [name, number])
         fresh.page.wait_for_function(
             """([drawn, celesta]) => {
@@ -632,8 +631,15 @@ def test_an_opened_memory_and_its_form_stay_when_a_late_update_draws_what_was_sh
             arg=[drawn, celesta],
         )
         expect(opened.locator("h2")).to_have_text("The celesta stands in the hall")
-        expect(words).to_have_value("The celesta stands in the study")
         expect(words).to_be_focused()
+        expect(day).to_be_visible()
+
+    draw_late("memory", spinet)
+    day.fill("2026-05-04")
+    words.fill("The celesta stands in the study")
+    for name, number in (("back", 0), ("memory", spinet)):
+        draw_late(name, number)
+        expect(words).to_have_value("The celesta stands in the study")
         expect(day).to_have_value("2026-05-04")
     assert f"memory={celesta}" in fresh.page.url
 

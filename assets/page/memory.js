@@ -14,6 +14,7 @@ let requests = 0; // how many the page has sent
 let pending = null; // the number of the newest request, until it is answered or refused
 let answered = 0; // the newest request whose answer was drawn; an update may cover it with an older view
 let soughtAgain = null; // the request whose answer was requested again because an older view covered it
+let repeated = null; // the number of the request that did so
 let countBefore; // of the list when something was told, which has no number
 let toasts = []; // errors that were on the page before the request
 let memoryFocus = null;
@@ -94,13 +95,14 @@ export function showMemory() {
   if (!pending && memoryFocus) focusIn();
   const isAnswered = pending === 'tell' ? listCount() !== countBefore : Number(list()?.dataset.answers) === pending;
   if (!pending || !list() || !isAnswered) return;
+  const isRepeated = pending === repeated;
   settle();
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
   const at = list().dataset.at || '';
   for (const number of drafts.keys()) if (number !== at) drafts.delete(number);
   for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
-    if (drafts.has(form.dataset.edit)) continue;
+    if (isRepeated || drafts.has(form.dataset.edit)) continue;
     form.reset();
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;
@@ -128,6 +130,7 @@ function drawAgain() {
   if (named()) askMemory('memory', { memory_id: Number(named()) }, focus);
   else askMemory(document.querySelector('.m-opened') ? 'back' : 'show', {}, focus);
   correcting = correct;
+  repeated = pending;
 }
 
 // The parts of the panel are drawn one after another.
