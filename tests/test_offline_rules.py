@@ -1308,6 +1308,19 @@ async def test_what_the_photo_shows_is_quoted_once_when_more_is_asked(talk: Talk
     assert answer.count("This is our cat Pixel") == 1 and "salmon" in answer
 
 
+async def test_the_code_of_one_thing_is_not_that_of_another(talk: Talk) -> None:
+    await talk.say("The code for the bike shed is 4417.")
+    answer = await talk.say("What's the code for the front door?")
+    assert answer.startswith("I don't have that in memory.")
+    assert (await talk.say("What's the code for the bike shed?")).startswith("On ")
+
+
+async def test_it_in_a_second_question_is_what_the_first_is_about(talk: Talk) -> None:
+    await talk.say("My dentist is Dr Falk, next appointment Thursday 9:15")
+    await talk.say("The code for the bike shed is 4417.")
+    assert "4417" not in await talk.say("when's my dentist and who is it?")
+
+
 async def test_an_earlier_question_is_no_answer_even_without_a_question_mark(talk: Talk) -> None:
     await talk.say("My second shooter is Joaquim.")
     await talk.say("Rhea gets married at Casa Mirador.")

@@ -114,6 +114,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("How are you?", ["chat"]),
         ("thanks, you're a star", ["chat"]),
         ("Lovely weather, isn't it?", ["chat"]),
+        ("Can you remember my sister's name?", ["ask"]),
+        ("hey, do you recall my locker number?", ["ask"]),
         ("Remind me that rent is due on the 3rd.", ["tell"]),
         ("Do I have a dentist appointment? When?", ["ask"]),
         ("That job I applied for? It's mine, I start in June.", ["tell"]),

@@ -150,7 +150,7 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
     """Returns the question with the name that "he" or "she" means, and the last topic for "it".
 
     `before` is the question before it in the same message; if it is about one person, that person is meant, and if it is
-    about several, the pronoun stays.
+    about several, the pronoun stays. "It" then stays too: it is what that question is about.
     """
     if re.fullmatch(r"\W*(?:so )?who am i\W*", text, re.IGNORECASE):
         return "What is my name?"
@@ -169,7 +169,7 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
             text = re.sub(r"\b(?:his|her)\b(?= \w)", f"{person}'s", text, flags=re.IGNORECASE)
             text = re.sub(r"\b(?:he|she|him|her)\b", person, text, flags=re.IGNORECASE)
     points = re.search(r"\b(?:it|its|that one)\b", text, re.IGNORECASE) and not content_words(text)
-    if points and (topic := topic_of(parts)):
+    if points and not before and (topic := topic_of(parts)):
         text = re.sub(r"\b(?:it|that one)\b", topic, text, count=1, flags=re.IGNORECASE)
     return text
 

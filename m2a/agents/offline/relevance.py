@@ -187,24 +187,36 @@ def tells_anothers(question: str, text: str) -> bool:
     return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)
 
 
-_THING = re.compile(
-    r"\b(?:the|my|our|his|her|their|[\w-]+'s) (?P<which>(?:[\w-]+ ){1,2})(?P<thing>[\w-]+)(?=\W*$| (?:again|now|please)\b)",
-    re.IGNORECASE,
+_END = r"(?=\W*$| (?:again|now|please)\b)"
+_THINGS = (  # "the code for the front door", "the door code"
+    re.compile(
+        rf"\b(?P<thing>[\w-]+) (?:for|of|to) (?:the|my|our|his|her|their) (?P<which>(?:[\w-]+ )?[\w-]+){_END}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:the|my|our|his|her|their|[\w-]+'s) (?P<which>(?:[\w-]+ ){{1,2}})(?P<thing>[\w-]+){_END}", re.IGNORECASE
+    ),
 )
 
 
 def tells_another_thing(question: Question, text: str) -> bool:
     """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code."""
-    match = _THING.search(plain(question.text)) if question.kind.name in ("amount", "identifier") else None
-    if match is None:
+    match = next((match for pattern in _THINGS if (match := pattern.search(plain(question.text)))), None)
+    if match is None or question.kind.name not in ("amount", "identifier"):
         return False
     which, thing = content(match["which"]), stem(match["thing"])
     words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
     word_stems = [stem(re.sub(r"'s$", "", word)) for word in words]
     if not which or any(meets(word, frozenset(word_stems)) for word in which):
         return False
-    before = [previous for previous, word_stem in zip(words, word_stems[1:], strict=False) if word_stem == thing]
-    return bool(before) and all(content(word) and not word[0].isdigit() for word in before)
+    places = [place for place, word_stem in enumerate(word_stems) if word_stem == thing]
+    return bool(places) and all(_is_of_a_thing(words, place) for place in places)
+
+
+def _is_of_a_thing(words: Sequence[str], place: int) -> bool:
+    """Returns whether the word there is said to be of some thing: "lock code", "code for the shed", but not "the code is"."""
+    before, after = words[place - 1] if place else "", words[place + 1 : place + 2]
+    return after in (["for"], ["of"], ["to"]) or (bool(content(before)) and not before[0].isdigit())
 
 
 def _surely_answers(question: Question, features: Mapping[str, float], text: str) -> bool:

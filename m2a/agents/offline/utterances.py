@@ -44,6 +44,12 @@ _IDLE = 0.8  # from this probability of chatting a sentence of a message that te
 _FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
 _MAY_FORGET = 0.06  # the same with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
 _SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
+# "Can you remember my sister's name?" asks for it, however much it resembles a request to forget.
+_ASKS_TO_RECALL = re.compile(
+    r"^(?:\W*(?:hey|hi|so|and|ok|okay|oh)\b\W*)*(?:can|could|do|would|will|did) you "
+    r"(?:still |even |ever |please |perhaps )*(?:remember|recall|know)\b.*\?\W*$",
+    re.IGNORECASE,
+)
 _ASKS_THE_ASSISTANT = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
 _POINTS_AT_TOPIC = re.compile(
     r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>s|re)\b)?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
@@ -273,6 +279,8 @@ def _as_forget_request(
     if has_forget_words(text):
         asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
         threshold, certain = _SURELY_FORGETS if asks else _MAY_FORGET, _FORGETS
+    elif _ASKS_TO_RECALL.match(text):
+        return None
     else:
         tells = any(item.act == "tell" for item in items)
         threshold, certain = _enough_to_forget(text, sense) if tells else _FORGETS, _SURELY_FORGETS
