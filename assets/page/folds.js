@@ -17,6 +17,7 @@ export function closeManage() {
   const manage = document.querySelector('.m-manage[open]');
   if (!manage) return null;
   opened.delete(manage.dataset.key);
+  manage.querySelector('form')?.reset();
   manage.open = false;
   return manage;
 }

@@ -5,6 +5,7 @@ import { lastAsked } from './draft.js';
 import { fold, keepOpen, unfold } from './folds.js';
 import { address, goTo, markPlace } from './places.js';
 import { tell } from './server.js';
+import { dropTypedBut, hasTyped } from './typed.js';
 
 // The memory in the address; '' for the list. Without the panel it is null.
 const named = () => new URLSearchParams(location.search).get('memory')?.replace(/^(?![1-9]\d{0,14}$).*$/, '') ?? null;
@@ -20,7 +21,6 @@ let toasts = []; // errors that were on the page before the request
 let memoryFocus = null;
 let typing = null;
 let correcting = null;
-const drafts = new Map(); // by memory, what is typed into its form and not saved: a reply may redraw the panel meanwhile
 let openedFrom = ''; // the part of the list in which the memory was clicked: the summary may contain it, too
 const GONE = '0'; // shown in place of a memory that no longer exists
 export const NOTICE = '#m2a-memory-notice .m-change'; // the notice of a change made in the panel
@@ -45,21 +45,6 @@ export function noteAnswer() {
 // Something else was clicked meanwhile, so the focus stays there.
 export function dropFocus() {
   memoryFocus = null;
-}
-
-document.addEventListener('input', ({ target }) => {
-  const form = target.closest('#m2a-memory [data-edit]');
-  if (form) drafts.set(form.dataset.edit, Object.fromEntries(new FormData(form)));
-});
-document.addEventListener('reset', ({ target }) => drafts.delete(target.dataset.edit));
-
-function redrawDrafts() {
-  for (const [number, fields] of drafts) {
-    const form = document.querySelector(`#m2a-memory [data-edit="${number}"]`);
-    for (const [name, value] of Object.entries(form ? fields : {})) {
-      if (form.elements[name].value !== value) form.elements[name].value = value;
-    }
-  }
 }
 
 // With `correct` it opens with its edit form.
@@ -87,7 +72,6 @@ export function showMemory() {
   }
   if (pending && errors().some((error) => !toasts.includes(error))) settle(); // refused: the text stays in the form
   drawAgain();
-  redrawDrafts();
   document.querySelectorAll('[data-emptied]').forEach((list) => { // the search words named what was erased
     document.querySelector('[data-find]').words.value = '';
     list.removeAttribute('data-emptied');
@@ -100,9 +84,9 @@ export function showMemory() {
   const tellForm = document.querySelector('[data-tell]');
   if (tellForm.text.value && lastAsked().text === tellForm.text.value.trim()) tellForm.reset(); // it is stored
   const at = list().dataset.at || '';
-  for (const number of drafts.keys()) if (number !== at) drafts.delete(number);
+  dropTypedBut(at);
   for (const form of document.querySelectorAll('[data-edit], [data-until]')) { // the text was meant for the memory that was shown before
-    if (isRepeated || drafts.has(form.dataset.edit)) continue;
+    if (isRepeated || hasTyped(form)) continue;
     form.reset();
     fold(form.closest('details').dataset.key);
     form.closest('details').open = false;

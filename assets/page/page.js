@@ -20,6 +20,7 @@ import { tell } from './server.js';
 import { askSettings, onSettingsForm, showSettings } from './settings.js';
 import { attach, setBeginning } from './temporary.js';
 import { applyTheme, nextTheme, setTheme } from './theme.js';
+import { dropTyped, keepTyped } from './typed.js';
 
 // The first content covers the page until Gradio has drawn the same below it, or something failed.
 function dropFirst() {
@@ -40,14 +41,17 @@ function onForm(form) {
   if (form.matches('[data-resend]')) {
     const { text, memories } = fields;
     tell('m2a-talk', 'resend', { message_id: Number(form.dataset.resend), text, keep: memories === 'keep' });
+    dropTyped(form);
     follow();
   }
   onSettingsForm(form);
   if (form.matches('[data-find]')) search(true);
   else if (form.matches('[data-edit]')) {
     askMemory('edit', { ...fields, memory_id: Number(form.dataset.edit) }, NOTICE);
-  } else if (form.matches('[data-until]')) keepMemory(form.dataset, null, fields.until);
-  else if (form.matches('[data-tell]') && fields.text.trim()) {
+  } else if (form.matches('[data-until]')) {
+    dropTyped(form);
+    keepMemory(form.dataset, null, fields.until);
+  } else if (form.matches('[data-tell]') && fields.text.trim()) {
     form.text.blur();
     askMemory('tell', fields, '#m2a-memory-notice .m-told');
   }
@@ -57,7 +61,10 @@ function onTalk({ example, earlier, retry, editMessage }) {
   if (example !== undefined) tell('m2a-talk', 'example', { index: Number(example) });
   if (earlier !== undefined) tell('m2a-talk', 'earlier');
   if (retry !== undefined) tell('m2a-talk', 'retry', { message_id: Number(retry) });
-  if (editMessage !== undefined) tell('m2a-talk', 'edit', { message_id: Number(editMessage) });
+  if (editMessage !== undefined) {
+    document.querySelectorAll('[data-resend]').forEach(dropTyped);
+    tell('m2a-talk', 'edit', { message_id: Number(editMessage) });
+  }
 }
 
 document.addEventListener('click', (click) => {
@@ -233,6 +240,7 @@ function refresh() {
   showReview();
   restoreFocus();
   showMemory();
+  keepTyped();
   showDialog();
   showSettings();
   dropFirst();
