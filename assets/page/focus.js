@@ -18,15 +18,17 @@ function selectorOf(element) {
   return `#${part.id} [${key}="${CSS.escape(named.getAttribute(key))}"]${named === element ? '' : ' > summary'}`;
 }
 
+const isLost = () => focused && (focused.isHidden || !focused.element.isConnected);
+
 export function restoreFocus() {
-  if (!focused?.selector || focused.element.isConnected || document.activeElement !== document.body) return;
+  if (!focused?.selector || !isLost() || document.activeElement !== document.body) return;
   document.querySelector(focused.selector)?.focus({ preventScroll: true });
 }
 
 // A redrawn element loses the focus for a moment, and still counts as having it.
 export function isWithin(id, element = document.activeElement) {
-  const isLost = element === document.body && focused && !focused.element.isConnected;
-  return Boolean(document.getElementById(id)?.contains(isLost ? document.getElementById(focused.part) : element));
+  const place = element === document.body && isLost() ? document.getElementById(focused.part) : element;
+  return Boolean(document.getElementById(id)?.contains(place));
 }
 
 // A button that changed the memory disappears with its line: the focus moves to the new line, or to the list.
@@ -43,5 +45,9 @@ export function keepFocus() {
 
 document.addEventListener('focusin', ({ target }) => {
   focused = { element: target, selector: selectorOf(target), part: target.closest('[id^="m2a-"]')?.id };
+});
+// An update may also reuse the element for something that is closed, and the browser takes the focus from it.
+document.addEventListener('focusout', ({ target }) => {
+  if (focused?.element === target) focused.isHidden = target.isConnected && !target.checkVisibility();
 });
 document.addEventListener('pointerdown', () => { focused = null; }, true);
