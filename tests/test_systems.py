@@ -1,12 +1,14 @@
 """Every memory system on a small dialogue: what it remembers, finds, shows to the model, and leaves as it was."""
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from m2a.agents.offline.relevance import Match, is_sure
 from m2a.agents.state import TurnState
 from m2a.systems import registry
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
@@ -242,6 +244,7 @@ async def test_who_is_asked_of_told_it(
     await system.observe(memory.record(turns))
     reply = (await system.answer(Question(question, NOW), Meter())).text
     assert right in reply and wrong not in reply
+    assert re.search(r"\bAnna said\b" if right in annas else r"\bBen said\b", reply) and "you" not in reply
     parts.stores.close()
 
 
@@ -269,11 +272,25 @@ async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back
     for text, first in (
         ("I bought a canoe.", AddMemory),
         ("No, sorry, I bought a kayak.", SearchSemanticMemories),
+        ("No worries, I have a second paddle.", AddMemory),
+        ("No doubt the lake freezes in March.", AddMemory),
+        ("Oh, no problem, my brother drives me on Fridays.", AddMemory),
         ("I sail on Fridays, not on Thursdays.", SearchSemanticMemories),
     ):
         message = Message(1, "owner", "conversation", "user", "Anna", text, (), NOW)
         state = TurnState("manage update", NOW, message, rounds_left=9, people=("Anna", "Ben"))
         assert isinstance((await rules.decide(state)).action, first)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "answers"),
+    [("Ben: I sail on Fridays.", 2, True), ("Ben: I sail on Fridays.", 3, False), ("I sail on Fridays.", 3, True)],
+)
+def test_what_one_of_several_people_said_answers_only_if_the_search_puts_it_among_its_first(
+    text: str, place: int, answers: bool
+) -> None:
+    entry = MemoryEntry(1, "owner", 1, "fact", text, "", (), (EvidenceRange(1, 1),), (), NOW)
+    assert is_sure([Match(entry, 0.9, 0.6, place)]) is answers
 
 
 async def remembered_entries(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:

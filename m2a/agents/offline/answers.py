@@ -6,6 +6,7 @@ from datetime import date
 
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.computed_answers import computed, counted
+from m2a.agents.offline.dialogues import speaker_named
 from m2a.agents.offline.messages import MAX_OF_A_DAY, quoted
 from m2a.agents.offline.photo_answers import photo_marks
 from m2a.agents.offline.questions import Question
@@ -110,7 +111,10 @@ def _quoted_messages(question: Question, messages: Sequence[Message]) -> str:
         for message in messages:
             by_day.setdefault(message.said_at.date(), []).append(f'- "{message.text.strip()}"')
         return "\n".join("\n".join([heading.format(written_day(day)), *lines]) for day, lines in by_day.items())
-    quotations = [f'on {written_day(m.said_at.date())} you said: "{quoted(question.text, m)}"' for m in messages]
+    quotations = [
+        f'on {written_day(m.said_at.date())} {speaker_named(m) or "you"} said: "{quoted(question.text, m)}"'
+        for m in messages
+    ]
     return ", and ".join(quotations)
 
 

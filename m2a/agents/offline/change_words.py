@@ -26,8 +26,11 @@ CHANGES = re.compile(
 )
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 NOT = re.compile(r"\b(?:not|never|no longer)\b|n't\b", re.IGNORECASE)
-# A "no" that rejects what was said; "No bread for a month" rejects nothing.
-NO = r"no(?! [a-z]+ (?:for|on|at|in|after|before|until|since)\b)"
+# A "no" that rejects what was said; "No bread for a month" and "No worries" reject nothing.
+NO = (
+    r"no(?! [a-z]+ (?:for|on|at|in|after|before|until|since)\b)"
+    r"(?! (?:worries|problems?|doubts?|idea|rush|hurry|need|thanks|thank you|kidding|wonder|offence|bother|matter)\b)"
+)
 TAKES_BACK = re.compile(
     r"\b(?:actually|scratch|correction|correcting myself|my (?:mistake|bad|error)|i tell a lie|silly me|"
     r"(?:strike|scrap) that|second thought|was wrong|"

@@ -21,10 +21,11 @@ from m2a.agents.offline.correction_features import (
     needs_context,
     shared_topic,
 )
+from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import corrected_by
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.relevance import TELLER, entries_of
+from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content
@@ -114,7 +115,7 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
 
     They share a word with it. A memory of a conversation between several people ("Ana: …") has none.
     """
-    if TELLER.match(entry.text):
+    if teller_of(entry.text) is not None:
         return []
     decision = sense.models["corrects"]
     memory, words = Memory.of(entry.text, is_last=False), content(entry.text)

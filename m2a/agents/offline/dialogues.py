@@ -1,17 +1,32 @@
 """Conversations in which several people talk to each other, and not to the assistant."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from m2a.agents.offline.change_words import TAKES_BACK, refuted
 from m2a.agents.offline.statements import Reading
 from m2a.agents.state import TurnState
-from m2a.types import Hit, MemoryEntry
+from m2a.speakers import USER
+from m2a.types import Hit, MemoryEntry, Message
+
+_TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
 
 
 def told_by(speaker: str, text: str) -> str:
     """Returns the text of a memory of what the speaker said."""
     return f"{speaker}: {text}"
+
+
+def teller_of(text: str) -> str | None:
+    """Returns who told a memory of a conversation of several people; None for any other memory."""
+    match = _TELLER.match(text)
+    return match[1] if match else None
+
+
+def speaker_named(message: Message) -> str | None:
+    """Returns who of several people said the message; None if the user told the assistant."""
+    return None if message.speaker in (USER, message.role) else message.speaker
 
 
 def are_several(state: TurnState) -> bool:

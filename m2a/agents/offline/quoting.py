@@ -8,6 +8,7 @@ from itertools import groupby
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.clauses import PRONOUNS, find_subject
 from m2a.agents.offline.dates import find_dates, written
+from m2a.agents.offline.dialogues import speaker_named
 from m2a.agents.offline.photo_statements import said_to_user
 from m2a.agents.offline.relevance import correction_groups
 from m2a.agents.offline.text import content
@@ -83,12 +84,17 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
     person = _who_is_meant(entry, quotes)
     about = f" about {person}" if person else ""
     parts = [
-        f"on {written_day(day)} you told me{about}: " + " and ".join(f'"{quotation.text}"' for quotation in of_day)
-        for day, of_day in groupby(quotes, lambda quotation: quotation.message.said_at.date())
+        f"on {written_day(day)} {f'{speaker} said' if speaker else 'you told me'}{about}: "
+        + " and ".join(f'"{quotation.text}"' for quotation in of_day)
+        for (day, speaker), of_day in groupby(quotes, _day_and_speaker)
     ]
     added = (day for day in _days_meant(entry) if not any(day in quotation.text for quotation in quotes))
     dates = ", ".join(dict.fromkeys(added))
     return " and ".join(parts) + (f" (meaning {dates})" if dates else "")
+
+
+def _day_and_speaker(quotation: Quotation) -> tuple[date, str | None]:
+    return quotation.message.said_at.date(), speaker_named(quotation.message)
 
 
 def _days_meant(entry: MemoryEntry) -> list[str]:
@@ -160,14 +166,15 @@ def as_list(
 ) -> str:
     """Returns the quotation of a memory with its corrections, or a list if there are several memories.
 
-    The `opening` is put in front. Without one, a list opens with "You told me:".
+    The `opening` is put in front. Without one, a list opens with "You told me:", or "They said:" for several people.
     """
     groups = _quoted_once(correction_groups(entries), messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
         return f"{opening} {quote(entry, messages, corrections, beside, names)}".lstrip()
     lines = [_line(group, beside, messages, names) for group, beside in groups]
-    return "\n".join([opening or "You told me:", *lines])
+    are_several = any(speaker_named(message) for message in messages)
+    return "\n".join([opening or ("They said:" if are_several else "You told me:"), *lines])
 
 
 def _line(
@@ -178,8 +185,10 @@ def _line(
     quotes = _words_of(first, messages)
     person = _who_is_meant(first, quotes)
     about = f"About {person}: " if person else ""
+    speaker = speaker_named(quotes[0].message) if quotes else None
+    by = f"{speaker}: " if speaker else ""
     words = " and ".join(f'"{quotation.text}"' for quotation in quotes) or "Something that I cannot quote"
-    line = f"- {about}{words} ({day_told(first, messages)}) {_marks(first, beside if first is entry else ())}"
+    line = f"- {by}{about}{words} ({day_told(first, messages)}) {_marks(first, beside if first is entry else ())}"
     return followed_by(line, _others(others, entry, messages, beside))
 
 

@@ -13,6 +13,7 @@ from m2a.agents.offline.answer_checks import gives_the_name, holds_kind, states_
 from m2a.agents.offline.answer_kinds import KINDS
 from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
+from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
 from m2a.agents.offline.names import mentioned, names_of
@@ -25,6 +26,9 @@ from m2a.types import Concept, Hit, MemoryEntry
 
 SURE = 0.5  # the probability from which a memory is the answer
 NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
+_FIRST_OF_SEVERAL = (
+    3  # places in the search, from the first on, at which what one of several people said may be the answer
+)
 _RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
 _PAST_HOME = 0.2  # the factor on the probability of a former home, if the present one is known
 # A memory covers a word of the question fully (1) with the word itself, and partly with another word or by its message.
@@ -99,8 +103,13 @@ def find_matches(question: Question, hits: Sequence[Hit], concepts: Sequence[Con
 
 
 def is_sure(matches: Sequence[Match]) -> bool:
-    """Returns whether the best of the matches is an answer, rather than only the nearest memory."""
-    return bool(matches) and matches[0].score >= SURE
+    """Returns whether the best of the matches is an answer, rather than only the nearest memory.
+
+    In a conversation of several people, it must also be among the first few of the search, which knows better who said what.
+    """
+    if not matches or matches[0].score < SURE:
+        return False
+    return matches[0].place < _FIRST_OF_SEVERAL or teller_of(matches[0].entry.text) is None
 
 
 def _matches(
@@ -150,12 +159,10 @@ def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:
 
 def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> set[int]:
     """Returns the ids of the memories that other people told, if the question names any of those who told one."""
-    tellers = {entry.memory_id: match[1] for entry in entries if (match := TELLER.match(entry.text))}
+    tellers = {entry.memory_id: teller for entry in entries if (teller := teller_of(entry.text)) is not None}
     named_tellers = {teller for teller in tellers.values() if teller in question.names}
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
 
-
-TELLER = re.compile(r"([A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2}): ")
 
 _RELATIVES = frozenset(
     (
