@@ -1,9 +1,10 @@
 """all-MiniLM-L6-v2 with the weights from a package, run by onnxruntime."""
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ _ROW_TOKENS = 128
 _BATCH_TOKENS = 384
 _MAX_PADDING = 8
 _RECENT = 64  # texts
+_THREADS = min(4, os.cpu_count() or 1)  # of the calls for many texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class MiniLMEncoder:
         self._tokenizer = tokenizer
         self._recent: OrderedDict[str, Future[_Encoded]] = OrderedDict()
         self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="encoder")
 
     @classmethod
     def load(cls, cache_dir: Path) -> "MiniLMEncoder":
@@ -112,21 +115,28 @@ class MiniLMEncoder:
         # One by one instead of `encode_batch`, whose thread pool competes with the callers' threads.
         encodings = [self._tokenizer.encode(well_formed(text)) for text in texts]
         lengths = [len(encoding.ids) for encoding in encodings]
-        for rows in _calls(_rows(lengths)):
-            ids, positions, numbers = np.zeros((3, len(rows), max(row.tokens for row in rows)), dtype=np.int64)
-            places = []
-            for at, row in enumerate(rows):
-                end = 0
-                for number, text in enumerate(row.texts, start=1):
-                    start, end = end, end + lengths[text]
-                    ids[at, start:end] = encodings[text].ids
-                    positions[at, start:end] = range(lengths[text])
-                    numbers[at, start:end] = number
-                    places.append((text, at, slice(start, end)))
-            inputs = {"ids": ids, "positions": positions, "texts": numbers}
-            states, early_states = self._session.run(["states", "early_states"], inputs)
-            for text, at, span in places:
-                yield texts[text], _result(encodings[text], states[at, span], early_states[at, span])
+        calls = list(_calls(_rows(lengths)))
+        run = self._pool.map if len(calls) > 1 else map
+        for results in run(lambda rows: self._call(rows, encodings), calls):
+            for text, encoded in results:
+                yield texts[text], encoded
+
+    def _call(self, rows: Sequence["_Row"], encodings: Sequence["Encoding"]) -> list[tuple[int, _Encoded]]:
+        """Returns the result of each text in the rows, by its place in the encodings."""
+        ids, positions, numbers = np.zeros((3, len(rows), max(row.tokens for row in rows)), dtype=np.int64)
+        places = []
+        for at, row in enumerate(rows):
+            end = 0
+            for number, text in enumerate(row.texts, start=1):
+                length = len(encodings[text].ids)
+                start, end = end, end + length
+                ids[at, start:end] = encodings[text].ids
+                positions[at, start:end] = range(length)
+                numbers[at, start:end] = number
+                places.append((text, at, slice(start, end)))
+        inputs = {"ids": ids, "positions": positions, "texts": numbers}
+        states, early_states = self._session.run(["states", "early_states"], inputs)
+        return [(text, _result(encodings[text], states[at, span], early_states[at, span])) for text, at, span in places]
 
 
 def _write_graph(weights: Path, path: Path) -> None:

@@ -8,7 +8,8 @@ SHOWN = ("retrieval", "turns")
 
 
 def main(arguments: list[str]) -> None:
-    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_"))
+    files = Path(__file__).parent.glob("[!_]*.py")
+    names = sorted(file.stem for file in files if "\ndef main(" in file.read_text(encoding="utf-8"))
     if not arguments:
         for name in SHOWN:
             importlib.import_module(f"tests.bench.{name}").main()

@@ -1,7 +1,6 @@
-"""Figures of the embedded encoders on the DreamBooth photos: `python -m tests.bench.encoders [CACHE_DIR]`."""
+"""Figures of the embedded encoders on the DreamBooth photos: `python -m tests.bench encoders`."""
 
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -68,7 +67,12 @@ def milliseconds(action: Callable[[], object], times: int = 50) -> str:
     return f"min {min(durations):.1f} / p50 {np.median(durations):.1f} ms"
 
 
-def main(cache_dir: Path) -> None:
+def main(_options: Sequence[str] = ()) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        _measure(Path(folder))
+
+
+def _measure(cache_dir: Path) -> None:
     start = time.perf_counter()
     text = MiniLMEncoder.load(cache_dir)
     network = EfficientNet.load(cache_dir)
@@ -138,8 +142,4 @@ def main(cache_dir: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        main(Path(sys.argv[1]))
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            main(Path(folder))
+    main()
