@@ -113,6 +113,37 @@ async def test_photos_are_named_by_their_numbers_in_the_message(album):
     assert len(rosi.photo_ids) == len(luna.photo_ids) == 1 and rosi.photo_ids != luna.photo_ids
 
 
+@pytest.mark.parametrize("with_photos", [True, False])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Left is Rosi, right is Luna.",
+        "the left one is my dog Rosi and the right one is our cat Luna",
+        "First is Rosi, second is Luna",
+        "photo 1 is Rosi and photo 2 is Luna",
+        "Rosi on the left, Luna on the right",
+        "My dog Rosi (left) and our cat Luna (right)",
+        "Luna is on the right and Rosi is on the left.",
+    ],
+)
+async def test_two_photos_are_named_in_one_sentence(album, words, with_photos):
+    await album.say(words if with_photos else "", album.dog(0), album.teapot(0))
+    if not with_photos:
+        await album.say(words)
+    [message, *_] = album.bank.messages_in_ranges(album.bank.entries()[0].evidence_ids)
+    left, right = message.photos
+    assert album.concept("Rosi").photo_ids == (left,) and album.concept("Luna").photo_ids == (right,)
+    assert sorted(entry.text for entry in album.bank.entries()) == ["The photo shows Luna.", "The photo shows Rosi."]
+
+
+@pytest.mark.parametrize(
+    "words", ["What is left is the sofa, right is where Luna sleeps.", "I stood on the left, she sat on the right."]
+)
+async def test_left_and_right_may_be_no_places_of_photos(album, words):
+    await album.say(words, album.dog(0), album.teapot(0))
+    assert not any("photo" in entry.text for entry in album.bank.entries())
+
+
 async def test_a_photo_among_several_does_not_show_who_gave_it(album):
     await album.say("", album.dog(0), album.teapot(0))
     await album.say("The second one is from my friend Carla.")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from m2a.agents.offline.photo_statements import one_photo_a_sentence
 from m2a.agents.offline.questions import Question, questions_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Reading, read
@@ -19,7 +20,10 @@ class Interpretation:
 
 
 def interpret(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Interpretation:
-    message = replace(message, text=_with_capital(message.text, concepts))
+    text = _with_capital(message.text, concepts)
+    if message.photos or any(earlier.photos for earlier in recent):
+        text = one_photo_a_sentence(text)
+    message = replace(message, text=text)
     return Interpretation(read(message, recent, concepts, sense), tuple(questions_of(message, recent, concepts, sense)))
 
 

@@ -13,16 +13,32 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 _NAMED_WITHIN = 3  # messages of the user after a photo in which it may still be named
 _MAX_ASIDE = 4  # words of a message that does not change the subject
 # The positions of photos in their message; -1 is the last one.
-_POSITIONS = {"last": -1} | {word: at for at, ordinal in enumerate(ORDINALS) for word in (ordinal, str(at + 1))}
-# "The second one is …", "photo 2 is …" and "… in the second one".
-_ORDINAL = re.compile(
-    rf"\b(?:(?:photo|picture|number|no\.?) (?=\d)|(?:the )?(?!\d))(?P<word>{'|'.join(_POSITIONS)})(?: one| photo| picture| pic)?"
-    r"(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)",
-    re.IGNORECASE,
+_SIDES = {"left": 0, "right": -1}
+_PLACES = {"last": -1} | {word: at for at, ordinal in enumerate(ORDINALS) for word in (ordinal, str(at + 1))}
+_POSITIONS = _PLACES | _SIDES
+_ONE = "(?: one| photo| picture| pic)"
+_IS = r"(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)"
+_ORDINALS_IN_FRONT = (
+    # "The second one is …", "photo 2 is …".
+    re.compile(
+        rf"\b(?:(?:photo|picture|number|no\.?) (?=\d)|(?:the )?(?!\d))(?P<word>{'|'.join(_PLACES)}){_ONE}?{_IS}", re.I
+    ),
+    # "Left is …" and "on the right is …", but not "what is left is …".
+    re.compile(
+        rf"(?:^\W*|(?<=, )|(?<=and )|\b(?:on )?(?=the ))(?:the )?(?P<word>{'|'.join(_SIDES)}){_ONE}?{_IS}", re.I
+    ),
 )
-_IN_ORDINAL = re.compile(
-    rf"\b(?:in|on) the (?P<word>{'|'.join(ORDINALS)}|last) (?:one|photo|picture|pic)\b", re.IGNORECASE
+_ORDINALS_BEHIND = (
+    re.compile(rf"\b(?:in|on) the (?P<word>{'|'.join(ORDINALS)}|last){_ONE}\b", re.I),
+    re.compile(rf"\bon the (?P<word>{'|'.join(_SIDES)})\b", re.I),
 )
+# "My dog Rex is on the left", "Greta (right)".
+_NAMED_BEFORE_ORDINAL = re.compile(
+    rf"(?:(?i:that's|this is|it's) )?(?P<what>(?:(?i:my|our|his|her) (?:[\w'’-]+ ){{0,3}})?{NAME})(?: is| was|['’]s)?,? "
+    rf"\(?(?:(?:on|in) )?(?:the )?(?P<word>(?i:{'|'.join(_SIDES)})|(?<=the )(?:{'|'.join(ORDINALS)})){_ONE}?\)?"
+)
+_JOINED = re.compile(r"\s*(?:[,;&]|\band\b)\s*(?:and )?", re.I)
+_BEFORE_NEXT = re.compile(r"(?:\s*[,;&]|\s+and)*\s*$", re.I)
 _NOT_BUT = re.compile(rf"(?i:\b(?:is|was|'s|called)) (?P<name>{NAME}),? (?i:not|and not|instead of) (?P<other>{NAME})")
 _POINTING = r"(?:that|this|it|he|she|these|those|they)"
 _IS_NAMED = re.compile(
@@ -113,8 +129,39 @@ def _photos_before(message: Message, recent: Sequence[Message]) -> tuple[str, ..
     return ()
 
 
+def one_photo_a_sentence(text: str) -> str:
+    """Returns the text with a sentence for each of several photos: "Left is Rex, right is Greta", "Rex (left), Greta (right)"."""
+    for sentence in sentences(text):
+        parts = _one_photo_each(sentence.rstrip(" .!"))
+        if len(parts) > 1:
+            text = text.replace(sentence, " ".join(f"{part}." for part in parts), 1)
+    return text
+
+
+def _one_photo_each(sentence: str) -> list[str]:
+    if sentence.endswith("?"):
+        return [sentence]
+    ordinals = sorted((match for form in _ORDINALS_IN_FRONT for match in form.finditer(sentence)), key=re.Match.start)
+    if len(ordinals) > 1:
+        ends = [*(ordinal.start() for ordinal in ordinals[1:]), len(sentence)]
+        said = [
+            _BEFORE_NEXT.sub("", sentence[ordinal.end() : end]) for ordinal, end in zip(ordinals, ends, strict=True)
+        ]
+        first, *others = (
+            f"{_photo_named(ordinal['word'])}{text}" for ordinal, text in zip(ordinals, said, strict=True)
+        )
+        return [f"{sentence[: ordinals[0].start()]}{first}", *others]
+    matches = [_NAMED_BEFORE_ORDINAL.fullmatch(piece) for piece in _JOINED.split(sentence)]
+    pairs = [(match["word"], match["what"]) for match in matches if match is not None]
+    return [f"{_photo_named(word)} is {what}" for word, what in pairs] if len(pairs) == len(matches) else [sentence]
+
+
+def _photo_named(ordinal: str) -> str:
+    return f"Photo {ordinal}" if ordinal.isdigit() else f"The {ordinal.lower()} one"
+
+
 def _find_ordinal(text: str) -> re.Match[str] | None:
-    return _ORDINAL.search(text) or _IN_ORDINAL.search(text)
+    return next((match for form in (*_ORDINALS_IN_FRONT, *_ORDINALS_BEHIND) if (match := form.search(text))), None)
 
 
 def _photo_at(ordinal: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
