@@ -447,16 +447,19 @@ def test_a_second_process_is_refused_in_one_sentence_however_often_it_tries(open
 def test_a_dead_index_raises_and_is_never_an_empty_result(open_lite, owner):
     index = open_lite()
     index.put(owner, [row(1, "blue ball")])
-    [server] = [
-        int(pid.name)
-        for pid in Path("/proc").iterdir()
-        if pid.name.isdigit() and index.uri.encode() in _command_line(pid) and b"milvus" in _command_line(pid)
-    ]
-    os.kill(server, signal.SIGKILL)
+    os.kill(int(_server_of(index).name), signal.SIGKILL)
     with pytest.raises(IndexUnavailableError, match="does not answer"):
         bm25(index, owner, ["ball"], ALL, 10)
     with pytest.raises(IndexUnavailableError, match="does not answer"):
         index.put(owner, [row(2, "red kite")])
+
+
+def _server_of(index: MemoryIndex) -> Path:
+    """Returns the folder of Milvus Lite's process in /proc."""
+    processes = [path for path in Path("/proc").iterdir() if path.name.isdigit()]
+    lines = {path: _command_line(path) for path in processes}
+    [server] = [path for path in processes if index.uri.encode() in lines[path] and b"milvus" in lines[path]]
+    return server
 
 
 def _command_line(process: Path) -> bytes:
@@ -530,6 +533,45 @@ def test_a_search_beside_a_drop_finds_all_or_nothing(index, owner):
     done.set()
     thread.join()
     assert set(results) <= {0, 50}
+
+
+def test_many_owners_in_turn_each_find_what_is_theirs(open_lite):
+    index = open_lite()
+    owners = [uuid4().hex for _ in range(20)]
+    for number, owner in enumerate(owners):
+        index.put(owner, [row(number, f"ball {number}")])
+    errors: list[BaseException] = []
+
+    def read(shift: int) -> None:
+        try:
+            for turn in range(40):
+                number = (turn * 7 + shift) % len(owners)
+                [hit] = bm25(index, owners[number], ["ball"], ALL, 9)
+                assert hit.key.record_id == number
+                assert [hit.key.record_id for hit in dense(index, owners[number], unit(1), ALL, 9)] == [number]
+                assert index.versions(owners[number], "text") == {f"entry:{number}": 1}
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=read, args=(shift,)) for shift in (0, 5, 11)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_memory_does_not_grow_with_each_owner(open_lite):
+    index = open_lite(replace(ENCODERS, text_dimensions=384))
+
+    def megabytes(owners: int) -> float:
+        for _ in range(owners):
+            index.put(uuid4().hex, [row(1, "ball", unit(1, size=384))])
+        resident_pages = int((_server_of(index) / "statm").read_text().split()[1])
+        return resident_pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    few = megabytes(16)
+    assert megabytes(16) < few + 200  # each owner takes 50 until others are used
 
 
 def test_importing_the_index_does_not_import_pymilvus():
