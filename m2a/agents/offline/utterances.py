@@ -185,6 +185,23 @@ _PASSES_ON_A_QUESTION = re.compile(
     r"(?:number|name|date|address) of\b)",
     re.IGNORECASE,
 )
+# A taste or a fear of the user's: "I love the sea", "I'm terrified of tight spaces", but not "I love it" or "I hate when …".
+_TASTE_OR_FEAR = re.compile(
+    r"^\W*(?:(?:and|but|also|btw|honestly|personally)\b,? )*(?:"
+    r"i (?:(?:really|absolutely|just|also|always|still|do) )*"
+    r"(?:love|hate|adore|detest|loathe|dislike|enjoy|prefer|(?:can't|cannot) (?:stand|bear))|"
+    r"i(?:'?m| am) (?:(?:really|absolutely|also|so|very|quite|a bit) )*"
+    r"(?:(?:terrified|scared|afraid|frightened|petrified|fond) of|keen on|(?:mad|crazy) about)) "
+    r"(?!(?:it|this|that|these|those|you|your|him|her|them|everything|how|what|when|where|why|to|being|having|talking|"
+    r"chatting|asking|hearing|saying|the (?:way|idea|sound|thought|fact|look))\b)[^?]+$",
+    re.IGNORECASE,
+)
+# "What Theo is scared of is elevators": a statement that opens like a question.
+_SAYS_WHAT = re.compile(
+    r"^what (?P<clause>(?:(?:i|we|he|she|they|my|our|his|her|their|the)\b|(?-i:[A-Z])).+) (?:is|are|was|were) "
+    r"(?!(?:it|he|she|they|there|that|this|i|we|you)\b)[^?]+$",
+    re.IGNORECASE,
+)
 _BARE_REQUEST = re.compile(
     r"^(?!.*\d)(?=.*\b(?:the|his|her|their|my|our|of|for|number|name|code|address|password|date|time)\b|.*\w's\b)"
     r".*\b(?:please|pls)\W*$",
@@ -472,6 +489,8 @@ def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, h
 def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
     if _is_small_talk(sentence):
         return "chat"
+    if _TASTE_OR_FEAR.match(sentence) or ((says := _SAYS_WHAT.match(sentence)) and has_verb(says["clause"])):
+        return "tell"
     if any(pattern.search(sentence) for pattern in (*_QUESTION_FORMS, _PASSES_ON_A_QUESTION)) or _is_bare_request(
         sentence
     ):
