@@ -136,6 +136,12 @@ async def test_two_photos_are_named_in_one_sentence(album, words, with_photos):
     assert sorted(entry.text for entry in album.bank.entries()) == ["The photo shows Luna.", "The photo shows Rosi."]
 
 
+async def test_a_thing_with_a_name_is_shown_as_one_of_two_photos(album):
+    await album.say("Look! Left is Rosi, right is my teapot Greta", album.dog(0), album.teapot(0))
+    assert (await album.say("", album.teapot(1), anew=True)).startswith("That's Greta.")
+    assert (await album.say("show me Greta", anew=True)).startswith("Here it is.")
+
+
 @pytest.mark.parametrize(
     "words", ["What is left is the sofa, right is where Luna sleeps.", "I stood on the left, she sat on the right."]
 )

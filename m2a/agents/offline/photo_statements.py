@@ -52,6 +52,9 @@ _NAMED = re.compile(
 _BELONGS = re.compile(
     r"(?i:\b(?:is|'s|was|shows)) (?P<name>(?i:my|our) (?:[\w-]+ )?[\w-]+(?:'s|s')(?: [\w-]+)?)(?=[,.!]|$)"
 )
+_OWN_NAMED = re.compile(
+    rf"(?i:\b(?:is|'s|was|shows) (?:my|our)) (?:[a-z][\w-]* ){{0,2}}(?P<noun>[a-z][\w-]*) (?P<name>{NAME})(?=[,.!]|$)"
+)
 _DENIES = re.compile(
     rf"\b(?:{_POINTING}|one|photo|picture)(?:'s| is| was)? ?(?:not|isn't|wasn't|aren't|ain't|isnt)\b|^(?:no,? )?not (?=[\w ]+$)",
     re.IGNORECASE,
@@ -129,12 +132,15 @@ def _photos_before(message: Message, recent: Sequence[Message]) -> tuple[str, ..
     return ()
 
 
-def one_photo_a_sentence(text: str) -> str:
-    """Returns the text with a sentence for each of several photos: "Left is Rex, right is Greta", "Rex (left), Greta (right)"."""
+def one_photo_a_sentence(text: str, concepts: Sequence[Concept]) -> str:
+    """Returns the text with a sentence for each of several photos: "Left is Rex, right is Greta", "Rex (left), Greta (right)".
+
+    A sentence stays as it is if it does not name what each of them shows.
+    """
     for sentence in sentences(text):
-        parts = _one_photo_each(sentence.rstrip(" .!"))
-        if len(parts) > 1:
-            text = text.replace(sentence, " ".join(f"{part}." for part in parts), 1)
+        parts = [f"{part}." for part in _one_photo_each(sentence.rstrip(" .!"))]
+        if len(parts) > 1 and all(_read(part, ORDINALS, concepts, with_photos=True) for part in parts):
+            text = text.replace(sentence, " ".join(parts), 1)
     return text
 
 
@@ -231,6 +237,8 @@ def _read(
         namings = [naming for naming in namings if _is_right_after(naming.name, complement)]
     if namings:
         return _statement(sentence, namings[0].name, namings[0].kind, photo_ids, aliases=namings[0].aliases)
+    if own := _OWN_NAMED.search(about_photo):  # "my teapot Greta"
+        return _statement(sentence, own["name"], "thing", photo_ids, aliases=(own["noun"],))
     if belongs := _BELONGS.search(about_photo):
         return _statement(sentence, belongs["name"], "thing", photo_ids)
     return None
