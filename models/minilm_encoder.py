@@ -128,10 +128,10 @@ class MiniLMEncoder:
         for at, row in enumerate(rows):
             end = 0
             for number, text in enumerate(row.texts, start=1):
-                length = len(encodings[text].ids)
-                start, end = end, end + length
-                ids[at, start:end] = encodings[text].ids
-                positions[at, start:end] = range(length)
+                token_ids = encodings[text].ids
+                start, end = end, end + len(token_ids)
+                ids[at, start:end] = token_ids
+                positions[at, start:end] = range(len(token_ids))
                 numbers[at, start:end] = number
                 places.append((text, at, slice(start, end)))
         inputs = {"ids": ids, "positions": positions, "texts": numbers}

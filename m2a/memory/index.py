@@ -22,8 +22,8 @@ costs 270 MB. So only those used last are kept there. Loading one again takes 40
 import json
 import re
 import threading
+import time
 from collections.abc import Collection, Sequence
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +78,7 @@ class MemoryIndex:
         self.encoders = encoders
         self._lock = threading.RLock()  # for writers: Milvus Lite needs the writes to a collection one after the other
         self._loaded: dict[tuple[Space, str], str] = {}
-        self._used: dict[tuple[Space, str], int] = {}  # when each was used last, in uses of the index
-        self._uses = count()
+        self._used: dict[tuple[Space, str], float] = {}  # when each was used last
         self._absent: set[tuple[Space, str]] = set()  # only for Milvus Lite, to whose file nobody else writes
         self._drops = 0
         self._connection = IndexConnection(uri)
@@ -286,7 +285,7 @@ class MemoryIndex:
 
     def versions(self, owner: str, space: Space) -> dict[str, int]:
         """Returns the version of every row by key: `entry:7`, `message:12` or a photo id."""
-        with self._lock, answering(self.uri):  # so that it is not released meanwhile
+        with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
                 return {}
@@ -301,7 +300,7 @@ class MemoryIndex:
 
     def count(self, owner: str, space: Space) -> int:
         """Returns the number of the owner's rows."""
-        with self._lock, answering(self.uri):
+        with answering(self.uri):
             name = self._collection(space, owner)
             if name is None:
                 return 0
@@ -310,7 +309,7 @@ class MemoryIndex:
 
     def _some_words(self, owner: str) -> str:
         """Returns the words of some row, or "" if no row has any."""
-        with self._lock, answering(self.uri):
+        with answering(self.uri):
             name = self._collection("text", owner)
             if name is None:
                 return ""
@@ -340,8 +339,9 @@ class MemoryIndex:
 
     def _collection(self, space: Space, owner: str) -> str | None:
         """Returns the name of the owner's collection, ready for searches, or None before the owner's first write."""
-        self._used[space, owner] = next(self._uses)
         loaded = self._loaded.get((space, owner))
+        if loaded is not None:
+            self._used[space, owner] = time.monotonic()
         if loaded is not None or (space, owner) in self._absent:
             return loaded
         name = self._name(space, owner)
@@ -359,11 +359,12 @@ class MemoryIndex:
         if missing:
             self._client.create_index(name, index_params(missing), timeout=SLOW_TIMEOUT, sync=False)
         self._client.load_collection(name, timeout=SLOW_TIMEOUT)
+        self._used[space, owner] = time.monotonic()
         self._loaded[space, owner] = name
         if self.is_lite and len(self._loaded) > _MAX_LOADED:
-            least = min(self._loaded, key=lambda key: self._used[key])
-            self._client.release_collection(self._loaded.pop(least), timeout=SLOW_TIMEOUT)
-            self._drops += 1
+            # Whoever is about to search it still finds its rows: Milvus Lite loads it again by itself.
+            unused = min(self._loaded, key=lambda key: self._used[key])
+            self._client.release_collection(self._loaded.pop(unused), timeout=SLOW_TIMEOUT)
 
     def _make_collection(self, space: Space, owner: str) -> str:
         schema = collection_schema(space, self.encoders)
@@ -412,8 +413,8 @@ class MemoryIndex:
             return self._search_once(space, owner, **search)
         except IndexUnavailableError:
             with self._lock:
-                # Try once more without concurrent writes, if a purge replaced the client, or the collection was dropped by a
-                # rebuild or released, or for BM25, which Milvus Lite sometimes fails during a write ("negative value").
+                # Try once more without concurrent writes, if a purge replaced the client or a rebuild dropped the collection, or
+                # for BM25, which Milvus Lite sometimes fails during a write ("negative value").
                 unchanged = self._client is client and self._drops == drops
                 if unchanged and not (self.is_lite and search["anns_field"] == "sparse"):
                     raise
