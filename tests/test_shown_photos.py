@@ -143,6 +143,17 @@ async def test_a_thing_with_a_name_is_shown_as_one_of_two_photos(album):
 
 
 @pytest.mark.parametrize(
+    "words",
+    ["Left is our dog Pepper, right is my favourite teapot", "The first one is Pepper. The second is my teapot"],
+)
+async def test_of_two_photos_the_one_of_a_thing_without_a_name_is_shown(album, words):
+    await album.say(words, album.dog(0), album.teapot(0))
+    await album.say("show me the teapot", anew=True)
+    [message, *_] = album.bank.messages_in_ranges(album.bank.entries()[0].evidence_ids)
+    assert album.talk.last.message.photos == message.photos[1:]
+
+
+@pytest.mark.parametrize(
     "words", ["What is left is the sofa, right is where Luna sleeps.", "I stood on the left, she sat on the right."]
 )
 async def test_left_and_right_may_be_no_places_of_photos(album, words):

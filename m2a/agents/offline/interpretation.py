@@ -22,7 +22,7 @@ class Interpretation:
 def interpret(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Interpretation:
     text = _with_capital(message.text, concepts)
     if message.photos or any(earlier.photos for earlier in recent):
-        text = one_photo_a_sentence(text, concepts)
+        text = one_photo_a_sentence(text, concepts, with_photos=bool(message.photos))
     message = replace(message, text=text)
     return Interpretation(read(message, recent, concepts, sense), tuple(questions_of(message, recent, concepts, sense)))
 

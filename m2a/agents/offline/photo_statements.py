@@ -38,7 +38,7 @@ _NAMED_BEFORE_ORDINAL = re.compile(
     rf"\(?(?:(?:on|in) )?(?:the )?(?P<word>(?i:{'|'.join(_SIDES)})|(?<=the )(?:{'|'.join(ORDINALS)})){_ONE}?\)?"
 )
 _JOINED = re.compile(r"\s*(?:[,;&]|\band\b)\s*(?:and )?", re.I)
-_BEFORE_NEXT = re.compile(r"(?:\s*[,;&]|\s+and)*\s*$", re.I)
+_BEFORE_NEXT = re.compile(rf"(?:{_JOINED.pattern})+$", re.I)
 _NOT_BUT = re.compile(rf"(?i:\b(?:is|was|'s|called)) (?P<name>{NAME}),? (?i:not|and not|instead of) (?P<other>{NAME})")
 _POINTING = r"(?:that|this|it|he|she|these|those|they)"
 _IS_NAMED = re.compile(
@@ -74,11 +74,11 @@ _THAT_IS = re.compile(r"\b(?:That's|The (?P<which>\w+) one is) (?P<name>[^.\n]{1
 
 @dataclass(frozen=True, slots=True)
 class PhotoStatement:
-    """A sentence that says what photos show or do not show. `text` is the text to keep."""
+    """A sentence that says what photos show or do not show. `text` is the text to keep; `mention` is None if it names nothing."""
 
     sentence: str
     text: str
-    mention: NamedConcept
+    mention: NamedConcept | None
     photo_ids: tuple[str, ...]
 
 
@@ -95,6 +95,8 @@ def find_photo_statements(
             statements += renamed
         elif statement := _read(sentence, photo_ids, concepts, with_photos=bool(message.photos)):
             statements.append(statement)
+        elif message.photos and (ordinal := _search(_ORDINALS_IN_FRONT, sentence)) and not sentence.endswith("?"):
+            statements.append(PhotoStatement(sentence, sentence, None, _photo_at(ordinal["word"], photo_ids)))
     return statements
 
 
@@ -132,14 +134,14 @@ def _photos_before(message: Message, recent: Sequence[Message]) -> tuple[str, ..
     return ()
 
 
-def one_photo_a_sentence(text: str, concepts: Sequence[Concept]) -> str:
+def one_photo_a_sentence(text: str, concepts: Sequence[Concept], *, with_photos: bool) -> str:
     """Returns the text with a sentence for each of several photos: "Left is Rex, right is Greta", "Rex (left), Greta (right)".
 
-    A sentence stays as it is if it does not name what each of them shows.
+    In a message that comes later than its photos, a sentence stays as it is if it does not name what each of them shows.
     """
     for sentence in sentences(text):
         parts = [f"{part}." for part in _one_photo_each(sentence.rstrip(" .!"))]
-        if len(parts) > 1 and all(_read(part, ORDINALS, concepts, with_photos=True) for part in parts):
+        if len(parts) > 1 and (with_photos or all(_read(part, ORDINALS, concepts, with_photos=True) for part in parts)):
             text = text.replace(sentence, " ".join(parts), 1)
     return text
 
@@ -167,7 +169,11 @@ def _photo_named(ordinal: str) -> str:
 
 
 def _find_ordinal(text: str) -> re.Match[str] | None:
-    return next((match for form in (*_ORDINALS_IN_FRONT, *_ORDINALS_BEHIND) if (match := form.search(text))), None)
+    return _search((*_ORDINALS_IN_FRONT, *_ORDINALS_BEHIND), text)
+
+
+def _search(forms: Sequence[re.Pattern[str]], text: str) -> re.Match[str] | None:
+    return next((match for form in forms if (match := form.search(text))), None)
 
 
 def _photo_at(ordinal: str, photo_ids: tuple[str, ...]) -> tuple[str, ...]:
@@ -259,7 +265,7 @@ _DESCRIPTION = re.compile(
 
 def tells_more(statement: PhotoStatement) -> bool:
     """Returns whether the sentence says more than whom the photos show: "that's our cat Minka, she died in May"."""
-    aliases = stems(" ".join(statement.mention.aliases))
+    aliases = stems(" ".join(statement.mention.aliases)) if statement.mention else []
     return bool(content(statement.sentence) - content(statement.text) - {*aliases, *_WORDS_THAT_POINT})
 
 

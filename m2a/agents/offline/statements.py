@@ -223,20 +223,24 @@ def _with_photo_statements(
     result = list(observations)
     for photo_statement in photo_statements:
         same = next((each for each in result if _repeats(each, photo_statement)), None)
-        if same is not None and tells_more(photo_statement) and not photo_statement.mention.denied:
-            others = tuple(each for each in same.concepts if each.name != photo_statement.mention.name)
-            result[result.index(same)] = replace(
-                same, concepts=(photo_statement.mention, *others), photo_ids=photo_statement.photo_ids
-            )
+        mention, photo_ids = photo_statement.mention, photo_statement.photo_ids
+        if mention is None:  # "The second one is from my friend Carla" does not show Carla
+            if same is not None:
+                unseen = tuple(each.model_copy(update={"photos": ()}) for each in same.concepts)
+                result[result.index(same)] = replace(same, concepts=unseen, photo_ids=photo_ids)
+            continue
+        if same is not None and tells_more(photo_statement) and not mention.denied:
+            others = tuple(each for each in same.concepts if each.name != mention.name)
+            result[result.index(same)] = replace(same, concepts=(mention, *others), photo_ids=photo_ids)
             continue
         if same is not None and not tells_more(photo_statement):
             result.remove(same)
         result.append(
             Observation(
                 photo_statement.text,
-                concepts=(photo_statement.mention,),
+                concepts=(mention,),
                 said=photo_statement.sentence,
-                photo_ids=photo_statement.photo_ids,
+                photo_ids=photo_ids,
             )
         )
     return result
