@@ -890,6 +890,7 @@ async def test_the_code_of_another_thing_is_no_answer(talk: Talk) -> None:
     await talk.say("The bike lock code is 2719.")
     await talk.say("My son Mats is allergic to peanuts.")
     assert (await talk.say("What's the door code?")).startswith(DECLINED)
+    assert (await talk.say("What is my bank card PIN?")).startswith(DECLINED)
     assert not (await talk.say("What's the bike lock code?")).startswith(DECLINED)
     assert not (await talk.say("What can't Mats eat?")).startswith(DECLINED)
     assert await talk.say("When does the opera begin?") == f"{DECLINED} {CONNECT}"

@@ -206,8 +206,14 @@ _THINGS = (  # "the code for the front door", "the door code"
 )
 
 
+_CODES = frozenset(map(stem, "code pin number password passcode combination combo".split()))
+
+
 def tells_another_thing(question: Question, text: str) -> bool:
-    """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code."""
+    """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code.
+
+    A PIN is a code, too: "my locker code" is not "my bank card PIN".
+    """
     match = next((match for pattern in _THINGS if (match := pattern.search(plain(question.text)))), None)
     if match is None or question.kind.name not in ("amount", "identifier"):
         return False
@@ -216,7 +222,8 @@ def tells_another_thing(question: Question, text: str) -> bool:
     word_stems = [stem(re.sub(r"'s$", "", word)) for word in words]
     if not which or any(meets(word, frozenset(word_stems)) for word in which):
         return False
-    places = [place for place, word_stem in enumerate(word_stems) if word_stem == thing]
+    things = _CODES if thing in _CODES else {thing}
+    places = [place for place, word_stem in enumerate(word_stems) if word_stem in things]
     return bool(places) and all(_is_of_a_thing(words, place) for place in places)
 
 
