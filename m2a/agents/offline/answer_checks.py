@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _REASON = re.compile(
     r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
 )
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
@@ -67,7 +68,7 @@ def text_only(has_value: Callable[[str], bool]) -> Callable[["Question", str, bo
 
 def holds_day(question: "Question", text: str, _is_dated: bool) -> bool:
     if re.search(r"\b(?:what|which) year\b", question.text, re.IGNORECASE):
-        return bool(re.search(r"\b(?:19|20)\d\d\b", text))
+        return bool(_YEAR.search(text))
     if re.search(r"\bbirthday\b|\bborn\b", question.text, re.IGNORECASE) and not _BIRTH.search(text):
         return False
     return values.has_day(text)
@@ -102,7 +103,7 @@ def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | No
 
 
 def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:
-    return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(re.search(r"\b(?:19|20)\d\d\b", text)))
+    return values.has_age(text) or (bool(_BIRTH.search(text)) and bool(_YEAR.search(text)))
 
 
 def holds_taste(question: "Question", text: str, _is_dated: bool) -> bool | None:

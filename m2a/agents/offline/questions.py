@@ -12,10 +12,11 @@ from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.names import antecedent, find_names, find_places
+from m2a.agents.offline.question_forms import LISTS
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import joined_phrases, plain, stem, tokens
-from m2a.agents.offline.utterances import LISTS, utterances
+from m2a.agents.offline.utterances import utterances
 from m2a.types import Concept, DateInterval, Message
 
 # A question about what somebody cannot eat is one about allergies.
