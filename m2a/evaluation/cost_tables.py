@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from m2a.evaluation.table import NONE, Summary, Table, has_metric, percent
+from m2a.evaluation.table import NONE, Summary, Table, has_metric
 
 
-def costs(summary: Summary, amounts: Summary) -> Table | None:
+def costs(summary: Summary, amounts: Summary) -> Table:
+    """Returns what the questions of each system cost in tokens, calls, money and time."""
     columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "context tokens": lambda figures: _number(figures, "context_tokens"),
         "tokens per question": lambda figures: _tokens(figures, "total_tokens", "estimated_tokens"),
@@ -15,9 +16,7 @@ def costs(summary: Summary, amounts: Summary) -> Table | None:
         "cost of the judges": lambda figures: _cost(figures, "judge_cost", "judge_calls"),
         "search p50 / p95": lambda figures: _times(figures, "search_seconds"),
         "total p50 / p95": lambda figures: _times(figures, "seconds"),
-        "failed questions": lambda figures: (
-            percent({"errors": figures["errors"]}, "errors") + " %" if "errors" in figures else NONE
-        ),
+        "failed questions": lambda figures: f"{100 * figures['errors']:.1f} %" if "errors" in figures else NONE,
     }
     rows = tuple(
         (system, *(cell({**amounts.get(system, {}), **figures}) for cell in columns.values()))
@@ -46,6 +45,7 @@ def _failed_attempt_notes(amounts: Summary) -> list[str]:
 
 
 def ingestion(amounts: Summary) -> Table | None:
+    """Returns what it cost each system to take in the dialogues, or None if no system took any in."""
     if not has_metric(amounts, "messages"):
         return None
 

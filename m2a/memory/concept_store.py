@@ -1,4 +1,4 @@
-"""The people, pets and things that entries are about.
+"""The people, pets, places and things that entries are about.
 
 A name, an alias or a photo of a concept holds as long as an entry that states it is live.
 """

@@ -38,7 +38,7 @@ class ReadOnlyError(UserError):
 
 
 class Database:
-    """An open SQLite or PostgreSQL database. Reads see one snapshot; writes are serialised and durable."""
+    """An open SQLite or PostgreSQL database. Writes are serialised and durable; on SQLite, each read sees one snapshot."""
 
     def __init__(self, url: str) -> None:
         address = _address(url)

@@ -60,7 +60,7 @@ def message_text(message: Message) -> str:
 
 
 class Indexer:
-    """Writes the changes in the outbox to the index. A database and its index may have one indexer; its threads take turns.
+    """Writes the changes in the outbox to the index. An owner's rows may have one indexer; its threads take turns per owner.
 
     A row of the outbox only says that a record changed. The indexer looks up the record in SQL: a live record is put into the
     index, and a record that is gone is deleted. So it does no harm to do this twice or late.

@@ -177,7 +177,7 @@ class MemoryReader:
         return [entries[memory_id] for memory_id in ids]
 
     def concepts(self) -> list[Concept]:
-        """Returns the people, pets and things that live entries name, in the order in which they were named."""
+        """Returns the people, pets, places and things that live entries name, in the order in which they were named."""
         with self._database.read(self.owner) as unit:
             return concept_store.concepts(unit)
 

@@ -66,7 +66,7 @@ class RawMessageStore:
     which nothing remains reads `FORGOTTEN` and appears in no search. With `to_owner`, content that is only kept back is
     returned too; use it only for what the owner reads.
 
-    Every list is in order of message id.
+    Lists are in order of message id, except those of `find` and `showing`.
     """
 
     def append(

@@ -112,7 +112,7 @@ class SharedStores:
 
     @cached_property
     def ranking(self) -> "LearnedRanking":
-        """The ranking of `fusion = best`. Raises `ValueError` for an encoder that it was not trained on."""
+        """The ranking of `fusion = best`. Raises `UserError` for an encoder that it was not trained on."""
         from m2a.memory.ranking.learned_ranking import LearnedRanking
         from m2a.memory.ranking.record_store import RankedRecordStore
 

@@ -13,7 +13,7 @@ from m2a.types.message import Conversation, Message
 class MemoryFilter:
     """Which memories to list. A field that is None or False does not restrict them.
 
-    `since` and `until` are inclusive: a memory is of that time if it was last recorded then, or tells of what happens then.
+    `since` and `until` are inclusive: a memory matches if it was last recorded, or if its event happens, in that period.
     """
 
     rests_on: RestsOn | None = None
@@ -37,7 +37,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A named person or thing, the number of memories about it, and when the newest of them was recorded."""
+    """A named person, pet, place or thing, the number of memories about it, and when the newest of them was recorded."""
 
     concept_id: int
     name: str
