@@ -7,7 +7,7 @@ from typing import Any
 
 from PIL import Image
 
-from m2a.evaluation.record import QuestionRecord, read_questions
+from m2a.evaluation.record import QuestionRecord, read_rows
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.systems.shared import Parts, SharedStores
 from m2a.wiring import offline_rules
@@ -109,4 +109,4 @@ def model_of(server: ChatServer, name: str = "openai:small") -> ProviderChatMode
 
 
 def rows_of(out: Path) -> list[QuestionRecord]:
-    return read_questions(out / "questions.jsonl")
+    return read_rows(out / "questions.jsonl", QuestionRecord)

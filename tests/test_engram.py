@@ -9,7 +9,7 @@ import pytest
 
 from m2a.benchmarks import read_locomo
 from m2a.evaluation.estimate import estimate
-from m2a.evaluation.record import read_ingestion, read_questions
+from m2a.evaluation.record import IngestionRecord, QuestionRecord, read_rows
 from m2a.evaluation.runner import run
 from m2a.evaluation.selection import select
 from m2a.systems import registry
@@ -238,7 +238,7 @@ async def test_a_store_that_memorising_and_asking_do_not_share_is_a_failed_row(
     (tmp_path / "data").mkdir()
     benchmark = select(read_locomo(write_dialogues(tmp_path / "data")), limit=2)
     result = await run(benchmark, ["engram"], tmp_path / "out", parts=parts_of(model_of(server)), settings={})
-    rows = read_questions(tmp_path / "out" / "questions.jsonl")
+    rows = read_rows(tmp_path / "out" / "questions.jsonl", QuestionRecord)
     assert result.failed == len(rows) == 2
     assert all("The dialogue has 6 messages, and the notes of engram cover 0" in (row.error or "") for row in rows)
     assert all(row.retrieved is None and row.reply is None for row in rows)
@@ -252,9 +252,9 @@ async def test_a_whole_run_says_what_it_took(tmp_path: Path, server: ChatServer)
     assert [usage.calls for usage in expected] == [6 * 2 + 4, 4, 4]
     result = await run(benchmark, names, tmp_path / "out", parts=parts_of(model_of(server)), settings={})
     assert result.failed == 0
-    calls = {row.system: row.calls for row in read_ingestion(tmp_path / "out" / "ingestion.jsonl")}
+    calls = {row.system: row.calls for row in read_rows(tmp_path / "out" / "ingestion.jsonl", IngestionRecord)}
     assert calls == {"engram": 11, "engram-offline": 0, "engram-single-store": 0}
-    versions = {row.system: row.version for row in read_ingestion(tmp_path / "out" / "ingestion.jsonl")}
+    versions = {row.system: row.version for row in read_rows(tmp_path / "out" / "ingestion.jsonl", IngestionRecord)}
     assert versions["engram-offline"] == "K = 25, records by rules"
 
 

@@ -15,7 +15,7 @@ from m2a.benchmarks.folders import write_json
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
-from m2a.evaluation.record import read_failed_attempts, read_ingestion
+from m2a.evaluation.record import FailedAttempt, IngestionRecord, read_rows
 from m2a.evaluation.run_folder import RunFolder, RunFolderError
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import SelectionError, select
@@ -61,7 +61,7 @@ async def test_a_run_of_retrieval_alone(benchmark: Benchmark, tmp_path: Path) ->
     assert summary == json.loads(json.dumps(result.summary))
     assert summary["m2a"]["recall@5"] == 1.0 and summary["m2a"]["n"] == 10
     assert set(summary["m2a"]["categories"]) >= {"single-hop", "multi-hop", "temporal", "visual retrieval"}
-    ingestion = read_ingestion(tmp_path / "out" / "ingestion.jsonl")
+    ingestion = read_rows(tmp_path / "out" / "ingestion.jsonl", IngestionRecord)
     assert [record.messages for record in ingestion] == [6] * 4 and all(record.seconds > 0 for record in ingestion)
 
 
@@ -90,7 +90,7 @@ async def test_an_attempt_that_was_cut_off_in_mid_write_spoils_no_later_one(
     failed = tmp_path / "out" / "failed_attempts.jsonl"
     failed.write_text('{"system": "bm2')
     assert (await evaluated(benchmark, tmp_path / "out", ["bm25"])).failed == 10
-    assert len(read_failed_attempts(failed)) == 12  # of the first start: two dialogues, and their questions
+    assert len(read_rows(failed, FailedAttempt)) == 12  # of the first start: two dialogues, and their questions
 
 
 async def test_a_memory_that_was_not_complete_is_begun_afresh(benchmark: Benchmark, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_a_memory_that_was_not_complete_is_begun_afresh(benchmark: Benchma
     (out / "questions.jsonl").write_text("")
     await evaluated(benchmark, out, ["m2a"])
     assert {row.question_id: row.retrieved for row in rows_of(out)} == complete
-    assert len(read_ingestion(out / "ingestion.jsonl")) == 4  # both starts, the last of which counts
+    assert len(read_rows(out / "ingestion.jsonl", IngestionRecord)) == 4  # both starts, the last of which counts
     assert len(RunFolder(out, SETTINGS).ingestion) == 2
 
 

@@ -17,7 +17,7 @@ from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.estimate import estimate
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_data
-from m2a.evaluation.record import QuestionRecord, read_questions
+from m2a.evaluation.record import QuestionRecord, read_rows
 from m2a.evaluation.runner import run
 from m2a.evaluation.selection import select, with_long_answers
 from m2a.evaluation.summary import summarise
@@ -395,7 +395,9 @@ async def test_the_rules_answer_by_the_newest_fact_and_by_chains_over_them(tmp_p
     for category, figures in result.summary["m2a"]["categories"].items():
         assert figures["as_published"] == figures["strict"] == 1, category
     assert result.summary["m2a"]["chain_valid"] == 1
-    [reply] = [record.reply for record in read_questions(tmp_path / "out" / "questions.jsonl") if record.hops == 3]
+    [reply] = [
+        record.reply for record in read_rows(tmp_path / "out" / "questions.jsonl", QuestionRecord) if record.hops == 3
+    ]
     assert reply is not None and reply.splitlines() == [
         "Oslo",
         'On 1 January 2025 you told me: "The author of Misery is Jane Roe."',

@@ -12,7 +12,7 @@ from m2a.benchmarks import Benchmark, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.outage import FAILURES_IN_A_ROW, SILENCE_LIMIT, ServiceGone, Watch
-from m2a.evaluation.record import read_failed_attempts
+from m2a.evaluation.record import FailedAttempt, read_rows
 from m2a.evaluation.runner import RunResult, run
 from tests.chat_server import ChatServer, Reply, mode_of, say, status
 from tests.dialogues import model_of, parts_of, rows_of, write_dialogues
@@ -76,7 +76,7 @@ async def test_what_questions_took_is_kept_though_their_model_died(benchmark: Be
     with ChatServer(dying) as server, pytest.raises(ServiceGone):
         await evaluated(benchmark, tmp_path / "out", server, "m2a-paper")
     assert rows_of(tmp_path / "out") == []
-    lost = read_failed_attempts(tmp_path / "out" / "failed_attempts.jsonl")
+    lost = read_rows(tmp_path / "out" / "failed_attempts.jsonl", FailedAttempt)
     assert len(lost) == FAILURES_IN_A_ROW and all(row.calls > 1 and row.input_tokens == 11 * row.calls for row in lost)
 
 

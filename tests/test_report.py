@@ -12,14 +12,7 @@ from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.command import report_app
 from m2a.evaluation.compare import compare
 from m2a.evaluation.failures import telling_failures
-from m2a.evaluation.record import (
-    IngestionRecord,
-    QuestionRecord,
-    RowError,
-    as_line,
-    read_ingestion,
-    read_questions,
-)
+from m2a.evaluation.record import IngestionRecord, QuestionRecord, RowError, as_line, read_rows
 from m2a.evaluation.report import ReportError, merge, write_report
 from m2a.evaluation.summary import summarise
 from m2a.evaluation.tables import tables_of
@@ -29,12 +22,12 @@ from tests.report_rows import rows_of, run_folder
 def test_rows_are_written_and_read_alike(tmp_path: Path) -> None:
     rows = rows_of("m2a", 0.5, seed=1, count=3)
     folder = run_folder(tmp_path / "run", rows)
-    assert read_questions(folder / "questions.jsonl") == rows
-    assert read_ingestion(folder / "ingestion.jsonl")[0].messages == 80
+    assert read_rows(folder / "questions.jsonl", QuestionRecord) == rows
+    assert read_rows(folder / "ingestion.jsonl", IngestionRecord)[0].messages == 80
     with (folder / "questions.jsonl").open("a", encoding="utf-8") as file:
         file.write(as_line(rows[0])[:40])  # killed in mid-write
-    assert read_questions(folder / "questions.jsonl") == rows
-    assert read_questions(tmp_path / "none.jsonl") == []
+    assert read_rows(folder / "questions.jsonl", QuestionRecord) == rows
+    assert read_rows(tmp_path / "none.jsonl", QuestionRecord) == []
 
 
 def test_a_report_has_tables_charts_and_failures_and_runs_nothing(tmp_path: Path) -> None:

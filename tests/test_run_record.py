@@ -17,7 +17,7 @@ from m2a.benchmarks import Benchmark, Session, Turn, read_locomo
 from m2a.evaluation.command import evaluate_app
 from m2a.evaluation.judge import Judge
 from m2a.evaluation.provenance import hash_of_code, hash_of_prompts, versions
-from m2a.evaluation.record import read_failed_attempts
+from m2a.evaluation.record import FailedAttempt, read_rows
 from m2a.evaluation.run_folder import FIGURES, RunFolder
 from m2a.evaluation.runner import RunResult, run
 from m2a.evaluation.selection import select
@@ -177,7 +177,7 @@ async def test_what_a_failed_question_took_is_kept_and_counted(benchmark: Benchm
         assert row.input_tokens == row.cost == 11 * row.calls and row.output_tokens == 7 * row.calls
         server.script = answering
         await evaluated(selection, out, ["m2a-paper"], model_of(server), **options)
-    [attempt] = read_failed_attempts(out / "failed_attempts.jsonl")
+    [attempt] = read_rows(out / "failed_attempts.jsonl", FailedAttempt)
     assert (attempt.question_id, attempt.calls, attempt.cost) == (row.question_id, row.calls, row.cost)
     facts = json.loads((out / "facts.json").read_text())["m2a-paper"]
     assert (facts["failed_attempts"], facts["failed_cost"]) == (1, row.cost) and facts["cost"] > 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from m2a.evaluation.bootstrap import paired_interval
-from m2a.evaluation.record import QuestionRecord, read_questions
+from m2a.evaluation.record import QuestionRecord, read_rows
 from m2a.evaluation.report import ReportError, differences, learned_from, read_settings
 from m2a.evaluation.summary import judges_of, metrics_of, values_by_question
 from m2a.evaluation.table import Table, markdown
@@ -46,7 +46,7 @@ def compare(first: Path, second: Path) -> str:
 
 
 def _rows(folder: Path) -> list[QuestionRecord]:
-    rows = read_questions(folder / "questions.jsonl")
+    rows = read_rows(folder / "questions.jsonl", QuestionRecord)
     if not rows:
         raise ReportError(f"{folder} holds no questions.jsonl with answers. Run `m2a evaluate … --out {folder}` first.")
     return rows

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
@@ -137,30 +137,8 @@ class IngestedMemory:
 
 
 Row = QuestionRecord | IngestionRecord | FailedAttempt | IngestedMemory
+AnyRow = TypeVar("AnyRow", bound=Row)
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in get_args(Row)}
-
-
-def read_questions(file: Path) -> list[QuestionRecord]:
-    """Returns the rows of a `questions.jsonl` in order, without a last line that was cut off.
-
-    Raises `RowError` for any other line that is not a row.
-    """
-    return _read(file, QuestionRecord)
-
-
-def read_ingestion(file: Path) -> list[IngestionRecord]:
-    """Returns the rows of an `ingestion.jsonl`, read like `read_questions`."""
-    return _read(file, IngestionRecord)
-
-
-def read_failed_attempts(file: Path) -> list[FailedAttempt]:
-    """Returns the rows of a `failed_attempts.jsonl`, read like `read_questions`."""
-    return _read(file, FailedAttempt)
-
-
-def read_memories(file: Path) -> list[IngestedMemory]:
-    """Returns the rows of a `memories.jsonl`, read like `read_questions`."""
-    return _read(file, IngestedMemory)
 
 
 def failed_attempt(row: QuestionRecord | IngestionRecord) -> FailedAttempt:
@@ -182,10 +160,14 @@ def as_line(row: Row) -> str:
     return _ADAPTERS[type(row)].dump_json(row).decode() + "\n"
 
 
-def _read(file: Path, kind: type) -> list[Any]:
+def read_rows(file: Path, kind: type[AnyRow]) -> list[AnyRow]:
+    """Returns the rows of a file in order, without a last line that was cut off; no rows if there is no file.
+
+    Raises `RowError` for any other line that is not a row.
+    """
     if not file.is_file():
         return []
-    rows = []
+    rows: list[AnyRow] = []
     whole_lines = file.read_bytes().split(b"\n")[:-1]  # a line that was cut off has no line end
     for number, line in enumerate(whole_lines, start=1):
         try:

@@ -12,7 +12,7 @@ from m2a.benchmarks.folders import read_object, write_whole
 from m2a.evaluation import published
 from m2a.evaluation.charts import bars, charts_of, line
 from m2a.evaluation.failures import Failure, telling_failures
-from m2a.evaluation.record import read_questions
+from m2a.evaluation.record import QuestionRecord, read_rows
 from m2a.evaluation.table import NONE, Table, markdown, without_empty_columns
 from m2a.evaluation.tables import categories_of, rates, tables_of
 from m2a.evaluation.training_overlap import LearnedFrom, by_marked_name, marked_name, overlap_note
@@ -104,7 +104,7 @@ def write_report(folder: Path) -> None:
     """Writes `report.html` and `report.md` into the run's folder."""
     run = read_run(folder)
     benchmark = run.settings.get("benchmark", "a benchmark")
-    questions = read_questions(folder / "questions.jsonl")
+    questions = read_rows(folder / "questions.jsonl", QuestionRecord)
     if not questions and run.summary:
         raise ReportError(f"{folder} holds no questions.jsonl with answers: {_REWRITE}.")
     failures = telling_failures(questions)

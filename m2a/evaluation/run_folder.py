@@ -11,15 +11,13 @@ from typing import Any, Self
 
 from m2a.benchmarks.folders import lock_folder, read_object, write_json, write_whole
 from m2a.evaluation.record import (
+    FailedAttempt,
     IngestedMemory,
     IngestionRecord,
     QuestionRecord,
     as_line,
     failed_attempt,
-    read_failed_attempts,
-    read_ingestion,
-    read_memories,
-    read_questions,
+    read_rows,
 )
 from m2a.types.errors import UserError
 
@@ -76,13 +74,17 @@ class RunFolder:
         if earlier.get(CODE) not in (None, settings.get(CODE)):
             print(f"M2A has changed since the run in {path} started; its earlier rows are kept.", file=sys.stderr)
         # If several rows have the same key, the last one counts.
-        self.questions = {(row.system, row.question_id): row for row in read_questions(path / "questions.jsonl")}
-        self.ingestion = {(row.system, row.dialogue_id): row for row in read_ingestion(path / "ingestion.jsonl")}
+        self.questions = {
+            (row.system, row.question_id): row for row in read_rows(path / "questions.jsonl", QuestionRecord)
+        }
+        self.ingestion = {
+            (row.system, row.dialogue_id): row for row in read_rows(path / "ingestion.jsonl", IngestionRecord)
+        }
         self._memories = self.work / "memories.jsonl"
-        self._ingested = {(row.system, row.dialogue_id): row for row in read_memories(self._memories)}
+        self._ingested = {(row.system, row.dialogue_id): row for row in read_rows(self._memories, IngestedMemory)}
         # Removes a line that was cut off, and rows that were replaced later.
         self._rewrite_rows()
-        failed = read_failed_attempts(path / "failed_attempts.jsonl")
+        failed = read_rows(path / "failed_attempts.jsonl", FailedAttempt)
         write_whole(path / "failed_attempts.jsonl", "".join(map(as_line, failed)))
         write_whole(self._memories, "".join(map(as_line, self._ingested.values())))
 
@@ -186,7 +188,11 @@ def _without_added(current: dict[str, Any], earlier: Mapping[str, Any]) -> dict[
 
 def answered_questions(path: Path) -> set[tuple[str, str]]:
     """Returns system and question id of each answer in a run's folder, which need not be open."""
-    return {(row.system, row.question_id) for row in read_questions(path / "questions.jsonl") if row.error is None}
+    return {
+        (row.system, row.question_id)
+        for row in read_rows(path / "questions.jsonl", QuestionRecord)
+        if row.error is None
+    }
 
 
 def _append(file: Path, line: str) -> None:

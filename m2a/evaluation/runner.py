@@ -16,7 +16,7 @@ from m2a.benchmarks.progress import Progress
 from m2a.evaluation.amounts import amounts_of
 from m2a.evaluation.judge import Judge, in_judge_terms
 from m2a.evaluation.outage import ServiceGone, Watch, first_outage
-from m2a.evaluation.record import IngestedMemory, QuestionRecord, read_failed_attempts
+from m2a.evaluation.record import FailedAttempt, IngestedMemory, QuestionRecord, read_rows
 from m2a.evaluation.rows import error_sentence, ingestion_row, question_row, utterance, with_answer, with_error
 from m2a.evaluation.run_folder import RunFolder
 from m2a.evaluation.summary import summarise
@@ -150,7 +150,7 @@ def finish(
     ids = [question.question_id for dialogue in benchmark.dialogues for question in dialogue.questions]
     rows = [folder.questions[system, question_id] for system in systems for question_id in ids]
     summary = summarise(rows)
-    failures = read_failed_attempts(folder.path / "failed_attempts.jsonl")
+    failures = read_rows(folder.path / "failed_attempts.jsonl", FailedAttempt)
     write_json(folder.path / "facts.json", amounts_of(rows, list(folder.ingestion.values()), failures))
     write_json(folder.path / "summary.json", summary)
     if report is not None:
