@@ -18,7 +18,7 @@ from m2a.memory.ranking.features import (
     asks_for_picture,
     features,
 )
-from m2a.memory.ranking.ranker import Ranker
+from m2a.memory.ranking.ranker import Ranker, shipped_ranker
 from m2a.memory.ranking.record_store import RankedRecord, RankedRecordStore, Surroundings
 from m2a.memory.ranking.token_head import TokenHead
 from m2a.memory.unit_of_work import UnitOfWork
@@ -49,7 +49,7 @@ class LearnedRanking:
         self.store = store
         self.encoder = encoder
         self.depth = depth
-        self._ranker = ranker
+        self.ranker = ranker
 
     @classmethod
     def load(cls, store: RankedRecordStore, encoder: TextEncoder) -> "LearnedRanking":
@@ -64,9 +64,8 @@ class LearnedRanking:
     @classmethod
     def shipped(cls, store: RankedRecordStore, encoder: TokenEncoder) -> "LearnedRanking":
         """Loads the weights that ship, without checking the encoder."""
-        folder = files("m2a.memory.ranking")
-        with as_file(folder / "ranker.json") as ranker, as_file(folder / "head.npz") as head:
-            return cls(store, RecordEncoder(encoder, TokenHead.load(head)), Ranker.load(ranker))
+        with as_file(files("m2a.memory.ranking") / "head.npz") as head:
+            return cls(store, RecordEncoder(encoder, TokenHead.load(head)), shipped_ranker())
 
     def ask(self, unit: UnitOfWork, kinds: Collection[RecordKind], texts: Sequence[str]) -> "list[RankedQuestion]":
         """Returns the questions to an owner's records of these kinds, before anything was found."""
@@ -77,9 +76,6 @@ class LearnedRanking:
         """Returns the memory for these questions."""
         words = {word for text in texts for word in finished_words(text)}
         return RankedMemory(self.store, self.store.speakers(unit), self.store.statistics(unit, kinds, words))
-
-    def scores(self, table: np.ndarray) -> np.ndarray:
-        return self._ranker.scores(table)
 
 
 class RankedMemory:
@@ -106,10 +102,6 @@ class RankedMemory:
             self._looked_for |= missing
             self._surroundings |= self._store.surroundings(unit, missing)
             self._in_order = None
-
-    def showing(self, unit: UnitOfWork, keys: Collection[RecordKey]) -> set[RecordKey]:
-        """Returns the records that show a photo which is not forgotten."""
-        return self._store.showing(unit, keys)
 
     def beside(self, number: int) -> list[int]:
         """Returns the message and its neighbours in its conversation, as far as they were read."""
@@ -201,7 +193,7 @@ class RankedQuestion:
     def read(self, unit: UnitOfWork, keys: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         """Reads what `order` needs of these records. `by_words` are those that were found by words, best first."""
         messages = [key.record_id for key in keys if key.kind == "message"]
-        seeds = _seeds(by_words)
+        seeds = [key.record_id for key in by_words if key.kind == "message"][:_SEEDS]
         around = {number + step for step in _steps(_REACH) for number in messages}
         around |= {number + step for step in _steps(2 * _REACH) for number in seeds}
         self._memory.read_surroundings(unit, around)
@@ -214,7 +206,7 @@ class RankedQuestion:
         candidates = self._candidates(versions)
         if not candidates:
             return []
-        scores = self.ranking.scores(self._features(candidates)) + self._bonus(unit, candidates)
+        scores = self.ranking.ranker.scores(self._features(candidates)) + self._bonus(unit, candidates)
         in_order = (candidates[at][0] for at in np.argsort(-scores.round(9), kind="stable").tolist())
         return list(dict.fromkeys(in_order))
 
@@ -222,7 +214,7 @@ class RankedQuestion:
         """Returns the addition to each score if the record shows the picture, or names the thing, that is asked about."""
         bonus = np.zeros(len(candidates))
         if asks_for_picture(self._text):
-            showing = self._memory.showing(unit, {key for key, _ in candidates})
+            showing = self.ranking.store.showing(unit, {key for key, _ in candidates})
             bonus += _SHOWS_PICTURE * np.array([key in showing for key, _ in candidates])
         if self._names:
             contains = [record.words.words.__contains__ for _, record in candidates]
@@ -276,7 +268,3 @@ def _positions_in(ascending: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray
 
 def _steps(reach: int) -> range:
     return range(-reach, reach + 1)
-
-
-def _seeds(by_words: Sequence[RecordKey]) -> list[int]:
-    return [key.record_id for key in by_words if key.kind == "message"][:_SEEDS]

@@ -4,10 +4,10 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from m2a.memory.ranking.encoding import CONTEXT
@@ -96,7 +96,8 @@ class RankedRecordStore:
         if not keys:
             return
         after = self._encoded_with(unit, keys) - set(keys)
-        self._count(unit, _negative(self._delete(unit, {*keys, *after})))
+        removed = self._delete(unit, {*keys, *after})
+        self._count(unit, {counted: -number for counted, number in removed.items()})
         unit.queue_for_index("message", (key.record_id for key in sorted(after)))
 
     def drop(self, unit: UnitOfWork) -> None:
@@ -173,8 +174,8 @@ class RankedRecordStore:
             conditions = [unit.owns(ranked_record)]  # so few that reading all of them at once is faster
         read: dict[RecordKey, RankedRecord] = {}
         for condition in conditions:
-            for row in unit.execute(select(*_COLUMNS).where(condition)).all():
-                key, ranked = _decoded(*row)
+            for row in unit.execute(select(ranked_record).where(condition)).all():
+                key, ranked = _decoded(row)
                 read[key] = ranked
         with self._lock:
             if self._changes == changes:  # else a row may have changed since this snapshot of the database
@@ -296,10 +297,6 @@ def _counts(kind: RecordKind, speaker: str, passages: Sequence[Sequence[str]]) -
     return counts
 
 
-def _negative(counts: Counter[tuple[_Counted, str]]) -> dict[tuple[_Counted, str], int]:
-    return {key: -number for key, number in counts.items()}
-
-
 def _among(unit: UnitOfWork, keys: Collection[RecordKey]) -> Iterable[ColumnElement[bool]]:
     """Yields a condition for the owner's records with these keys, one per kind."""
     for kind in ("entry", "message"):
@@ -337,49 +334,26 @@ _STATISTICS = select(ranked_count.c.counted, ranked_count.c.item, ranked_count.c
     ranked_count.c.item.in_(bindparam("items", expanding=True)),
 )
 
-_COLUMNS = (
-    ranked_record.c.kind,
-    ranked_record.c.record_id,
-    ranked_record.c.version,
-    ranked_record.c.conversation_id,
-    ranked_record.c.speaker,
-    ranked_record.c.said_at,
-    ranked_record.c.words,
-    ranked_record.c.traits,
-    ranked_record.c.vector,
-    ranked_record.c.tokens,
-)
 
-
-def _decoded(
-    kind: RecordKind,
-    record_id: int,
-    version: int,
-    conversation: str,
-    speaker: str,
-    said_at: int,
-    words: str,
-    traits: bytes,
-    vector: bytes,
-    tokens: bytes,
-) -> tuple[RecordKey, RankedRecord]:
-    words_of = _passages_in(words)
+def _decoded(row: Row[Any]) -> tuple[RecordKey, RankedRecord]:
+    words_of = _passages_in(row.words)
     number = len(words_of)
-    counts = np.frombuffer(tokens, dtype="<u2", count=number).astype(int)
-    tokens_of = np.frombuffer(tokens, dtype=np.int8, offset=2 * number).reshape(counts.sum(), -1)
+    counts = np.frombuffer(row.tokens, dtype="<u2", count=number).astype(int)
+    tokens_of = np.frombuffer(row.tokens, dtype=np.int8, offset=2 * number).reshape(counts.sum(), -1)
+    said_at = from_microseconds(row.said_at)
     passages = [
-        RankedPassage(conversation, record_id, speaker, from_microseconds(said_at), *of_passage, at)
+        RankedPassage(row.conversation_id, row.record_id, row.speaker, said_at, *of_passage, at)
         for at, of_passage in enumerate(
             zip(
                 words_of,
-                np.frombuffer(vector, dtype="<f2").astype(np.float32).reshape(number, -1),
+                np.frombuffer(row.vector, dtype="<f2").astype(np.float32).reshape(number, -1),
                 np.split(tokens_of, np.cumsum(counts)[:-1]),
-                np.frombuffer(traits, dtype="<f4").reshape(number, -1),
+                np.frombuffer(row.traits, dtype="<f4").reshape(number, -1),
                 strict=True,
             )
         )
     ]
-    return RecordKey(kind, record_id), RankedRecord.of(version, passages)
+    return RecordKey(row.kind, row.record_id), RankedRecord.of(row.version, passages)
 
 
 def _passages_in(words: str) -> list[Words]:
