@@ -62,9 +62,7 @@ def repair(stores: Stores) -> list[str]:
     if any(_database_faults(stores.database)):
         return []
     repairs = []
-    if not owners_of_unreferenced_files(stores) - set(all_owners(stores.database)) and (
-        removed := stores.photos.remove_unreferenced()
-    ):
+    if removed := remove_unreferenced_photos(stores):
         repairs.append(f"Removed {plural(removed, 'photo file')} that no message shows.")
     if thumbnails := stores.photos.remove_damaged_thumbnails():
         repairs.append(f"Removed {plural(thumbnails, 'damaged thumbnail')}; they are made again when they are shown.")
@@ -87,9 +85,13 @@ def repair(stores: Stores) -> list[str]:
     return repairs
 
 
-def owners_of_unreferenced_files(stores: Stores) -> set[str]:
-    """Returns the owners of photo files without a row. An owner unknown to the database shows that it is the wrong one."""
-    return {path.parent.name for path in stores.photos.audit().files_without_row}
+def remove_unreferenced_photos(stores: Stores) -> int:
+    """Removes the photo files without a row, and returns their number.
+
+    Removes none if the database does not know the owner of one of them, because it may then be the wrong database.
+    """
+    owners = {path.parent.name for path in stores.photos.audit().files_without_row}
+    return 0 if owners - set(all_owners(stores.database)) else stores.photos.remove_unreferenced()
 
 
 def _database_faults(database: Database) -> Iterator[str]:

@@ -3,9 +3,8 @@
 from datetime import datetime
 
 from m2a.memory import receipts
-from m2a.memory.audit import owners_of_unreferenced_files
+from m2a.memory.audit import remove_unreferenced_photos
 from m2a.memory.database import Database
-from m2a.memory.owners import all_owners
 from m2a.memory.stores import Stores
 
 
@@ -23,8 +22,7 @@ def purge(stores: Stores, now: datetime) -> int:
     """
     with stores.database.snapshot() as connection:
         erased = receipts.unpurged(connection)
-    if not owners_of_unreferenced_files(stores) - set(all_owners(stores.database)):
-        stores.photos.remove_unreferenced()
+    remove_unreferenced_photos(stores)
     stores.retrieval().indexer.purge()
     stores.database.purge()
     with stores.database.transaction() as connection:
