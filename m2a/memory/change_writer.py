@@ -147,9 +147,7 @@ class ChangeWriter:
         return self._semantic.renew(unit, existing, draft, by)
 
     def _replace(self, unit: UnitOfWork, change: Replacement, by: Attribution) -> WrittenChange:
-        older = self._semantic.get(unit, [change.memory_id]).get(change.memory_id)
-        if older is None:
-            raise RejectedWriteError(f"There is no memory {change.memory_id}.")
+        older = self._semantic.live_entry(unit, change.memory_id)
         draft: EntryDraft = change.draft
         if draft.corrects == older.memory_id:
             draft = replace(draft, corrects=None)

@@ -128,7 +128,7 @@ class Forgetter:
     ) -> None:
         """Withholds the words of the forgotten entries and the spans (of messages as logged), wherever they are repeated."""
         gone_ids = {*also_forgotten, *(memory.memory_id for memory in entries)}
-        evidence = self._evidence(unit, entries)
+        evidence = self._raw.as_logged(unit, {number for memory in entries for number in memory.evidence_message_ids()})
         others = self._other_entries_on(unit, evidence, gone_ids)
         withheld = set(spans)
         # If the spans name words in an entry's evidence, only these words go; the rest may be said and shown again.
@@ -193,10 +193,7 @@ class Forgetter:
         return {span for span in converted if span.first < span.last}
 
     def _with_corrections(self, unit: UnitOfWork, memory_id: int) -> list[MemoryEntry]:
-        named = self._semantic.get(unit, [memory_id]).get(memory_id)
-        if named is None:
-            raise RejectedWriteError(f"There is no memory {memory_id}.")
-        entries = {memory_id: named}
+        entries = {memory_id: self._semantic.live_entry(unit, memory_id)}
         pending = [memory_id]
         while pending:
             corrections = self._semantic.corrections_of(unit, pending)
@@ -204,9 +201,6 @@ class Forgetter:
             entries |= new
             pending = list(new)
         return list(entries.values())
-
-    def _evidence(self, unit: UnitOfWork, entries: Sequence[MemoryEntry]) -> dict[int, Message]:
-        return self._raw.as_logged(unit, {number for memory in entries for number in memory.evidence_message_ids()})
 
     def _other_entries_on(
         self, unit: UnitOfWork, message_ids: Collection[int], gone_ids: Collection[int]

@@ -68,7 +68,7 @@ class SemanticMemoryStore(EntryReader):
         self._check_evidence(unit, _evidence_of(draft))
         self._check_photos(unit, draft.photo_ids)
         if draft.corrects is not None:
-            self._live_entry(unit, draft.corrects)
+            self.live_entry(unit, draft.corrects)
 
     def add_new(self, unit: UnitOfWork, draft: EntryDraft, by: Attribution) -> MemoryEntry:
         """Like `add`, for a text that no live entry says."""
@@ -95,7 +95,7 @@ class SemanticMemoryStore(EntryReader):
         for mention in draft.concepts:
             concept_store.link(unit, memory_id, mention, draft.photo_ids, by.who, evidence[-1].last)
         self._record(unit, memory_id, "added", by)
-        return self._live_entry(unit, memory_id)
+        return self.live_entry(unit, memory_id)
 
     def renew(self, unit: UnitOfWork, existing: MemoryEntry, draft: EntryDraft, by: Attribution) -> MemoryEntry:
         """Like `add`, for a text that this live entry says."""
@@ -120,11 +120,11 @@ class SemanticMemoryStore(EntryReader):
             recorded_at=to_microseconds(by.now),
             **_days(draft.happened or existing.happened),
         )
-        return self._live_entry(unit, memory_id)
+        return self.live_entry(unit, memory_id)
 
     def undo_renewal(self, unit: UnitOfWork, before: MemoryEntry, by: Attribution) -> None:
         """Restores a live entry to its state before it was renewed. Raises `RejectedWriteError`."""
-        self._live_entry(unit, before.memory_id)
+        self.live_entry(unit, before.memory_id)
         self._replace_parts(unit, before.memory_id, before.evidence_ids, before.photo_ids)
         self._change(
             unit,
@@ -143,7 +143,7 @@ class SemanticMemoryStore(EntryReader):
         If the older entry corrects a third one, the newer one corrects that from now on. Raises `RejectedWriteError`, also if
         the user stated the older entry but not the newer one.
         """
-        older, newer = (self._live_entry(unit, number) for number in (memory_id, successor_id))
+        older, newer = (self.live_entry(unit, number) for number in (memory_id, successor_id))
         if memory_id == successor_id:
             raise RejectedWriteError(f"Memory {memory_id} cannot replace itself.")
         if older.rests_on == "stated" and newer.rests_on != "stated":
@@ -173,10 +173,10 @@ class SemanticMemoryStore(EntryReader):
         used_until: date | None,
     ) -> MemoryEntry:
         """Sets when a live entry was pinned, and its last day. Raises `RejectedWriteError`."""
-        self._live_entry(unit, memory_id)
+        self.live_entry(unit, memory_id)
         self._put_pin_and_last_day(unit, memory_id, pinned_at, used_until)
         self._record(unit, memory_id, change, by)
-        return self._live_entry(unit, memory_id)
+        return self.live_entry(unit, memory_id)
 
     def _inherit_pin_and_last_day(self, unit: UnitOfWork, older: MemoryEntry, newer: MemoryEntry) -> None:
         """Gives the newer entry the pin and the last day of the older one, unless it has its own."""
@@ -210,7 +210,7 @@ class SemanticMemoryStore(EntryReader):
 
     def delete(self, unit: UnitOfWork, memory_id: int, by: Attribution, change: EntryChange = "deleted") -> MemoryEntry:
         """Deletes a live entry and returns it as it was. Its history records `change`. Raises `RejectedWriteError`."""
-        deleted = self._live_entry(unit, memory_id)
+        deleted = self.live_entry(unit, memory_id)
         self._change(unit, memory_id, change, by, alive=False)
         return deleted
 
@@ -226,7 +226,7 @@ class SemanticMemoryStore(EntryReader):
     def supersede_again(self, unit: UnitOfWork, memory_ids: Iterable[int], successor_id: int, by: Attribution) -> None:
         """Undoes the restoration of entries."""
         for memory_id in memory_ids:
-            self._live_entry(unit, memory_id)
+            self.live_entry(unit, memory_id)
             self._change(unit, memory_id, "superseded", by, alive=False, successor_id=successor_id)
 
     def correction_of(self, unit: UnitOfWork, memory_id: int, first_id: int) -> int | None:
@@ -256,7 +256,7 @@ class SemanticMemoryStore(EntryReader):
             unit.execute(update(entry).where(relinked).values(successor_id=successor_id))
             self._change(unit, memory_id, "undone", by, successor_id=None)
             return []
-        self._live_entry(unit, memory_id)
+        self.live_entry(unit, memory_id)
         self._change(unit, memory_id, "undone", by, alive=False)
         older = unit.scalars(
             select(entry.c.memory_id)
@@ -292,7 +292,8 @@ class SemanticMemoryStore(EntryReader):
             unit.execute(delete(table).where(unit.owns(table), unit.among(table.c.memory_id, memory_ids)))
         unit.queue_for_index("entry", sorted(memory_ids))
 
-    def _live_entry(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
+    def live_entry(self, unit: UnitOfWork, memory_id: int) -> MemoryEntry:
+        """Returns a live entry. Raises `RejectedWriteError` if there is none with this id."""
         live = self.get(unit, [memory_id]).get(memory_id)
         if live is None:
             raise RejectedWriteError(f"There is no memory {memory_id}.")
