@@ -384,7 +384,7 @@ async def test_a_bank_ends_with_its_last_message(
     for messages in (
         bank.messages(range(1, 7)).values(),
         bank.messages_in_ranges([everything]),
-        bank.messages_between(first_day, NOW),
+        bank.messages_between(first_day.date(), NOW.date()),
     ):
         assert [message.message_id for message in messages] == list(range(1, last + 1))
     assert bank.find_messages("Lisbon Bristol") == []  # said in the last two

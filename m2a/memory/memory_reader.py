@@ -70,8 +70,8 @@ class MemoryReader:
         with self._database.read(self.owner) as unit:
             return self._raw.in_ranges(unit, ranges)
 
-    def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
-        """Returns the messages from `start` to `end` inclusive; a date means its whole day in the clock's time zone."""
+    def messages_between(self, start: date, end: date) -> list[Message]:
+        """Returns the messages of the days from `start` to `end` inclusive, in the clock's time zone."""
         with self._database.read(self.owner) as unit:
             return self._raw.between(unit, start, end, self._clock().tzinfo or UTC)
 

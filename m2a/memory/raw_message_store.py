@@ -49,7 +49,7 @@ from m2a.memory.sql import (
 )
 from m2a.memory.titles import title_of
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.memory.withheld import ERASED, FORGOTTEN, is_kept_back, masked, nothing_stays, read_by_owner
+from m2a.memory.withheld import ERASED, FORGOTTEN, is_entirely_forgotten, is_kept_back, masked, read_by_owner
 from m2a.memory.words import finished_words, message_words
 from m2a.types import WHOLE, ConversationPart, EvidenceRange, Message, Role
 
@@ -149,10 +149,9 @@ class RawMessageStore:
         messages += self.get(unit, ids, to_owner=to_owner).values()  # all narrow ranges in one query
         return sorted(messages, key=lambda reading: reading.message_id)
 
-    def between(self, unit: UnitOfWork, start: date | datetime, end: date | datetime, zone: tzinfo) -> list[Message]:
-        """Returns the messages from `start` to `end` inclusive; a date means its whole day in the time zone."""
-        first = start if isinstance(start, datetime) else datetime.combine(start, time.min, zone)
-        last = end if isinstance(end, datetime) else datetime.combine(end, time.max, zone)
+    def between(self, unit: UnitOfWork, start: date, end: date, zone: tzinfo) -> list[Message]:
+        """Returns the messages of the days from `start` to `end` inclusive, in the time zone."""
+        first, last = datetime.combine(start, time.min, zone), datetime.combine(end, time.max, zone)
         return self._load(unit, message.c.said_at.between(to_microseconds(first), to_microseconds(last)))
 
     def in_conversation(
@@ -294,7 +293,7 @@ class RawMessageStore:
             photo_ids = readable_photos.get(row.message_id, [])
             withheld = spans.get(row.message_id, ())
             reading = row.text if as_logged else masked(row.text, withheld)
-            if nothing_stays(reading, row.text, photo_ids, photos.get(row.message_id, [])):
+            if is_entirely_forgotten(reading, row.text, photo_ids, photos.get(row.message_id, [])):
                 reading = ERASED if to_owner and row.text == FORGOTTEN else FORGOTTEN
             elif to_owner:
                 reading = read_by_owner(row.text, withheld)

@@ -114,10 +114,9 @@ class TemporaryBank(MemoryBank):
         held = [m for m in self._messages() if any(first <= m.message_id <= last for first, last in ranges)]
         return [*super().messages_in_ranges(ranges), *held]
 
-    def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
+    def messages_between(self, start: date, end: date) -> list[Message]:
         zone = self._clock().tzinfo or UTC
-        first = start if isinstance(start, datetime) else datetime.combine(start, time.min, zone)
-        last = end if isinstance(end, datetime) else datetime.combine(end, time.max, zone)
+        first, last = datetime.combine(start, time.min, zone), datetime.combine(end, time.max, zone)
         held = [message for message in self._messages() if first <= message.said_at <= last]
         return [*super().messages_between(start, end), *held]
 

@@ -228,7 +228,7 @@ def update_readings(unit: UnitOfWork, message_ids: Collection[int]) -> None:
     for message_id, _conversation_id, speaker, text in rows:
         reading = masked(text, spans.get(message_id, ()))
         photos = [photo_id for photo_id in shown.get(message_id, ()) if (message_id, photo_id) not in hidden]
-        if nothing_stays(reading, text, photos, shown.get(message_id, ())):
+        if is_entirely_forgotten(reading, text, photos, shown.get(message_id, ())):
             readings[message_id] = ""
         elif reading != text:
             readings[message_id] = " ".join(message_words(speaker, without_marks(reading)))
@@ -255,11 +255,9 @@ def update_readings(unit: UnitOfWork, message_ids: Collection[int]) -> None:
     unit.queue_for_index("message", readings)
 
 
-def nothing_stays(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:
-    """Returns whether a message is forgotten entirely, so that neither words nor photos remain."""
-    if photos or reading == FORGOTTEN:
-        return not photos
-    return len(photos) < len(logged_photos) and not text.strip()
+def is_entirely_forgotten(reading: str, text: str, photos: Sequence[str], logged_photos: Sequence[str]) -> bool:
+    """Returns whether neither words nor photos of a message remain. One that was empty from the start is not forgotten."""
+    return not photos and (reading == FORGOTTEN or (bool(logged_photos) and not text.strip()))
 
 
 def merged(text: str, spans: Iterable[Span]) -> list[Span]:

@@ -73,7 +73,7 @@ class EvaluatedBank(MemoryBank):
     def messages_in_ranges(self, ranges: Iterable[EvidenceRange]) -> list[Message]:
         return self._until_last(super().messages_in_ranges(ranges))
 
-    def messages_between(self, start: date | datetime, end: date | datetime) -> list[Message]:
+    def messages_between(self, start: date, end: date) -> list[Message]:
         return self._until_last(super().messages_between(start, end))
 
     def find_messages(self, query: str, limit: int = 10) -> list[Message]:
