@@ -208,7 +208,7 @@ def _dialogue(row: Mapping[str, Any], dialogue_id: str, source: str, place: str,
         for number, chunk in enumerate(chunks, start=1)
     )
     facts = _Facts(chunks) if source.removeprefix(OWN).startswith("factconsolidation") else None
-    hops = _list(row["metadata"], "hops", len(row["questions"]))
+    hops = _hops(row["metadata"], len(row["questions"]))
     keypoints = tuple(map(str, row["metadata"].get("keypoints") or ())) if subset.measure == "summary" else ()
     questions = []
     for number, (text, answers) in enumerate(zip(row["questions"], row["answers"], strict=True)):
@@ -244,9 +244,9 @@ def _filler(metadata: Mapping[str, Any]) -> str:
     return f"{filler:,} of {facts:,} facts" if isinstance(facts, int) and isinstance(filler, int) and filler else ""
 
 
-def _list(metadata: Mapping[str, Any], key: str, length: int) -> Sequence[Any]:
-    value = metadata.get(key)
-    return value if isinstance(value, list) and len(value) == length else ()
+def _hops(metadata: Mapping[str, Any], questions: int) -> Sequence[Any]:
+    hops = metadata.get("hops")
+    return hops if isinstance(hops, list) and len(hops) == questions else ()
 
 
 def _stratum(facts: "_Facts | None", serials: Sequence[int], answers: Sequence[str]) -> str:

@@ -164,7 +164,7 @@ class RunFolder:
         earlier = read_object(file, RunFolderError, "the run cannot be continued, so name a new folder with --out")
         if "format" in earlier:
             raise RunFolderError(f"{self.path} is a data set made by data_synthesis; name a new folder with --out.")
-        current = _without_added(_as_json(settings), earlier)
+        current = _without_added(json.loads(json.dumps(settings)), earlier)
         names = [name for name in {**earlier, **current} if name not in (CODE, EARLIER_CODE)]
         name = next((name for name in names if current.get(name) != earlier.get(name)), None)
         if name is not None:
@@ -198,12 +198,6 @@ def answered_questions(path: Path) -> set[tuple[str, str]]:
 def _append(file: Path, line: str) -> None:
     with file.open("a", encoding="utf-8") as stream:
         stream.write(line)
-
-
-def _as_json(settings: Settings) -> dict[str, Any]:
-    """Returns the settings as they read back from JSON."""
-    plain: dict[str, Any] = json.loads(json.dumps(settings))
-    return plain
 
 
 def _differing(earlier: object, current: object) -> tuple[object, object]:

@@ -113,7 +113,7 @@ def _nothing_left(benchmark: Benchmark, categories: Collection[str], turns: int 
 def _shortened(dialogue: Dialogue, turns: int) -> Dialogue:
     kept: list[Session] = []
     for session in dialogue.sessions:
-        if _turn_count([*kept, session]) > turns:
+        if sum(len(each.turns) for each in (*kept, session)) > turns:
             break
         kept.append(session)
     turn_references = {turn.reference for session in kept for turn in session.turns}
@@ -126,7 +126,3 @@ def _shortened(dialogue: Dialogue, turns: int) -> Dialogue:
         and session_references.issuperset(question.evidence_sessions)
     )
     return replace(dialogue, sessions=tuple(kept), questions=questions)
-
-
-def _turn_count(sessions: Sequence[Session]) -> int:
-    return sum(len(session.turns) for session in sessions)

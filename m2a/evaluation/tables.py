@@ -69,8 +69,8 @@ def main_rate(summary: Summary) -> str | None:
 def rates(summary: Summary, metric: str) -> tuple[tuple[str, ...], Callable[[Mapping[str, Any]], tuple[str, ...]]]:
     """Returns the columns of a metric by category, by judge and in total, and a function for the cells of one system."""
     categories = [category for category in categories_of(summary) if not category.startswith("visual ")]
-    judges = dict.fromkeys(key for figures in summary.values() for key in figures if key.startswith("judge:"))
-    judges = {key: None for key in judges if not key.endswith("_ci95")}
+    keys = dict.fromkeys(key for figures in summary.values() for key in figures)
+    judges = [key for key in keys if key.startswith("judge:") and not key.endswith("_ci95")]
     means = {metric: "total" if metric != "accuracy" else "mean of judges"}
     if metric == "accuracy" and has_metric(summary, "strict_accuracy"):
         means = {"accuracy": "mean of lenient judges", "strict_accuracy": "mean of strict judges"}

@@ -265,7 +265,7 @@ class Workshop:
 
     def search(self, retriever: Retriever, question: TuningQuestion) -> list[int]:
         hits = retriever.search(self.owners[question.dialogue], Query(question.text), _MESSAGES, K)
-        return [hit.record.message_id for hit in hits if not hasattr(hit.record, "memory_id")]
+        return [hit.key.record_id for hit in hits]
 
     def published_rows(self) -> list[Row]:
         """Returns the rows of the dense path, BM25, and their published fusion."""
@@ -276,7 +276,7 @@ class Workshop:
                 by_dense = sorted((hit for hit in hits if "dense" in hit.ranks), key=lambda hit: hit.ranks["dense"])
                 by_bm25 = sorted((hit for hit in hits if "bm25" in hit.ranks), key=lambda hit: hit.ranks["bm25"])
                 for rankings, path_hits in ((dense, by_dense), (bm25, by_bm25), (fused, hits[:K])):
-                    rankings.append([hit.record.message_id for hit in path_hits])  # type: ignore[union-attr]
+                    rankings.append([hit.key.record_id for hit in path_hits])
         return [
             Row("dense vectors of dated turns", dense),
             Row("BM25 of turns", bm25),

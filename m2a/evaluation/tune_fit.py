@@ -27,10 +27,10 @@ class Dialogue:
     gold: Sequence[frozenset[int]]
 
 
-def fit_head(dialogues: Sequence[Dialogue], seed: int = 0) -> TokenHead:
+def fit_head(dialogues: Sequence[Dialogue]) -> TokenHead:
     """Returns a head whose late interaction scores answers above a hundred random messages of their dialogue."""
-    torch.manual_seed(seed)
-    random = np.random.default_rng(seed)
+    torch.manual_seed(0)
+    random = np.random.default_rng(0)
     projection = torch.nn.Parameter(torch.tensor(_principal_components(dialogues)))
     token_weight = torch.nn.Parameter(torch.zeros(len(projection)))
     sharpness = torch.nn.Parameter(torch.tensor(3.0))

@@ -86,12 +86,12 @@ class DecodedPhoto:
 
 
 class PhotoDecoder:
-    """Decodes photos, a few at a time, from any thread. Every failure is a `PhotoRefusedError`."""
+    """Decodes photos, two at a time, from any thread. Every failure is a `PhotoRefusedError`."""
 
-    def __init__(self, command: Sequence[str] | None = None, *, seconds: float = 20, at_once: int = 2) -> None:
+    def __init__(self, command: Sequence[str] | None = None, *, seconds: float = 20) -> None:
         self._command = list(command or (sys.executable, "-I", photo_decoder_child.__file__))
         self._seconds = seconds
-        self._turn = threading.Semaphore(at_once)
+        self._turn = threading.Semaphore(2)
 
     def decode(self, data: bytes) -> DecodedPhoto:
         _check_kind(data)

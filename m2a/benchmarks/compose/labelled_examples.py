@@ -70,14 +70,12 @@ def _table(file: Path, label: str) -> list[Example]:
         return [(" ".join(row["text"].split()), row[label]) for row in csv.DictReader(stream)]
 
 
-def _banking(folder: Path) -> tuple[list[Example], list[Example]]:
-    train, test = (_table(folder / "banking77" / f"{part}.csv", "category") for part in ("train", "test"))
-    return train, test
+def _tables(name: str, label: str) -> Callable[[Path], tuple[list[Example], list[Example]]]:
+    def read(folder: Path) -> tuple[list[Example], list[Example]]:
+        train, test = (_table(folder / name / f"{part}.csv", label) for part in ("train", "test"))
+        return train, test
 
-
-def _nlu(folder: Path) -> tuple[list[Example], list[Example]]:
-    train, test = (_table(folder / "nlu_evaluation" / f"{part}.csv", "intent") for part in ("train", "test"))
-    return train, test
+    return read
 
 
 def _clinc(folder: Path) -> tuple[list[Example], list[Example]]:
@@ -106,9 +104,9 @@ def _labels(file: Path, is_fine: bool) -> list[Example]:
 
 Reader = Callable[[Path], tuple[list[Example], list[Example]]]
 SETS: Mapping[str, tuple[int, Reader]] = {
-    "banking77": (5900, _banking),
+    "banking77": (5900, _tables("banking77", "category")),
     "clinic150": (7050, _clinc),
-    "nlu": (8296, _nlu),
+    "nlu": (8296, _tables("nlu_evaluation", "intent")),
     "trec_coarse": (6600, _trec(False)),
     "trec_fine": (6400, _trec(True)),
 }
