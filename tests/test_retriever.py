@@ -296,7 +296,7 @@ def test_differences_are_found_and_repaired(memory, owner):
         ("entry", str(extra), "extra"),
         ("photo", blue, "missing"),
     }
-    assert memory.indexer.repair(differences) == 4
+    memory.indexer.repair(differences)
     assert memory.indexer.differences(owner) == []
     assert sorted(memory.found(owner, "ball")) == [missing, stale]
 

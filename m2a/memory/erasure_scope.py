@@ -31,6 +31,7 @@ from m2a.memory.sql import grouped, has_row
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_kept_back
 from m2a.memory.words import finished_words
+from m2a.speakers import THE_USER
 from m2a.types import Erasure, EvidenceRange, MemoryEntry, Message, RecordKey
 from m2a.types.errors import UserError
 from models.captioner import together
@@ -59,7 +60,7 @@ class ErasureScope:
         self._semantic = semantic
         self._forgetter = forgetter
         self._unit = unit
-        self._by = Attribution("the user", "", now)
+        self._by = Attribution(THE_USER, "", now)
         self._ranked = RankedRecordStore()
         self._messages: dict[int, Message] = {}
         self._entries: dict[int, MemoryEntry] = {}

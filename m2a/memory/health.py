@@ -10,6 +10,7 @@ from sqlalchemy import Column, Row, Select, delete, func, insert, select
 
 from m2a.memory import reply_sources
 from m2a.memory.schema import dismissed_finding, entry, entry_evidence, entry_photo, message, photo, trace
+from m2a.memory.sql import grouped
 from m2a.memory.stores import Stores
 from m2a.memory.suspicious import reads_like_an_instruction
 from m2a.memory.unit_of_work import UnitOfWork
@@ -86,14 +87,11 @@ class HealthCheck:
         self._live |= set(ids)
         with self._database.read(self._owner) as unit:
             evidence = unit.rows_among(_EVIDENCE, ids)
-            photos = unit.rows_among(_PHOTOS_OF, ids)
+            shown: dict[int, list[str]] = grouped(unit.rows_among(_PHOTOS_OF, ids))
             ends = {end for row in evidence for end in (row.first_id, row.last_id)}
-            known = {row[0] for row in unit.rows_among(_MESSAGES, ends)}
+            existing_messages = {row[0] for row in unit.rows_among(_MESSAGES, ends)}
         supported = {row.memory_id for row in evidence}
-        broken = {row.memory_id for row in evidence if not {row.first_id, row.last_id} <= known}
-        shown: dict[int, list[str]] = {}
-        for memory_id, photo_id in photos:
-            shown.setdefault(memory_id, []).append(photo_id)
+        broken = {row.memory_id for row in evidence if not {row.first_id, row.last_id} <= existing_messages}
         for row in rows:
             if row.memory_id not in supported or row.memory_id in broken:
                 self._note(Finding("unsupported", (row.memory_id,)))

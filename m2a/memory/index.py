@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pymilvus.client.search_result import HybridHits
 
 _NAME = re.compile(r"(text|photo|photo_text)_([0-9a-f]{32})_([0-9a-f]{8})")
-_LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
+LARGEST_LIMIT = 16_384  # Milvus allows no more rows in one answer
 _MAX_LOADED = 16  # collections that Milvus Lite keeps in memory
 
 
@@ -328,7 +328,6 @@ class MemoryIndex:
                 built = json.loads(self._client.describe_collection(name, timeout=TIMEOUT)["description"])
                 now = self.encoders.description(match[1])  # type: ignore[arg-type]
                 different = next((key for key in now if built.get(key) != now[key]), "encoder")
-                self._client.close()
                 raise IndexMismatchError(
                     f"The index was built with {different} {built.get(different)!r}, but the settings say "
                     f"{now.get(different)!r}; run `m2a reindex` to rebuild it, or restore the setting."
@@ -425,5 +424,5 @@ class MemoryIndex:
             name = self._collection(space, owner)
             if name is None:
                 return []
-            limit = min(limit, _LARGEST_LIMIT)
+            limit = min(limit, LARGEST_LIMIT)
             return self._client.search(name, limit=limit, timeout=TIMEOUT, **search)  # type: ignore[no-any-return]

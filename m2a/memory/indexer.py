@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, String, Table, bindparam, cast
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash, keep_only_vectors
 from m2a.memory.index import MemoryIndex
-from m2a.memory.index_rows import PhotoRow, TextRow
+from m2a.memory.index_rows import PhotoRow, TextRow, row_key
 from m2a.memory.index_schema import Space
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.photo_captions import with_captions
@@ -169,8 +169,9 @@ class Indexer:
 
     def backlog(self, owner: str | None = None) -> int:
         """Returns the number of changes that are not in the index yet; 0 means that it is complete."""
+        of_owner = () if owner is None else (outbox.c.owner == owner,)
         with self._database.snapshot() as connection:
-            return connection.scalar(select(func.count()).select_from(outbox).where(_of(owner))) or 0
+            return connection.scalar(select(func.count()).select_from(outbox).where(*of_owner)) or 0
 
     def rebuild(self, *, is_cancelled: Callable[[], bool] = lambda: False) -> int:
         """Empties the index, fills it from SQL and returns the number of records. Returns early once it `is_cancelled`.
@@ -198,12 +199,10 @@ class Indexer:
         """Compares every row of the owner's index with SQL, except what waits in the outbox."""
         with self._lock_of(owner):
             with self._database.read(owner) as unit:
-                waiting = {
-                    (row.record, row.record_id)
-                    for row in unit.execute(select(outbox.c.record, outbox.c.record_id).where(_of(owner)))
-                }
+                queued = unit.execute(select(outbox.c.record, outbox.c.record_id).where(unit.owns(outbox)))
+                waiting = {(row.record, row.record_id) for row in queued}
                 texts, photos = self._living(unit)
-                ranked = {f"{key.kind}:{key.record_id}": v for key, v in self._ranked.versions(unit).items()}
+                ranked = {row_key(key): version for key, version in self._ranked.versions(unit).items()}
             differences = [
                 Difference(owner, *_record_of(key), problem)
                 for key, problem in _compare(texts, self._index.versions(owner, "text"))
@@ -230,13 +229,12 @@ class Indexer:
         photos = set(unit.scalars(select(photo.c.photo_id).where(unit.owns(photo))))
         return texts, dict.fromkeys(photos - forgotten_photos(unit), 1)
 
-    def repair(self, differences: Iterable[Difference]) -> int:
-        """Repairs the records in the index, and returns their number."""
-        records = self._enqueue(differences)
+    def repair(self, differences: Iterable[Difference]) -> None:
+        """Repairs the records in the index."""
+        self._enqueue(differences)
         self.drain()
-        return records
 
-    def _enqueue(self, differences: Iterable[Difference]) -> int:
+    def _enqueue(self, differences: Iterable[Difference]) -> None:
         rows = [
             {"owner": difference.owner, "record": difference.record, "record_id": difference.record_id}
             for difference in differences
@@ -244,7 +242,6 @@ class Indexer:
         if rows:
             with self._database.transaction() as connection:
                 connection.execute(insert(outbox), rows)
-        return len(rows)
 
     @property
     def _photo_spaces(self) -> tuple[Space, ...]:
@@ -459,10 +456,6 @@ _NEXT_BATCH = (
 def _searchable(message: Message) -> Message:
     """Returns the message as it is searched, without the marks of forgotten words."""
     return replace(message, text=without_marks(message.text)) if FORGOTTEN in message.text else message
-
-
-def _of(owner: str | None) -> ColumnElement[bool]:
-    return outbox.c.owner == owner if owner is not None else outbox.c.sequence.is_not(None)
 
 
 def _compare(

@@ -50,8 +50,7 @@ def listed(
 
 def among_ids(unit: UnitOfWork, reader: EntryReader, memory_ids: Collection[int]) -> dict[int, KeptBack]:
     """Returns the kept-back entries among the ids, by id."""
-    of_ids = (unit.owns(kept_back), unit.among(kept_back.c.memory_id, memory_ids))
-    rows = unit.execute(select(kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at).where(*of_ids)).all()
+    rows = unit.rows_among((kept_back.c.memory_id, kept_back.c.reason, kept_back.c.kept_at), memory_ids)
     entries = reader.as_recorded(unit, [row.memory_id for row in rows])
     return {row.memory_id: KeptBack(entries[row.memory_id], row.reason, from_microseconds(row.kept_at)) for row in rows}
 

@@ -13,7 +13,7 @@ import numpy as np
 from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, RelevanceFloor
 from m2a.memory.fusion import reciprocal_rank_fusion, with_photos
-from m2a.memory.index import MemoryIndex
+from m2a.memory.index import LARGEST_LIMIT, MemoryIndex
 from m2a.memory.path_search import PATH_DEPTH, Confirmation, Fetched, PathSearch
 from m2a.memory.places import Place, Record, different_words, is_echo, only_asks, places
 from m2a.memory.ranking.learned_ranking import LearnedRanking, RankedQuestion
@@ -28,7 +28,6 @@ from models.text_encoder import TextEncoder, TokenStates
 _PATHS: tuple[RetrievalPath, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
 _ECHO_SOURCES_PER_PLACE = 4  # hits that are compared with an assistant's message to find out whether it is an echo
 _MOST_FILTER_IDS = 1_000  # up to this many entries, the index filters by id; beyond that, its hits are filtered
-_LAST_LIMIT = 16_384
 _LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
 
@@ -237,7 +236,7 @@ class Searches:
         ranking = self._parts.ranking
         depth = PATH_DEPTH if ranking is None or path == "photo" else ranking.depth
         depth *= len(self._scope.kinds)  # so that entries and messages do not crowd each other out
-        last_limit = _LAST_PHOTO_LIMIT if path == "photo" else _LAST_LIMIT
+        last_limit = _LAST_PHOTO_LIMIT if path == "photo" else LARGEST_LIMIT
         for search in searches:
             search.paths[path] = PathSearch(last_limit, depth, has_ties=path == "bm25")
         self._fetch_more(path, searches, fetch)

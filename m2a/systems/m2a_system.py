@@ -20,6 +20,7 @@ from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.systems.base_system import BaseSystem
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
 from m2a.systems.metered import MeteredChatModel, tokens_of
+from m2a.systems.model_steps import FAILURES_IN_A_ROW
 from m2a.systems.prompting import render
 from m2a.systems.shared import Memory, Parts, Search
 from m2a.systems.system import Answer, Meter, Question, Usage
@@ -42,7 +43,6 @@ from models.chat_model import ChatModelError, TokenUsage
 
 Bank = TypeVar("Bank", bound=EvaluatedBank)
 
-FAILURES_IN_A_ROW = 3
 _QUESTION_ID = 2**62 - 1  # greater than the id of every message
 CHAT_TURNS = 5  # turns that the ChatAgent sees when it decides on an update
 
@@ -63,7 +63,8 @@ class M2ASystem(BaseSystem):
         super().__init__(memory, parts)
         self.name = name
         self.store_only = parts.retrieval_only
-        self.version = "turns" if parts.retrieval_only else _policy_name(parts)
+        policy_name = OfflineRules.name if parts.chat_model is None else parts.chat_model.name
+        self.version = "turns" if parts.retrieval_only else policy_name
         self._variant = variant
         self._kinds: frozenset[RecordKind] = frozenset(["message"] if parts.retrieval_only else variant.searched)
         self._failures_in_a_row = 0
@@ -94,8 +95,7 @@ class M2ASystem(BaseSystem):
             if isinstance(hit.record, Message):
                 message_ids[hit.record.message_id] = None
             else:
-                for first, last in hit.record.evidence_ids:
-                    message_ids |= dict.fromkeys(range(first, last + 1))
+                message_ids |= dict.fromkeys(hit.record.evidence_message_ids())
         return list(message_ids)[:k]
 
     async def _answer(self, question: Question, meter: Meter) -> Answer:
@@ -255,8 +255,7 @@ class _AnsweringPolicy:
             sources |= dict.fromkeys(opened if not context.hits else ())
             for hit in context.hits:
                 if isinstance(hit.record, MemoryEntry):
-                    ranges = [range(first, last + 1) for first, last in hit.record.evidence_ids]
-                    sources |= dict.fromkeys(m for ids in ranges for m in ids if m in opened)
+                    sources |= dict.fromkeys(m for m in hit.record.evidence_message_ids() if m in opened)
                 else:
                     sources[hit.record.message_id] = None
         return tuple(sources), sum(tokens_of(line) for line in lines)
@@ -307,10 +306,6 @@ def _attributed_to(speaker: str, change: Change) -> Change:
     if not isinstance(change, Addition | Replacement):
         return change
     return replace(change, draft=replace(change.draft, text=told_by(speaker, change.draft.text)))
-
-
-def _policy_name(parts: Parts) -> str:
-    return OfflineRules.name if parts.chat_model is None else parts.chat_model.name
 
 
 def _event_trace(event: MemorySearched | EvidenceOpened) -> dict[str, object]:

@@ -144,6 +144,6 @@ def _usage(counts: GatewayCounts) -> Usage:
         counts.prompt_tokens,
         counts.completion_tokens,
         calls=counts.requests,
-        failures=max(0, counts.lost),
+        failures=counts.lost,
         estimated=counts.estimated > 0,
     )

@@ -112,9 +112,8 @@ class PublishedSystem(BaseSystem):
         retriever = self._memory.shared.retrieval(self._memory.fusion).retriever
         query = Query(question.text, question.photos)
         hits = retriever.search(self._memory.owner, query, frozenset({"message"}), 10 * PHOTO_HITS)
-        photo_hits = [hit for hit in hits if "photo" in hit.ranks and isinstance(hit.record, Message)]
-        photo_hits.sort(key=lambda hit: hit.ranks["photo"])
-        return [hit.record.message_id for hit in photo_hits[:PHOTO_HITS] if isinstance(hit.record, Message)]
+        photo_hits = sorted((hit for hit in hits if "photo" in hit.ranks), key=lambda hit: hit.ranks["photo"])
+        return [hit.key.record_id for hit in photo_hits[:PHOTO_HITS]]
 
     def _photos(self, message_ids: Iterable[int]) -> list[tuple[str, str]]:
         """Returns the photos of the messages as (label, photo id), or nothing for a variant without the photo path."""
