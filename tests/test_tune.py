@@ -74,14 +74,14 @@ def test_two_dialogues_are_too_few():
 
 
 def test_a_ladder_is_a_mean_over_questions():
-    from m2a.evaluation.tune import Row, TuningQuestion, ladder
+    from m2a.evaluation.tune import Row, TuningQuestion, results_table
 
     states = TokenStates(np.zeros(1), np.zeros((0, 1)), np.zeros((0, 2)))
     questions = [
         TuningQuestion(0, "a", "one", frozenset({1, 2}), states),
         TuningQuestion(0, "b", "two", frozenset({3}), states),
     ]
-    table = list(ladder(questions, [Row("found half", [[1, 9], [4]]), Row("found all", [[2, 1], [3]])]))
+    table = list(results_table(questions, [Row("found half", [[1, 9], [4]]), Row("found all", [[2, 1], [3]])]))
     assert table[0] == "| step | R@10 | one | two |"
     assert table[2:] == ["| found half | 0.250 | 0.500 | 0.000 |", "| found all | 1.000 | 1.000 | 1.000 |"]
 

@@ -136,13 +136,13 @@ class _CandidateRecorder(LearnedRanking):
 class _RecordedQuestion(RankedQuestion):
     _by_words: Sequence[RecordKey] = ()
 
-    def read(self, unit: UnitOfWork, found: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
+    def read(self, unit: UnitOfWork, keys: Collection[RecordKey], by_words: Sequence[RecordKey] = ()) -> None:
         self._by_words = by_words or self._by_words
 
-    def order(self, unit: UnitOfWork, found: Mapping[RecordKey, int]) -> list[RecordKey]:
+    def order(self, unit: UnitOfWork, versions: Mapping[RecordKey, int]) -> list[RecordKey]:
         assert isinstance(self.ranking, _CandidateRecorder)
-        self.ranking.candidates = (found, self._by_words)
-        return sorted(found)
+        self.ranking.candidates = (versions, self._by_words)
+        return sorted(versions)
 
 
 class NoPhotos:
@@ -166,7 +166,7 @@ def no_photo(owner: str, photo_id: str) -> "Image":
     raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
 
 
-class Workshop:
+class TuningMemory:
     """The dialogues in a temporary memory, one owner each, with everything that learning from them needs."""
 
     def __init__(self, folder: Path, dialogues: Sequence[Dialogue], encoder: TokenEncoder) -> None:
@@ -288,19 +288,19 @@ class Workshop:
 class Tables:
     """The ranker's features of every question, for every head that has not seen its dialogue."""
 
-    workshop: Workshop
+    memory: TuningMemory
     heads: Mapping[Unseen, TokenHead]
 
     def __post_init__(self) -> None:
         self._tables: dict[tuple[int, Unseen, int], tuple[list[int], np.ndarray]] = {}
-        workshop = self.workshop
+        memory = self.memory
         for depth in DEPTHS:
-            candidates = workshop.candidates(depth)
+            candidates = memory.candidates(depth)
             for unseen, head in self.heads.items():
-                ranking = workshop.ranking(head, _NO_RANKER, unseen, depth)
-                for number, question in enumerate(workshop.questions):
+                ranking = memory.ranking(head, _NO_RANKER, unseen, depth)
+                for number, question in enumerate(memory.questions):
                     if question.dialogue in unseen:
-                        with workshop.database.read(workshop.owners[question.dialogue]) as unit, on_one_thread():
+                        with memory.database.read(memory.owners[question.dialogue]) as unit, on_one_thread():
                             [ranked_question] = ranking.ask(unit, _MESSAGES, [question.text])
                             ranked_question.encoded(question.states)
                             ranked_question.read(unit, *candidates[number])
@@ -313,7 +313,7 @@ class Tables:
 
     def fit(self, choice: Choice, learned_from: Sequence[int], held_out: Unseen) -> Ranker:
         """Returns a ranker learned from these dialogues, each with a head that has seen neither it nor the held-out ones."""
-        questions = self.workshop.questions
+        questions = self.memory.questions
         examples = [
             (question, *self.features(choice.depth, held_out | {question.dialogue}, number))
             for number, question in enumerate(questions)
@@ -326,7 +326,7 @@ class Tables:
     def recall(self, ranker: Ranker, depth: int, unseen: Unseen, dialogue: int) -> list[float]:
         """Returns recall@10 for each of a dialogue's questions."""
         recalls = []
-        for number, question in enumerate(self.workshop.questions):
+        for number, question in enumerate(self.memory.questions):
             if question.dialogue == dialogue:
                 keys, table = self.features(depth, unseen, number)
                 recalls.append(question.recall(_best(keys, ranker.scores(table)) if keys else []))
@@ -347,7 +347,7 @@ class Tables:
 
     def best_single(self, feature: str, number: int) -> list[int]:
         """Returns the best messages for a question by one feature alone, with a head that has not seen the dialogue."""
-        keys, table = self.features(DEPTH, frozenset({self.workshop.questions[number].dialogue}), number)
+        keys, table = self.features(DEPTH, frozenset({self.memory.questions[number].dialogue}), number)
         return _best(keys, table[:, FEATURES.index(feature)]) if keys else []
 
 
@@ -362,7 +362,7 @@ class Fold(NamedTuple):
 
 def folds(tables: Tables) -> Iterator[Fold]:
     """Yields a fold for each dialogue. The tables need the heads of `unseen_sets(…, leave_one_out=True)`."""
-    numbers = range(len(tables.workshop.owners))
+    numbers = range(len(tables.memory.owners))
     for left_out in numbers:
         others = [number for number in numbers if number != left_out]
         choice = tables.choose(others, frozenset({left_out}))
@@ -385,36 +385,36 @@ def tune(
     if len(dialogues) < 3:
         raise BenchmarkError(f"Tuning leaves dialogues out: it needs three or more, and here are {len(dialogues)}.")
     with tempfile.TemporaryDirectory() as folder:
-        workshop = Workshop(Path(folder), dialogues, encoder)
+        memory = TuningMemory(Path(folder), dialogues, encoder)
         try:
-            _tune(workshop, [dialogue.dialogue_id for dialogue in dialogues], leave_one_out, out, made_by, log)
+            _tune(memory, [dialogue.dialogue_id for dialogue in dialogues], leave_one_out, out, made_by, log)
         finally:
-            workshop.close()
+            memory.close()
 
 
 def _tune(
-    workshop: Workshop, names: Sequence[str], leave_one_out: bool, out: Path | None, made_by: str, log: Log
+    memory: TuningMemory, names: Sequence[str], leave_one_out: bool, out: Path | None, made_by: str, log: Log
 ) -> None:
-    log(f"{len(names)} dialogues, {len(workshop.questions)} questions with evidence.")
+    log(f"{len(names)} dialogues, {len(memory.questions)} questions with evidence.")
     unseen = unseen_sets(len(names), leave_one_out=leave_one_out)
     heads = {}
     for count, held_out in enumerate(unseen, start=1):
-        heads[held_out] = workshop.head(held_out)
+        heads[held_out] = memory.head(held_out)
         log(f"Token head {count} of {len(unseen)} is learned.")
-    tables = Tables(workshop, heads)
+    tables = Tables(memory, heads)
     if leave_one_out:
-        _log_ladder(workshop, tables, names, log)
+        _log_results(memory, tables, names, log)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         ranker = tables.fit(Choice(DEPTH, max(L2)), range(len(names)), frozenset())
-        replace(ranker, made_by=made_by, trained_on=workshop.trained_on).save(out / "ranker.json")
-        workshop.head(frozenset()).save(out / "head.npz")
+        replace(ranker, made_by=made_by, trained_on=memory.trained_on).save(out / "ranker.json")
+        memory.head(frozenset()).save(out / "head.npz")
         log(f"The weights of all dialogues are in {out}.")
 
 
-def _log_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], log: Log) -> None:
-    questions = workshop.questions
-    rows = workshop.published_rows()
+def _log_results(memory: TuningMemory, tables: Tables, names: Sequence[str], log: Log) -> None:
+    questions = memory.questions
+    rows = memory.published_rows()
     for feature, title in (
         ("dense", "vectors of turns in context, over the candidates"),
         ("bm25_near", "BM25 of a turn and two to each side, over the candidates"),
@@ -423,17 +423,17 @@ def _log_ladder(workshop: Workshop, tables: Tables, names: Sequence[str], log: L
         rows.append(Row(title, [tables.best_single(feature, number) for number in range(len(questions))]))
     learned, floored = dict[int, list[int]](), dict[int, list[int]]()
     for name, (left_out, head, ranker, choice) in zip(names, folds(tables), strict=True):
-        ranking = workshop.ranking(head, ranker, [left_out], choice.depth)
+        ranking = memory.ranking(head, ranker, [left_out], choice.depth)
         held_out = [(number, question) for number, question in enumerate(questions) if question.dialogue == left_out]
         for relevance_floor, rankings in ((False, learned), (True, floored)):
-            with workshop.retriever(ranking, relevance_floor=relevance_floor) as retriever:
-                rankings |= {number: workshop.search(retriever, question) for number, question in held_out}
+            with memory.retriever(ranking, relevance_floor=relevance_floor) as retriever:
+                rankings |= {number: memory.search(retriever, question) for number, question in held_out}
         mean_recall = np.mean([question.recall(learned[number]) for number, question in held_out])
         log(f"{name}: depth {choice.depth}, l2 {choice.l2}, recall@{K} {mean_recall:.3f}")
     rows.append(Row("**learned ranking (`fusion = best`), each dialogue left out**", _in_order(learned)))
     rows.append(Row("the same with the relevance floor", _in_order(floored)))
     log("")
-    for line in ladder(questions, rows):
+    for line in results_table(questions, rows):
         log(line)
     candidates = [
         tables.features(DEPTH, frozenset({question.dialogue}), number)[0] for number, question in enumerate(questions)
@@ -453,7 +453,7 @@ def _in_order(rankings: Mapping[int, list[int]]) -> list[list[int]]:
     return [rankings[number] for number in range(len(rankings))]
 
 
-def ladder(questions: Sequence[TuningQuestion], rows: Sequence[Row]) -> Iterator[str]:
+def results_table(questions: Sequence[TuningQuestion], rows: Sequence[Row]) -> Iterator[str]:
     """Yields the lines of a Markdown table with recall@10 over all questions and by category."""
     categories = list(dict.fromkeys(question.category for question in questions))
     yield f"| step | R@{K} | " + " | ".join(categories) + " |"

@@ -28,7 +28,7 @@ from m2a.benchmarks.dialogue import Dialogue
 from m2a.benchmarks.locomo import read_locomo, read_samples
 from m2a.evaluation.provenance import hash_of_data
 from m2a.evaluation.rows import words_of
-from m2a.evaluation.tune import Fold, NoPhotos, Tables, Workshop, folds, no_photo, unseen_sets
+from m2a.evaluation.tune import Fold, NoPhotos, Tables, TuningMemory, folds, no_photo, unseen_sets
 from m2a.memory import conversations
 from m2a.memory.attribution import Attribution
 from m2a.memory.bank import MemoryBank
@@ -163,7 +163,7 @@ def rules_entries(data: Path, dialogues: Sequence[Dialogue], encoder: TokenEncod
 
 def learned_folds(dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[Fold]:
     with tempfile.TemporaryDirectory() as folder:
-        workshop = Workshop(Path(folder), dialogues, encoder)
+        workshop = TuningMemory(Path(folder), dialogues, encoder)
         heads = {}
         for unseen in unseen_sets(len(dialogues), leave_one_out=True):
             names = "-".join(dialogues[number].dialogue_id for number in sorted(unseen))
