@@ -7,7 +7,7 @@ import pytest
 from m2a.memory.keeper import PINS
 from m2a.memory.semantic_memory_store import RejectedWriteError
 from m2a.memory.withheld import FORGOTTEN
-from m2a.types import Dating, Erasure, Forgetting, Keeping, KeepingBack, Pinning, Query, Replacement, Return
+from m2a.types import Erasure, Expiry, Forgetting, Keeping, KeepingBack, Pinning, Query, Replacement, Return
 from tests.told_memory import Memory, draft_of, jpeg
 
 MARKER = "quetzalcoatl"
@@ -101,10 +101,10 @@ def test_what_is_kept_back_is_erased_alone_when_it_is_named(memory: Memory) -> N
 def test_a_memory_is_used_until_its_last_day(memory: Memory) -> None:
     stay = memory.tell(f"I stay at the hotel {MARKER}.", corrects=None)
     today = memory.now().date()
-    reply = keep(memory, Dating(stay.memory_id, today, ""))
+    reply = keep(memory, Expiry(stay.memory_id, today, ""))
     assert memory.bank.expire() == 0 and memory.bank.entries()[0].used_until == today
     with pytest.raises(RejectedWriteError, match="is in the past; choose today"):
-        keep(memory, Dating(stay.memory_id, today - timedelta(days=1), ""))
+        keep(memory, Expiry(stay.memory_id, today - timedelta(days=1), ""))
     memory._now += timedelta(days=1)
     assert memory.bank.expire() == 1 and memory.bank.expire() == 0
     assert reaches(memory) == [] and memory.bank.kept_back_counts() == {"expired": 1}
@@ -116,7 +116,7 @@ def test_a_memory_is_used_until_its_last_day(memory: Memory) -> None:
     memory.bank.undo(return_reply, 0)
     assert reaches(memory) == [] and memory.bank.kept_back_counts() == {"expired": 1}
     keep(memory, Return(stay.memory_id, ""))
-    later = keep(memory, Dating(stay.memory_id, date(2099, 1, 1), ""))
+    later = keep(memory, Expiry(stay.memory_id, date(2099, 1, 1), ""))
     memory.bank.undo(later, 0)
     assert memory.bank.entries()[0].used_until is None
     memory.bank.undo(reply, 0)
@@ -128,7 +128,7 @@ def test_several_that_end_on_one_day_go_together(memory: Memory) -> None:
     memory.tell(f"The {MARKER} number 1 is a dear hotel.", corrects=stays[1].memory_id)
     kept = memory.tell("The boiler is in the cellar.")
     for stay in stays:
-        keep(memory, Dating(stay.memory_id, memory.now().date(), ""))
+        keep(memory, Expiry(stay.memory_id, memory.now().date(), ""))
     memory._now += timedelta(days=2)
     assert memory.bank.expire() == 3 and reaches(memory) == [] and memory.bank.entries() == [kept]
     assert memory.bank.kept_back_counts() == {"expired": 4}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from m2a.types import Dating, KeepingBack, Pinning, Return
+from m2a.types import Expiry, KeepingBack, Pinning, Return
 from tests.model_talk import keep_and_find
 from tests.model_talk import talk as talk_to_model
 from tests.offline_talk import Talk, drawing
@@ -74,7 +74,7 @@ async def test_the_rules_answer_with_nothing_that_is_kept_back_or_past_its_day(t
         if MARKER in entry.text:
             assistant.change_use(owner, KeepingBack(entry.memory_id, ""))
         else:
-            assistant.change_use(owner, Dating(entry.memory_id, talk.clock.now.date(), ""))
+            assistant.change_use(owner, Expiry(entry.memory_id, talk.clock.now.date(), ""))
     replies = await answers()  # each takes a day
     # A decline that says that something is not to be mentioned would tell a bystander that there is something.
     assert not any(MARKER in answer or "mention" in answer for answer in replies)

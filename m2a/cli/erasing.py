@@ -9,7 +9,7 @@ import typer
 from m2a.cli.terminal import AsJson, fail
 from m2a.command_access import run_command, sql_bank
 from m2a.plurals import counted, plural
-from m2a.types import KEEPING, ErasureKind
+from m2a.types import CAN_KEEP_MEMORIES, ErasureKind
 
 
 def erase(
@@ -30,8 +30,8 @@ def erase(
         fail(f"{which!r} is not a number; `m2a erase {kind}` lists the choices.")
     if kind == "everything" and which:
         fail(f"“everything” takes no number or id; leave out {which!r}, or name the kind of thing to erase.")
-    if keep_memories and kind not in KEEPING:
-        fail(f"--keep-memories only works with a {' or '.join(KEEPING)}, not with {kind!r}; leave it out.")
+    if keep_memories and kind not in CAN_KEEP_MEMORIES:
+        fail(f"--keep-memories only works with a {' or '.join(CAN_KEEP_MEMORIES)}, not with {kind!r}; leave it out.")
     if not which and kind not in ("forgotten", "everything"):
         if yes:
             fail(f"Say which {kind} to erase; `m2a erase {kind}` lists the choices.")

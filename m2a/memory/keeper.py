@@ -11,7 +11,7 @@ from m2a.memory.forgetting import Forgetter
 from m2a.memory.schema import entry
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.unit_of_work import UnitOfWork
-from m2a.types import Dating, EntryChange, Keeping, KeepingBack, MemoryChanged, MemoryEntry, Pinning, Return
+from m2a.types import EntryChange, Expiry, Keeping, KeepingBack, MemoryChanged, MemoryEntry, Pinning, Return
 
 PINS = 10  # at most, since every prompt includes them
 LONGEST_PIN = 1_000  # characters
@@ -33,8 +33,8 @@ class Keeper:
         match change:
             case Pinning():
                 return self._pin(unit, change, by)
-            case Dating():
-                return self._date(unit, change, by)
+            case Expiry():
+                return self._set_last_day(unit, change, by)
             case KeepingBack():
                 memory = self._live_entry(unit, change.memory_id)
                 forgetting_id = self._forgetter.forget(
@@ -102,7 +102,7 @@ class Keeper:
         )
         return MemoryChanged("pinned" if change.is_pinned else "unpinned", new, memory), {}
 
-    def _date(self, unit: UnitOfWork, change: Dating, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
+    def _set_last_day(self, unit: UnitOfWork, change: Expiry, by: Attribution) -> tuple[MemoryChanged, dict[str, Any]]:
         memory = self._live_entry(unit, change.memory_id)
         if change.used_until is not None and change.used_until < by.now.date():
             raise RejectedWriteError(

@@ -20,7 +20,7 @@ from m2a.types.action import (
 from m2a.types.change import (
     Addition,
     Change,
-    Dating,
+    Expiry,
     Forgetting,
     Held,
     Keeping,
@@ -49,7 +49,7 @@ from m2a.types.entry import (
     MemoryKind,
     RestsOn,
 )
-from m2a.types.erasure import KEEPING, Erasure, ErasureKind, ErasurePreview, Receipt, RewrittenMessage
+from m2a.types.erasure import CAN_KEEP_MEMORIES, Erasure, ErasureKind, ErasurePreview, Receipt, RewrittenMessage
 from m2a.types.event import (
     Emit,
     EvidenceOpened,
@@ -86,9 +86,9 @@ from m2a.types.recognition import Recognised, Recognition
 from m2a.types.upkeep import ChatConnection, ConnectionRequest, DataSize
 
 __all__ = [
+    "CAN_KEEP_MEMORIES",
     "ERASED",
     "FORGOTTEN",
-    "KEEPING",
     "WHOLE",
     "Action",
     "AddMemory",
@@ -107,7 +107,6 @@ __all__ = [
     "CostSum",
     "DataSize",
     "DateInterval",
-    "Dating",
     "DeleteMemory",
     "Emit",
     "EntryChange",
@@ -117,6 +116,7 @@ __all__ = [
     "ErasurePreview",
     "EvidenceOpened",
     "EvidenceRange",
+    "Expiry",
     "Failed",
     "FetchRawMessages",
     "FetchRawMessagesByTime",

@@ -103,7 +103,7 @@ class Pinning:
 
 
 @dataclass(frozen=True, slots=True)
-class Dating:
+class Expiry:
     """Sets or removes the last day of a live entry, after which it is kept back as expired."""
 
     memory_id: int
@@ -134,7 +134,7 @@ class Return:
 
 
 # How an entry is kept, which the user changes by hand.
-Keeping = Pinning | Dating | KeepingBack | Return
+Keeping = Pinning | Expiry | KeepingBack | Return
 Change = Addition | Replacement | Supersession | Forgetting | Restoration | KeepingBack | Return
 
 

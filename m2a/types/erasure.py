@@ -10,8 +10,8 @@ from m2a.types.message import Conversation, Message
 
 ErasureKind = Literal["message", "memory", "photo", "conversation", "forgotten", "everything"]
 
-# Kinds of things that can be erased while the memories that rest on them are kept.
-KEEPING: tuple[ErasureKind, ...] = ("message", "conversation")
+# An erasure of these can keep the memories that rest on what it erases.
+CAN_KEEP_MEMORIES: tuple[ErasureKind, ...] = ("message", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,10 @@ class Erasure:
     keep_memories: bool = False
 
     def __post_init__(self) -> None:
-        if self.keep_memories and self.kind not in KEEPING:
-            raise ValueError(f"keep_memories only works for {' or '.join(KEEPING)}, not for {self.kind}; leave it out.")
+        if self.keep_memories and self.kind not in CAN_KEEP_MEMORIES:
+            raise ValueError(
+                f"keep_memories only works for {' or '.join(CAN_KEEP_MEMORIES)}, not for {self.kind}; leave it out."
+            )
 
 
 @dataclass(frozen=True, slots=True)

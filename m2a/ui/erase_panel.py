@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import gradio as gr
 
-from m2a.types import KEEPING, Erasure, ErasureKind
+from m2a.types import CAN_KEEP_MEMORIES, Erasure, ErasureKind
 from m2a.ui import erasure_view
 from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.events import connect, forwarded, html_part
@@ -92,7 +92,7 @@ def erasure_of(event: gr.EventData) -> Erasure:
     erased_id = getattr(event, "id", None)
     if kind == "everything" or (kind == "forgotten" and erased_id is None):
         return Erasure(kind)
-    keep_memories = kind in KEEPING and getattr(event, "keep", None) is True
+    keep_memories = kind in CAN_KEEP_MEMORIES and getattr(event, "keep", None) is True
     if kind in _NUMBERED:
         return Erasure(kind, number_of(event, "id"), keep_memories)
     if kind is None or type(erased_id) is not str or not 0 < len(erased_id) <= _MAX_ID_LENGTH:

@@ -4,7 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from m2a.plurals import counted
-from m2a.types import KEEPING, Erasure, ErasureKind, ErasurePreview, MemoryEntry, Message, Receipt, RewrittenMessage
+from m2a.types import (
+    CAN_KEEP_MEMORIES,
+    Erasure,
+    ErasureKind,
+    ErasurePreview,
+    MemoryEntry,
+    Message,
+    Receipt,
+    RewrittenMessage,
+)
 from m2a.ui import markup
 from m2a.ui.conversations_panel import title_of
 
@@ -121,7 +130,7 @@ def _receipt(receipt: Receipt) -> str:
 def _choice(preview: ErasurePreview) -> str:
     """Returns the choice to erase or keep the memories; empty if there are none, or if they are what is erased."""
     memories = len(preview.retained_memories) or sum(entry.superseded_by is None for entry in preview.memories)
-    if preview.erasure.kind not in KEEPING or not memories:
+    if preview.erasure.kind not in CAN_KEEP_MEMORIES or not memories:
         return ""
     is_one = memories == 1
     come, these = ("1 memory comes", "memory") if is_one else (f"{memories} memories come", "memories")

@@ -5,7 +5,7 @@ from typing import get_args
 
 import gradio as gr
 
-from m2a.types import Dating, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Reason, Return
+from m2a.types import Expiry, Keeping, KeepingBack, KeptBack, KeptBackReason, MemoryEntry, Pinning, Reason, Return
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_memory_button
 from m2a.ui.evidence import memory_link
@@ -41,7 +41,7 @@ def keeping_of(event: gr.EventData, today: date) -> Keeping:
         case "return":
             return Return(memory_id, _WHY_CHOSEN)
         case _:
-            return Dating(memory_id, _last_day(event, today), _WHY_CHOSEN)
+            return Expiry(memory_id, _last_day(event, today), _WHY_CHOSEN)
 
 
 def _last_day(event: gr.EventData, today: date) -> date | None:
