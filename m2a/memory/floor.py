@@ -48,7 +48,7 @@ class RelevanceFloor:
     @property
     def for_similar_photos(self) -> "RelevanceFloor":
         """The floor for photos once another photo or the words are close to the query, since photos of one thing vary."""
-        return replace(self, photo_cosine=self.photo_cosine - _FURTHER)
+        return replace(self, photo_cosine=self.photo_cosine - _SIMILAR_PHOTO_MARGIN)
 
     def agrees(self, kind: RecordKind, photo: float, words: float | None) -> bool:
         """Returns whether words are close to what a photo shows or to the text beside it."""
@@ -58,7 +58,7 @@ class RelevanceFloor:
 NO_FLOOR = RelevanceFloor()
 
 # Chosen on a visual data set (RETRIEVAL.md). At 0.41, the embedded encoder admits 6 % of the photos of other things.
-_FURTHER = 0.1
+_SIMILAR_PHOTO_MARGIN = 0.1
 
 _TEXT_FLOORS = {
     "all-MiniLM-L6-v2@": {"entry_cosine": 0.55, "entry_words": 0.3, "message_cosine": 0.4, "message_words": 0.35}

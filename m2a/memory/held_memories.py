@@ -12,7 +12,7 @@ from m2a.memory.schema import held_memory
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.types import Addition, Held, HeldPlace, Refusal, Replacement
 
-_AT_MOST = 10_000
+_MAX_PLACES = 10_000
 _ORDER: dict[Held, int] = {"review": 0, "category": 1, "check": 2}
 
 
@@ -33,7 +33,7 @@ def places(unit: UnitOfWork) -> list[HeldPlace]:
         select(held_memory.c.message_id, held_memory.c.number, held_memory.c.held)
         .where(unit.owns(held_memory))
         .order_by(case(_ORDER, value=held_memory.c.held), held_memory.c.message_id, held_memory.c.number)
-        .limit(_AT_MOST)
+        .limit(_MAX_PLACES)
     )
     return [HeldPlace(*row) for row in rows]
 

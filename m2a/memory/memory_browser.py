@@ -12,7 +12,7 @@ from m2a.types import FoundConversation, Hit, MemoryFilter, MemoryPage, OpenedMe
 
 SUBJECTS = 100
 SUMMARISED_SUBJECTS = 6  # the most frequent
-LINES = 3  # memories of each in the summary
+MEMORIES_PER_SUBJECT = 3  # in the summary
 MESSAGES_FOUND = 50
 MESSAGES_OPENED = 20
 CLOSEST = 3  # memories to show if none is relevant
@@ -64,9 +64,9 @@ class MemoryBrowser:
         summaries = []
         for subject in (*subjects[:SUMMARISED_SUBJECTS], None):
             of_subject = MemoryFilter(concept_id=subject.concept_id) if subject else MemoryFilter(about_nobody=True)
-            count = LINES + len(listed)
+            count = MEMORIES_PER_SUBJECT + len(listed)
             newest = memory_listing.newest_first(unit, of_subject, zone, start=0, count=count, names=names)
-            ids = [memory_id for memory_id in newest if memory_id not in listed][:LINES]
+            ids = [memory_id for memory_id in newest if memory_id not in listed][:MEMORIES_PER_SUBJECT]
             if not ids:
                 continue
             listed += ids

@@ -7,7 +7,7 @@ from m2a.memory.words import finished_words
 
 # In fewer records, a name may just be a common word: "Little Women" does not ask for records that contain "little".
 # evaluation/RETRIEVAL.md has the effect of two or five records.
-_HELD = 3
+_MIN_RECORDS = 3
 
 _RUN = re.compile(r"[A-Z][\w'’-]*(?:\s+[A-Z][\w'’-]*)*")
 # The auxiliary verb of a question, right before its subject.
@@ -54,7 +54,7 @@ def known_names(text: str, record_counts: Mapping[str, int], speakers: Collectio
     return [
         name
         for name in names_in(text)
-        if not name.issubset(speakers) and all(record_counts.get(word, 0) >= _HELD for word in name)
+        if not name.issubset(speakers) and all(record_counts.get(word, 0) >= _MIN_RECORDS for word in name)
     ]
 
 

@@ -17,8 +17,6 @@ from m2a.systems.shared import Memory, Parts
 from m2a.systems.system import Answer, Meter, Question
 from m2a.types import Message
 
-_WINDOW_SHARE = 2  # memos take at most half of a prompt's window
-
 
 class Gam(PublishedSystem):
     """GAM. `retrieve` calls no model: the question is both keywords and vector query, and pages give their messages in order."""
@@ -30,7 +28,7 @@ class Gam(PublishedSystem):
         self.version = f"{searched}, memos by {self._decider if variant.memory else 'nobody'}"
         self._variant = variant
         self._store = PageStore(self._notes)
-        self._window = parts.window // _WINDOW_SHARE
+        self._window = parts.window // 2  # memos take at most half of a prompt's window
         self._memorizer = Memorizer(variant, self._make_memo_writer(), self._notes)
 
     async def retrieve(self, question: Question, k: int) -> list[int] | None:
