@@ -74,14 +74,14 @@ def repair(stores: Stores) -> list[str]:
             repairs.append(f"{plural(retried, 'failed update')} will be tried again at the next turn.")
     indexer = stores.retrieval().indexer
     if indexer.faults():
-        indexer.mend()
+        indexer.recover()
         repairs.append("The index was broken, so it is rebuilt from the database.")
     for owner in all_owners(stores.database):
         wrong = indexer.differences(owner)  # before the drain, which refills a lost collection by itself
         indexer.drain(owner)
         indexer.repair(indexer.differences(owner))
-        if mended := len(wrong) - len(indexer.differences(owner)):
-            repairs.append(f"Corrected {plural(mended, 'record')} in the index.")
+        if corrected := len(wrong) - len(indexer.differences(owner)):
+            repairs.append(f"Corrected {plural(corrected, 'record')} in the index.")
     return repairs
 
 

@@ -143,7 +143,7 @@ class MemoryIndex:
             self._loaded.clear()
             self._connection.compact()
 
-    def mend(self) -> None:
+    def recover(self) -> None:
         """Reopens the index. If searches still fail, empties it, so the caller must fill it again.
 
         On a server, only the collections that cannot be searched are dropped. Raises `IndexUnavailableError`.
@@ -292,11 +292,11 @@ class MemoryIndex:
             pages = self._client.query_iterator(
                 name, batch_size=1000, filter="", output_fields=["key", "version"], timeout=SLOW_TIMEOUT
             )
-            found: dict[str, int] = {}
+            versions: dict[str, int] = {}
             while page := pages.next():
-                found |= {row["key"]: row["version"] for row in page}
+                versions |= {row["key"]: row["version"] for row in page}
             pages.close()
-            return found
+            return versions
 
     def count(self, owner: str, space: Space) -> int:
         """Returns the number of the owner's rows."""

@@ -99,20 +99,20 @@ class Indexer:
         """Writes the changes of one owner, or of all, to the index, and returns their number.
 
         Returns when the index has everything that was written before the call, or once it `is_cancelled`. A photo whose file is
-        damaged stays in the outbox and is logged. If the index fails, it is mended once.
+        damaged stays in the outbox and is logged. If the index fails, it is recovered once.
         """
         try:
             return self._drain(owner, is_cancelled)
         except IndexUnavailableError:
-            self.mend()
+            self.recover()
             return self._drain(owner, is_cancelled)
 
     def when_current(self, owner: str, read: Callable[[], T]) -> T:
         """Calls `read` when the index has all of the owner's records that were written before, and returns its result.
 
-        If the index fails, it is mended once.
+        If the index fails, it is recovered once.
         """
-        mended = False
+        recovered = False
         while True:
             with self._lock_of(owner):  # not in the middle of a rebuild
                 emptied = self._emptied
@@ -120,15 +120,15 @@ class Indexer:
             try:
                 result = read()
             except IndexUnavailableError:
-                if mended:
+                if recovered:
                     raise
-                mended = True
-                self.mend()
+                recovered = True
+                self.recover()
                 continue
             if self._emptied == emptied:
                 return result
 
-    def mend(self) -> None:
+    def recover(self) -> None:
         """Reopens an index that fails, with an empty file if its file is damaged. The next `drain` fills it again.
 
         Raises `IndexUnavailableError` if that does not help.
@@ -137,10 +137,10 @@ class Indexer:
         with self._no_drains():
             self._emptied += 1
             self._loss_checked = False
-            self._index.mend()
+            self._index.recover()
 
     def faults(self) -> list[str]:
-        """Returns a sentence for each fault in the index. `mend` and `drain` repair them."""
+        """Returns a sentence for each fault in the index. `recover` and `drain` repair them."""
         with self._no_drains():
             self._emptied += 1  # rows that it cannot read are missing from now on
             self._loss_checked = False
@@ -190,7 +190,7 @@ class Indexer:
             try:
                 self._index.drop()
             except IndexUnavailableError:
-                self._index.mend()
+                self._index.recover()
                 self._index.drop()
         self.drain(is_cancelled=is_cancelled)
         return records

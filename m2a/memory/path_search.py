@@ -24,14 +24,14 @@ PATH_DEPTH = 10  # as published: the best ten of each path are fused
 # because its scores have long ties.
 _SPARE = 6
 _SPARE_OF_TIES = 0.5
-_MORE = 8  # the factor by which more is fetched if that was not enough
+_GROWTH = 8  # the factor by which the limit is raised if that was not enough
 
 
 @dataclass(slots=True)
 class PathSearch:
     """The state of one path: the first `limit` hits of the index, and those of them that SQL confirms, best first."""
 
-    last_limit: int
+    max_limit: int
     depth: int
     has_ties: bool = False
     limit: int = 0
@@ -41,7 +41,7 @@ class PathSearch:
     def raise_limit(self) -> int:
         """Raises the limit and returns it."""
         spare = max(_SPARE, round(_SPARE_OF_TIES * self.depth)) if self.has_ties else _SPARE
-        self.limit = min(self.limit * _MORE, self.last_limit) if self.limit else self.depth + spare
+        self.limit = min(self.limit * _GROWTH, self.max_limit) if self.limit else self.depth + spare
         return self.limit
 
     @property
@@ -51,8 +51,8 @@ class PathSearch:
 
     @property
     def is_settled(self) -> bool:
-        """Whether more hits cannot change the first: enough are confirmed, and no tie continues beyond the hits."""
-        if len(self.hits) < self.limit or self.limit >= self.last_limit:
+        """Whether more hits cannot change the first records: enough are confirmed, and no tie continues beyond the hits."""
+        if len(self.hits) < self.limit or self.limit >= self.max_limit:
             return True
         if len(self.ranking) < self.depth:
             return False
@@ -115,7 +115,7 @@ class Confirmation:
                 records_by_photo.setdefault(photo_id, []).extend(RecordKey("message", number) for number in message_ids)
         return records_by_photo
 
-    def within_reach(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
+    def in_scope(self, unit: UnitOfWork, keys: Iterable[RecordKey]) -> list[RecordKey]:
         """Returns the keys that this search may return, whether or not the records exist."""
         if self._edited is None:
             self._edited = frozenset(self._raw.edited(unit)) if "message" in self._kinds else frozenset()
@@ -134,8 +134,8 @@ class Confirmation:
         """Reads the versions of the live records among the keys."""
         new = set(keys) - self._looked_up
         self._looked_up |= new
-        if reachable := self.within_reach(unit, new):
-            self._versions |= _record_versions(unit, reachable)
+        if in_scope := self.in_scope(unit, new):
+            self._versions |= _record_versions(unit, in_scope)
 
 
 def _record_versions(unit: UnitOfWork, keys: Collection[RecordKey]) -> dict[RecordKey, int]:

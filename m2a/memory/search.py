@@ -28,7 +28,7 @@ from models.text_encoder import TextEncoder, TokenStates
 _PATHS: tuple[RetrievalPath, ...] = ("dense", "bm25", "photo")  # equal scores keep this order
 _ECHO_SOURCES_PER_PLACE = 4  # hits that are compared with an assistant's message to find out whether it is an echo
 _MOST_FILTER_IDS = 1_000  # up to this many entries, the index filters by id; beyond that, its hits are filtered
-_LAST_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
+_MAX_PHOTO_LIMIT = 1_024  # most photos may hang on messages alone when entries are asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +236,9 @@ class Searches:
         ranking = self._parts.ranking
         depth = PATH_DEPTH if ranking is None or path == "photo" else ranking.depth
         depth *= len(self._scope.kinds)  # so that entries and messages do not crowd each other out
-        last_limit = _LAST_PHOTO_LIMIT if path == "photo" else LARGEST_LIMIT
+        max_limit = _MAX_PHOTO_LIMIT if path == "photo" else LARGEST_LIMIT
         for search in searches:
-            search.paths[path] = PathSearch(last_limit, depth, has_ties=path == "bm25")
+            search.paths[path] = PathSearch(max_limit, depth, has_ties=path == "bm25")
         self._fetch_more(path, searches, fetch)
 
     def _fetch_more(
@@ -273,7 +273,7 @@ class Searches:
             return reciprocal_rank_fusion([list(of_path) for of_path in near.values()])
         versions = {key: search.paths[path].ranking[key].version for path in near for key in near[path]}
         # The words of a message bring in its neighbours.
-        in_order = self._confirmation.within_reach(self._unit, search.question.order(self._unit, versions))
+        in_order = self._confirmation.in_scope(self._unit, search.question.order(self._unit, versions))
         photos, dense = near.get("photo", {}), near["dense"]
         agreed = {key for key, cosine in photos.items() if self._measured.agrees(key.kind, cosine, dense.get(key))}
         return with_photos(in_order, list(photos), as_equals=search.by_photo, near=agreed)
