@@ -47,10 +47,14 @@ class RecordEncoder:
         return [
             [
                 self.record(
-                    *("", entry.memory_id, number, "", _time_of(entry)),
-                    finished_words(passage),
-                    next(states),
-                    traits_of(passage, 0, ""),
+                    conversation="",
+                    number=entry.memory_id,
+                    passage=number,
+                    speaker="",
+                    said_at=_time_of(entry),
+                    words=finished_words(passage),
+                    states=next(states),
+                    traits=traits_of(passage, 0, ""),
                 )
                 for number, passage in enumerate(of_entry)
             ]
@@ -78,10 +82,14 @@ class RecordEncoder:
             records.append(
                 [
                     self.record(
-                        *(message.conversation_id, message.message_id, number, message.speaker, message.said_at),
-                        message_words(message.speaker, passage),
-                        next(states),
-                        traits_of(passage, item.position, before),
+                        conversation=message.conversation_id,
+                        number=message.message_id,
+                        passage=number,
+                        speaker=message.speaker,
+                        said_at=message.said_at,
+                        words=message_words(message.speaker, passage),
+                        states=next(states),
+                        traits=traits_of(passage, item.position, before),
                     )
                     for number, (before, passage) in enumerate(pairwise([text_before, *of_message]))
                 ]

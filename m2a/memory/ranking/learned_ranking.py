@@ -105,12 +105,12 @@ class RankedMemory:
 
     def beside(self, number: int) -> list[int]:
         """Returns the message and its neighbours in its conversation, as far as they were read."""
-        places = self._surroundings
-        if number not in places:
+        surroundings = self._surroundings
+        if number not in surroundings:
             return []
-        home = places[number].conversation
-        steps = (number + step for step in _steps(_REACH))
-        return [there for there in steps if there in places and places[there].conversation == home]
+        conversation = surroundings[number].conversation
+        nearby = (number + step for step in _steps(_REACH))
+        return [near for near in nearby if near in surroundings and surroundings[near].conversation == conversation]
 
     def neighbours(self, candidates: Sequence[tuple[RecordKey, RankedPassage]]) -> tuple[list[Words], np.ndarray]:
         """Returns the words of the candidates' neighbours, and which of them are beside each candidate."""
@@ -120,7 +120,7 @@ class RankedMemory:
             return [], positions_beside
         if self._in_order is None:
             self._in_order = _InOrder.of(self._surroundings)
-        firsts, read, homes, words = self._in_order
+        firsts, read, conversations, words = self._in_order
         wanted = np.array(
             [
                 firsts[key.record_id] + record.passage
@@ -131,7 +131,7 @@ class RankedMemory:
         )
         positions, is_there = _positions_in(read, wanted)
         neighbours, are_there = _positions_in(read, wanted[:, None] + steps)
-        are_there &= is_there[:, None] & (homes[neighbours] == homes[positions][:, None])
+        are_there &= is_there[:, None] & (conversations[neighbours] == conversations[positions][:, None])
         used, positions_beside[are_there] = np.unique(neighbours[are_there], return_inverse=True)
         return [words[at] for at in used.tolist()], positions_beside
 
@@ -145,20 +145,20 @@ class _InOrder(NamedTuple):
 
     firsts: Mapping[int, int]
     positions: np.ndarray
-    homes: np.ndarray
+    conversations: np.ndarray
     words: Sequence[Words]
 
     @classmethod
-    def of(cls, places: Mapping[int, Surroundings]) -> "_InOrder":
+    def of(cls, surroundings: Mapping[int, Surroundings]) -> "_InOrder":
         firsts, codes = dict[int, int](), dict[str, int]()
-        positions, homes, words = list[int](), list[int](), list[Words]()
-        for number in sorted(places):
-            conversation, passages = places[number]
+        positions, conversations, words = list[int](), list[int](), list[Words]()
+        for number in sorted(surroundings):
+            conversation, passages = surroundings[number]
             firsts[number] = first = number + len(words) - len(firsts)
             positions += range(first, first + len(passages))
-            homes += [codes.setdefault(conversation, len(codes))] * len(passages)
+            conversations += [codes.setdefault(conversation, len(codes))] * len(passages)
             words += passages
-        return cls(firsts, np.array(positions), np.array(homes), words)
+        return cls(firsts, np.array(positions), np.array(conversations), words)
 
 
 class RankedQuestion:
