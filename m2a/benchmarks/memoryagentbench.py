@@ -284,7 +284,7 @@ class _Facts:
         return (max(serial for serial, count in shared.items() if count == best),) if best else ()
 
     def has_conflict(self, serial: int, answers: Sequence[str]) -> bool:
-        """Whether another fact has the same beginning, up to the answer, and another ending."""
+        """Returns whether another fact has the same beginning, up to the answer, and another ending."""
         fact = self._texts[serial]
         ending = next((answer for answer in answers if fact.endswith(answer)), None)
         if ending is None:

@@ -22,7 +22,7 @@ def check_photos(dialogue: Dialogue, file: Path) -> None:
 
 
 def is_decodable(photo: Path) -> bool:
-    """Whether the photo can be decoded to its end, at the smallest size that its format offers."""
+    """Returns whether the photo can be decoded to its end, at the smallest size that its format offers."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)

@@ -117,8 +117,8 @@ def _attempts(attempts: Sequence[FailedAttempt]) -> Figures:
 def _total(name: str, costs: Iterable[float | None]) -> Figures:
     """Returns the sum of the costs under `name`, or nothing if there was no call or one of the costs is unknown."""
     amounts = list(costs)
-    known = [cost for cost in amounts if cost is not None]
-    return {name: float(sum(known))} if amounts and len(known) == len(amounts) else {}
+    known_costs = [cost for cost in amounts if cost is not None]
+    return {name: float(sum(known_costs))} if amounts and len(known_costs) == len(amounts) else {}
 
 
 def _total_tokens(row: QuestionRecord) -> float | None:

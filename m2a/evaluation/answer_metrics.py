@@ -74,13 +74,13 @@ def exact_match(reply: str, gold: str) -> bool:
 
 
 def accepted_match(reply: str, answers: Iterable[str]) -> bool:
-    """Whether the reply contains the words of one of the answers, in order and side by side."""
+    """Returns whether the reply contains the words of one of the answers, in order and side by side."""
     reply_words = normalise(reply)
     return any(_contains(reply_words, normalise(answer)) for answer in answers)
 
 
 def declines(reply: str) -> bool:
-    """Whether a reply says, outside quotations, that it does not know. A rule, used if there is no judge."""
+    """Returns whether a reply says, outside quotations, that it does not know. A rule, used if there is no judge."""
     own_words = _QUOTATION.sub(" ", unicodedata.normalize("NFKC", reply).lower().replace("’", "'"))
     return bool(_DECLINES.search(own_words))
 

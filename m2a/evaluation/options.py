@@ -77,7 +77,7 @@ def selected_benchmark(options: Options, peers: "PeerSettings", *, has_model: bo
 
 
 def has_unanswered(options: Options, benchmark: "Benchmark") -> bool:
-    """Whether the run's folder lacks answers to any of the questions."""
+    """Returns whether the run's folder lacks answers to any of the questions."""
     from m2a.evaluation.run_folder import answered_questions
 
     answered = answered_questions(options.out)

@@ -249,7 +249,7 @@ _TEMPLATES.filters["outcome"] = _outcome
 
 
 def _fits_on_a_line(value: object) -> bool:
-    """Whether the value fits on one line."""
+    """Returns whether the value is a single value, or a list of texts that can be joined by commas."""
     return isinstance(value, str | int | float | bool) or (
         isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
     )

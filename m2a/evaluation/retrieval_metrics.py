@@ -16,5 +16,5 @@ def sessions_of(references: Iterable[str]) -> list[str]:
 
 
 def hit_at(retrieved: Sequence[str], evidence: Collection[str], k: int) -> bool:
-    """Whether any of the evidence is among the first k."""
+    """Returns whether any of the evidence is among the first k."""
     return not set(retrieved[:k]).isdisjoint(evidence)

@@ -115,7 +115,7 @@ def judges_of(rows: Iterable[QuestionRecord]) -> tuple[str, ...]:
 
 
 def has_evidence(row: QuestionRecord) -> bool:
-    """Whether recall is computed for this row."""
+    """Returns whether recall is computed for this row."""
     return bool(row.evidence) and row.gold is not None
 
 
@@ -149,17 +149,17 @@ def _right(row: QuestionRecord, judge: str) -> float | None:
 
 
 def _answered(row: QuestionRecord) -> bool:
-    """Whether the question has a reply, or failed although it asked for one."""
+    """Returns whether the question has a reply, or failed although it asked for one."""
     return row.reply is not None or (row.error is not None and row.asks_answer)
 
 
 def _has_words(row: QuestionRecord) -> bool:
-    """Whether the words of the reply can be compared with those of the gold answer."""
+    """Returns whether the words of the reply can be compared with those of the gold answer."""
     return row.gold is not None and row.category not in RUBRICS and _answered(row)
 
 
 def _is_measured(row: QuestionRecord) -> bool:
-    """Whether the benchmark has its own measure for the words of the reply."""
+    """Returns whether the benchmark has its own measure for the words of the reply."""
     return row.gold is not None and row.measure not in ("", "summary") and _answered(row)
 
 
@@ -187,7 +187,7 @@ def _is_accepted(reply: str, row: QuestionRecord) -> bool:
 
 
 def _declines_wrongly(reply: str, row: QuestionRecord) -> bool:
-    """Whether the reply declines although the gold answer does not. Decided by a rule, whatever else the reply says."""
+    """Returns whether the reply declines although the gold answer does not. Decided by a rule, whatever else the reply says."""
     return answer_metrics.declines(reply) and not answer_metrics.declines(_golds(row)[0])
 
 
@@ -231,7 +231,7 @@ def _session_recall(k: int, row: QuestionRecord) -> float | None:
 
 
 def _searched(row: QuestionRecord) -> bool:
-    """Whether the row has a ranking, or failed although its system retrieves."""
+    """Returns whether the row has a ranking, or failed although its system retrieves."""
     return row.retrieves and (row.retrieved is not None or row.error is not None)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from m2a.benchmarks import longmemeval
-from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES
+from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES
 from m2a.evaluation import published, published_memoryagentbench
 from m2a.evaluation.answer_metrics import NORMALISATION
 from m2a.evaluation.cost_tables import costs, ingestion
@@ -16,7 +16,8 @@ from m2a.evaluation.table import NONE, Summary, Table, has_metric, percent, with
 from m2a.evaluation.training_overlap import LearnedFrom, marked_name, overlap_note
 
 _LOCOMO = tuple(CATEGORY_NAMES.values())
-_CATEGORY_ORDER = (*_LOCOMO[:ADVERSARIAL], "visual-centric", *_LOCOMO[ADVERSARIAL:])
+_VISUAL = tuple(CATEGORY_NAMES[number] for number in VISUAL_CATEGORIES)
+_CATEGORY_ORDER = (*(name for name in _LOCOMO if name not in _VISUAL), "visual-centric", *_VISUAL)
 
 
 def tables_of(summary: Summary, amounts: Summary, learned: LearnedFrom | None = None) -> list[Table]:

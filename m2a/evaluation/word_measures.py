@@ -29,7 +29,7 @@ def as_published(measure: Measure, reply: str, golds: Sequence[str]) -> float | 
 
 
 def is_strictly_right(measure: Measure, reply: str, golds: Sequence[str]) -> bool:
-    """Whether the short answer or label is a gold one and nothing else; for measures over all golds, whether all are given."""
+    """Returns whether the short answer or label is a gold one and nothing else, or with several golds, whether all are given."""
     if measure == "contains all":
         return _contains_all(reply, golds)
     if measure == "recall@5":

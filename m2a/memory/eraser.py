@@ -127,7 +127,7 @@ class Eraser(ErasureScope):
             tuple(memory for memory in kept if memory.memory_id not in self._retained),
             tuple(sorted(self._photos)),
             tuple(captions),
-            self._without_named(
+            self._names_no_longer_mentioned(
                 name for key, (name, _) in names_before.items() if key not in names_after or names_after[key][0] != name
             ),
             tuple(

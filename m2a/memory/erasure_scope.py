@@ -217,7 +217,7 @@ class ErasureScope:
         concepts = concept_store.concepts(self._unit)
         return {concept.concept_id: (concept.name, bool(concept.photo_ids)) for concept in concepts}
 
-    def _without_named(self, names: Iterable[str]) -> tuple[str, ...]:
+    def _names_no_longer_mentioned(self, names: Iterable[str]) -> tuple[str, ...]:
         """Returns the names that are in no remaining memory, whether it is used or kept back."""
         stays = entry.c.alive | has_row(kept_back, entry, "memory_id")
         texts = self._unit.scalars(select(entry.c.text).where(self._unit.owns(entry), stays))

@@ -9,7 +9,7 @@ from m2a.memory.attribution import Attribution
 from m2a.memory.full_text import messages_containing
 from m2a.memory.quotations import Span, matching_sentences, sentence_spans, stating_sentences
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.repetitions import Statement, repeating_spans, spans_holding, spans_of_statement, statements
+from m2a.memory.repetitions import Statement, repeating_spans, sentences_containing, spans_of_statement, statements
 from m2a.memory.schema import forgotten_entry, kept_back, message, trace, withheld_words
 from m2a.memory.semantic_memory_store import RejectedWriteError, SemanticMemoryStore
 from m2a.memory.sql import to_microseconds
@@ -285,7 +285,7 @@ class Forgetter:
         reply = self._raw.as_logged(unit, [reply_id]).get(reply_id)
         if reply is None or reply.role != "assistant":
             return set()
-        return {MessageSpan(reply_id, *span) for span in spans_holding(words, reply.text)}
+        return {MessageSpan(reply_id, *span) for span in sentences_containing(words, reply.text)}
 
     def _citing(self, unit: UnitOfWork, memory_ids: Collection[int]) -> list[tuple[int, set[int], str]]:
         """Returns (reply id, ids of all its memories, question) for the replies that rest on the memories."""

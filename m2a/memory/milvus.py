@@ -36,7 +36,7 @@ class IndexUnavailableError(UserError):
 
 
 def is_lite(uri: str) -> bool:
-    """Whether the URI is the path of a Milvus Lite file, and not the address of a server."""
+    """Returns whether the URI is the path of a Milvus Lite file, and not the address of a server."""
     return "://" not in uri
 
 

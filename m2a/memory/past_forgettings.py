@@ -5,9 +5,8 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import select
 
-from m2a.memory.erasure_scope import OF_FORGETTING
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.schema import forgotten_entry, trace
+from m2a.memory.schema import forgotten_entry, trace, withheld_photo, withheld_words
 from m2a.memory.unit_of_work import UnitOfWork
 from m2a.memory.withheld import is_kept_back
 from m2a.types import PastForgetting
@@ -27,13 +26,13 @@ def listed(unit: UnitOfWork, raw: RawMessageStore, *, start: int, count: int) ->
     memories = [number for number, was_alive in rows if was_alive]
     places = _places(unit, ids)
     replies = raw.get(unit, {reply_id for reply_id, _ in places.values()})
-    found = {number: (replies[reply], change) for number, (reply, change) in places.items() if reply in replies}
-    return [PastForgetting(number, memories.count(number), *found.get(number, (None, 0))) for number in ids]
+    reports = {number: (replies[reply], change) for number, (reply, change) in places.items() if reply in replies}
+    return [PastForgetting(number, memories.count(number), *reports.get(number, (None, 0))) for number in ids]
 
 
 def _ids(unit: UnitOfWork) -> set[int]:
     ids = set[int]()
-    for table in OF_FORGETTING[:-1]:
+    for table in (forgotten_entry, withheld_words, withheld_photo):
         is_forgotten = unit.owns(table) & ~is_kept_back(table)
         ids |= set(unit.scalars(select(table.c.forgetting_id).where(is_forgotten).distinct()))
     return ids

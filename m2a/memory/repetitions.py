@@ -86,7 +86,11 @@ def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> lis
     that Ines is, though "She is allergic to peanuts." is a statement, too.
     """
     words = [frozenset(statement.words) for statement in repeated]
-    fullest = [one for one, its in zip(repeated, words, strict=True) if not any(its < others for others in words)]
+    fullest = [
+        statement
+        for statement, its_words in zip(repeated, words, strict=True)
+        if not any(its_words < others for others in words)
+    ]
     repeating = []
     for first, last in sentence_spans(text):
         sentence = text[first:last]
@@ -96,7 +100,7 @@ def repeating_spans(repeated: Sequence[Statement], role: Role, text: str) -> lis
     return repeating
 
 
-def spans_holding(words: Collection[str], text: str) -> list[Span]:
+def sentences_containing(words: Collection[str], text: str) -> list[Span]:
     """Returns the spans of the sentences in a reply that contain any of the words."""
     spans = [span for span in sentence_spans(text) if not set(words).isdisjoint(finished_words(text[slice(*span)]))]
     return [_list_item(text, span) for span in spans]

@@ -130,8 +130,8 @@ class _Restorer:
             return _Repair(newer.memory_id, restored, never_said=False) if restored else None
         self._semantic.withdraw(self._unit, newer.memory_id, self._by)
         restored = self._revive(older, concepts)
-        said = [sentence for sentence in sentences if sentence_is_stated(sentence, own, concepts)]
-        added = [self._add(newer, draft) for draft in self._drafts(newer, said, own, restored, concepts)]
+        stated_sentences = [sentence for sentence in sentences if sentence_is_stated(sentence, own, concepts)]
+        added = [self._add(newer, draft) for draft in self._drafts(newer, stated_sentences, own, restored, concepts)]
         return _Repair(newer.memory_id, restored, never_said=True, added=tuple(i for i in added if i is not None))
 
     def _revive(self, older: Sequence[MemoryEntry], concepts: Sequence[Concept]) -> tuple[int, ...]:
@@ -151,7 +151,7 @@ class _Restorer:
     def _drafts(
         self,
         newer: MemoryEntry,
-        said: Sequence[str],
+        stated_sentences: Sequence[str],
         own: Sequence[Message],
         older_ids: Sequence[int],
         concepts: Sequence[Concept],
@@ -162,7 +162,7 @@ class _Restorer:
         """
         drafts = []
         for message in own:
-            texts = [sentence for sentence in said if sentence_is_stated(sentence, [message], concepts)]
+            texts = [sentence for sentence in stated_sentences if sentence_is_stated(sentence, [message], concepts)]
             if not texts:
                 whole = " ".join(message.text[slice(*span)] for span in matching_sentences(newer.text, message.text))
                 texts = [whole] if whole else []

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from m2a.memory import change_log, held_memories, reply_sources
 from m2a.memory.quotations import Span
 from m2a.memory.raw_message_store import RawMessageStore
-from m2a.memory.repetitions import is_code, reveals, spans_holding
+from m2a.memory.repetitions import is_code, reveals, sentences_containing
 from m2a.memory.schema import entry, entry_history, message, message_reading, pending_update, photo
 from m2a.memory.sql import same_ids
 from m2a.memory.unit_of_work import UnitOfWork
@@ -81,7 +81,7 @@ def revealing_spans(
             far.add(message_id)
     result = set[MessageSpan]()
     for number, reply in raw.as_logged(unit, near | far).items():
-        spans: list[Span] = spans_holding(revealing, reply.text)
+        spans: list[Span] = sentences_containing(revealing, reply.text)
         if number not in near:
             spans = [
                 span for span in spans if reveals(revealing.intersection(finished_words(reply.text[slice(*span)])))

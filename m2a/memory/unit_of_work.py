@@ -100,7 +100,7 @@ class UnitOfWork:
 
 @lru_cache
 def _owns(table: FromClause, owner: str) -> ColumnElement[bool]:
-    """Kept, because nearly every statement has it and building it takes as long as running a short statement."""
+    """Cached, because nearly every statement has it and building it takes as long as running a short statement."""
     condition: ColumnElement[bool] = table.c.owner == owner
     return condition
 

@@ -82,22 +82,22 @@ def check_peers(names: tuple[str, ...], settings: PeerSettings, *, has_model: bo
 
 
 def answers(name: str, parts: Parts) -> bool:
-    """Whether the system can answer in this run. Without a chat model only M2A can, by the offline rules."""
+    """Returns whether the system can answer in this run. Without a chat model only M2A can, by the offline rules."""
     return not parts.retrieval_only and (parts.chat_model is not None or answers_offline(name))
 
 
 def answers_offline(name: str) -> bool:
-    """Whether the system can answer by rules if there is no chat model."""
+    """Returns whether the system can answer by rules if there is no chat model."""
     return name in VARIANTS
 
 
 def retrieves(name: str) -> bool:
-    """Whether the system retrieves messages at all."""
+    """Returns whether the system retrieves messages at all."""
     return name != FullContext.name and (name not in PUBLISHED or PUBLISHED[name].retrieves)
 
 
 def has_learned_from(name: str, sessions: Sequence[Sequence[str]]) -> bool:
-    """Whether the system's ranking was learned from one of these sessions, each given as the texts of its turns."""
+    """Returns whether the system's ranking was learned from one of these sessions, each given as the texts of its turns."""
     from m2a.memory.ranking.ranker import fingerprint, shipped_ranker
 
     if name not in VARIANTS or VARIANTS[name].fusion != "best":

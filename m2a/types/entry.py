@@ -85,7 +85,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class KeptBack:
-    """An entry that is kept but not used in any answer, with the reason and the time since when."""
+    """An entry that is kept but not used in any answer, with the reason and the time it began."""
 
     entry: MemoryEntry
     reason: KeptBackReason

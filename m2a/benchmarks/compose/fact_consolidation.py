@@ -163,7 +163,7 @@ def _choose(source: _Source, size: int | None, rng: random.Random) -> tuple[list
 
 
 def _is_current(chain: _Chain, source: _Source) -> bool:
-    """Whether the values of the chain are still the newest, which they are not if another chain edited the same statement."""
+    """Returns whether the values of the chain are still the newest: another chain may have edited the same statement."""
     return all(source.statements[beginning].values[-1] == value for beginning, value in chain.hops)
 
 

@@ -65,8 +65,8 @@ class RankedRecordStore:
 
     def discard_if_outdated(self, connection: Connection, made_by: str) -> None:
         """Deletes all records if another encoder made them; `owners_with_gaps` then names every owner."""
-        found = connection.scalar(select(setting.c.value).where(setting.c.key == _MADE_BY))
-        if found == made_by:
+        stored = connection.scalar(select(setting.c.value).where(setting.c.key == _MADE_BY))
+        if stored == made_by:
             return
         for table in (ranked_record, ranked_count):
             connection.execute(delete(table))
@@ -188,7 +188,7 @@ class RankedRecordStore:
         return decoded | {key: read[key] for key in missing & read.keys()}
 
     def _fits(self, unit: UnitOfWork) -> bool:
-        """Whether all of the owner's records fit in memory."""
+        """Returns whether all of the owner's records fit in memory."""
         totals = (ranked_count.c.counted.in_(["entry", "message"]), ranked_count.c.item == "records")
         records = select(func.sum(ranked_count.c.number)).where(unit.owns(ranked_count), *totals)
         return (unit.scalar(records) or 0) <= _CACHED
