@@ -113,7 +113,8 @@ def _nothing_left(benchmark: Benchmark, categories: Collection[str], turns: int 
 def _shortened(dialogue: Dialogue, turns: int) -> Dialogue:
     kept: list[Session] = []
     for session in dialogue.sessions:
-        if sum(len(each.turns) for each in (*kept, session)) > turns:
+        turns -= len(session.turns)
+        if turns < 0:
             break
         kept.append(session)
     turn_references = {turn.reference for session in kept for turn in session.turns}
