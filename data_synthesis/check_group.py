@@ -284,4 +284,4 @@ def _derivation_faults(question: QuestionView) -> Faults:
         yield "temporal", f"the answer is {question.answer!r}, but by its derivation it must be {right[0]!r}."
     for accepted in question.accepted:
         if not any(same_answer(accepted, form) for form in right):
-            yield "temporal", f"{accepted!r} is accepted, but says something else than {right[0]!r}."
+            yield "temporal", f"{accepted!r} is accepted, but says something other than {right[0]!r}."

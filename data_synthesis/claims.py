@@ -1,6 +1,6 @@
 """Checks of what turns claim, against their speakers, their dates and what is stated of the photos.
 
-Each check takes the place of a turn and the view of its group, and yields sentences. A claim that the stated facts do not
+Each check takes a turn and its group, and yields sentences. A claim that the stated facts do not
 decide is no fault. The word lists are in claim_words.json.
 """
 
@@ -18,14 +18,14 @@ from data_synthesis.wording import contains_phrase, content_of
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
 _NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
 _COLOUR_WORDS = content_of(_WORDS["colours and materials"])
-# Verbs that people also use of things they do not own
-_COLOURS, _KIN, _HAPPENED, _BY_OTHERS = (
+_COLOURS, _KIN, _PAST_VERBS, _BY_OTHERS = (
     "|".join(_WORDS[name].split()) for name in ("colours and materials", "kin", "happened", "done by others")
 )
+# Verbs that people also use of things they do not own
 _BY_OTHERS_ONLY = re.compile(rf"(?:{_BY_OTHERS})\w*", re.I)
 _SEASONS = [(re.compile(rf"\b(?:{season['words']})", re.I), season["months"]) for season in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
-_HAPPENED = rf"(?:{_HAPPENED})"
+_HAPPENED = rf"(?:{_PAST_VERBS})"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
     r"(?<!have )(?<!did )\b(I|you)(?:'ve| have|'d| had)?( never)?(?: just| already| once| only)? "

@@ -221,7 +221,7 @@ class GeneratedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SeenDetail:
-    """A detail, in `words`, that must be seen on a photo to answer a question.
+    """A detail, in `words`, that must be seen in a photo to answer a question.
 
     `place` is the turn that shows the photo, None where the photo comes with the question. `meant_by` are the turns that
     tell which photo is meant: those that name its concept, or else the one that shows it.

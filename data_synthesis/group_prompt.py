@@ -94,7 +94,7 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
 def repair_messages(answer: str, faults: Sequence[str], *, changes_only: bool) -> list[ChatMessage]:
     """The messages that follow the prompt after an answer with faults. An empty or very long answer is not shown again.
 
-    With `mend` they ask only for the changes, otherwise for the whole answer again.
+    With `changes_only` they ask only for the changes, otherwise for the whole answer again.
     """
     listed = [f"- {fault}" for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:

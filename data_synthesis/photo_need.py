@@ -182,7 +182,7 @@ def own_photo_faults(question: QuestionView) -> Faults:
     owners = ((concept, photo) for concept in question.group.concepts for photo in concept.unseen)
     for concept, photo in (owner for owner in owners if owner[1].path in question.photos):
         if any(question.answer_words <= fact.words for fact in facts_of(concept, photo)):
-            yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
+            yield "answer", f"the answer {question.answer!r} can be seen in its photo; ask what only the sessions tell."
         says_class = concept.class_name and content_of(concept.class_name) <= question.words
         if says_class or question.quoted_look(concept, photo):
             yield "photo need", f"it says in words what its photo shows of {concept.name}."

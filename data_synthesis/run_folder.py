@@ -76,7 +76,7 @@ class RunFolder:
         run = read_object(file, SynthesisError, remedy)
         if "settings" not in run:
             raise SynthesisError(
-                f"{self.path} holds something else than a data set of this program; name a new folder with --out."
+                f"{self.path} holds something other than a data set of this program; name a new folder with --out."
             )
         if not isinstance(run["settings"], dict):
             raise SynthesisError(f"{file} is damaged (its settings are not an object): {remedy}.")

@@ -55,7 +55,7 @@ class Report:
     samples: tuple[UnwovenSample, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        """The faults by rule, the gravest rule first and at most twenty faults of each, and the figures."""
+        """The faults by rule, the most serious rule first and at most twenty faults of each, and the figures."""
         faults = sorted(self.faults, key=lambda fault: _SEVERITY.index(fault.rule))
         counts = Counter(fault.rule for fault in faults)
         lines = [self.summary]

@@ -106,7 +106,7 @@ class FaultReader:
             # A bug in the SDK or in M2A looks the same, so its place is logged, but not its message, which may contain the key.
             place = traceback.extract_tb(error.__traceback__)[-1]
             _log.warning(
-                "%s at %s:%s, over what %s answers.", type(error).__name__, place.filename, place.lineno, where
+                "%s at %s:%s, while reading the answer of %s.", type(error).__name__, place.filename, place.lineno, where
             )
         return Fault(
             f"The answer from {where} is not a chat completion; check that it is the address of an OpenAI-compatible "

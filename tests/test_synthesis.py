@@ -284,7 +284,7 @@ def test_hosts_that_the_check_would_reject_are_refused(tmp_path: Path, concepts:
 def test_a_run_of_the_evaluation_is_no_damaged_set(tmp_path: Path, concepts: Path, locomo: Path) -> None:
     (tmp_path / "run.json").write_text('{"benchmark": "locomo"}', encoding="utf-8")
     code, output = command("--locomo", locomo, "--concepts", concepts, "--out", tmp_path)
-    assert code == 2 and "holds something else than a data set" in output
+    assert code == 2 and "holds something other than a data set" in output
 
 
 def test_a_folder_without_a_set_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def attribute_question(attribute: Attribute) -> str:
 
 
 def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterator[str]:
-    """Descriptions of the concept by its look on these photos, to follow "the", the best first: "red-orange chow chow",
+    """Descriptions of the concept by its look in these photos, to follow "the", the best first: "red-orange chow chow",
     "one with white paws"."""
     if look := without_remarks(concept.short_description).strip():
         yield look

@@ -1,4 +1,4 @@
-"""Questions whose answer must be seen on a photo, or that need a photo to tell whom they are about."""
+"""Questions whose answer must be seen in a photo, or that need a photo to tell whom they are about."""
 
 import random
 from collections import Counter
@@ -89,7 +89,7 @@ def _look_questions(
     shown: Sequence[ShownPhoto] | None = None,
     before: str = "",
 ) -> Iterator[Candidate]:
-    """Yields questions about the attributes of a concept, on all its photos or only on those `shown`.
+    """Yields questions about the attributes of a concept, in all its photos or only in those `shown`.
 
     The turns at `places` say whom `called` names, and `before` is a sentence before each question. If the concept is not called
     by its name, the first question is about the whole look, as a fallback.
