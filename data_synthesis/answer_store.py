@@ -37,8 +37,6 @@ class AnswerStore:
     def __init__(self, folder: Path, costs: Costs | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.costs = costs or Costs()
-        self.asked = 0
-        """The number of calls by this process."""
         self._folder = folder
         self._first = asyncio.Lock()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -59,7 +57,7 @@ class AnswerStore:
     async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         """The stored answer of the key, or that of `ask`, which is stored durably before it is returned.
 
-        Raises BudgetReached before a call that the budget does not allow, and passes on what `ask` raises. In both cases
+        Raises BudgetReachedError before a call that the budget does not allow, and passes on what `ask` raises. In both cases
         nothing is stored.
         """
         async with self._locks[key]:
@@ -78,7 +76,6 @@ class AnswerStore:
         self.costs.begin()
         try:
             write_whole(marker, str(times + 1))
-            self.asked += 1
             try:
                 answer = await ask()
             except Exception:  # a failed call has no answer to lose; a cancelled one does, and keeps its marker

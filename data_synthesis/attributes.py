@@ -41,7 +41,7 @@ def _without_notes(text: str, photos: Sequence[Path]) -> tuple[str, tuple[Path, 
 
     def marked(match: re.Match[str]) -> str:
         named = re.findall(names, match[1])
-        return f"\0{','.join(str(order.index(name)) for name in named if name in stems)}\0"
+        return f"\0{','.join(str(order.index(name)) for name in named)}\0"
 
     text = note.sub(marked, text) if stems else text
     if "\0" not in text:

@@ -8,7 +8,7 @@ from datetime import date
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.claims import claim_faults
-from data_synthesis.dates import resolve, right_answers, same_answer, stands_in
+from data_synthesis.dates import contains_expression, resolve, right_answers, same_answer
 from data_synthesis.group import (
     LEAST_DELIVERED,
     OPEN_DOMAIN,
@@ -86,11 +86,11 @@ def _asks_the_same(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
     if words_of(first.text) == words_of(second.text):
         return True
     words, other_words = content_of(first.text), content_of(second.text)
-    same_answer = (first.answer, first.evidence) == (second.answer, second.evidence)
-    return same_answer and (words <= other_words or other_words <= words)
+    has_same_answer = (first.answer, first.evidence) == (second.answer, second.evidence)
+    return has_same_answer and (words <= other_words or other_words <= words)
 
 
-def keeps_the_rules(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
+def rule_check(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
     """A function that says whether a question about the group breaks no rule."""
     return lambda question: next(_question_faults(QuestionView(question, view)), None) is None
 
@@ -264,7 +264,7 @@ def _derivation_faults(question: QuestionView) -> Faults:
                 raise ValueError(
                     f"its date follows from {question.group.turn_name(event.place)}, which does not exist."
                 )
-            if not stands_in(expression, turn.text):
+            if not contains_expression(expression, turn.text):
                 raise ValueError(f"{turn.name} does not say {expression!r}.")
             if turn not in question.evidence:
                 yield "temporal", f"its date follows from {turn.name}, which is not in its evidence."

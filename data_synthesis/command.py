@@ -12,7 +12,7 @@ import typer
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.costs import Costs
 from data_synthesis.group import VISUAL_RETRIEVAL, Generator, SynthesisError
-from data_synthesis.model_generator import ModelGenerator, ServiceFailed
+from data_synthesis.model_generator import ModelGenerator, ServiceError
 from data_synthesis.pipeline import Outcome, finished_run, run_settings
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
@@ -85,7 +85,7 @@ def synthesize(
     were found. 2: something in the input must be corrected first.
     """
     chat = _Chat(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout, price, budget)
-    with user_errors(_PROGRAM, _INTERRUPTED, outages=(ServiceFailed,)):
+    with user_errors(_PROGRAM, _INTERRUPTED, outages=(ServiceError,)):
         if validate is not None:
             blind = replace(chat, name=leak_check, sees_photos=False) if leak_check else None
             _validate(validate, locomo, concepts, blind)

@@ -12,6 +12,7 @@ from data_synthesis.group import VISUAL_RETRIEVAL
 from data_synthesis.statistics import statistics_of
 from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, parse_date_time, session_numbers
 
+CARD_FILE = "README.md"
 STATISTICS_FILE = "statistics.json"
 QUESTIONS_FILE = "questions.jsonl"
 CONVERSATIONS_FILE = "conversations.jsonl"

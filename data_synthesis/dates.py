@@ -56,7 +56,7 @@ def expressions_in(text: str) -> list[str]:
     return [match[0] for match in _ANY.finditer(_plain(text))]
 
 
-def stands_in(expression: str, text: str) -> bool:
+def contains_expression(expression: str, text: str) -> bool:
     """Whether a text contains exactly this expression. Every text contains the empty one."""
     return not expression.strip() or _plain(expression) in expressions_in(text)
 
@@ -82,7 +82,7 @@ def accepted_forms(day: date) -> tuple[str, ...]:
     nth = f"{day.day}{'th' if day.day in (11, 12, 13) else suffix}"
     return (
         *(f"{month} {day.day}, {day.year}", f"{day.day} {month}, {day.year}", f"{nth} of {month} {day.year}"),
-        *(f"{day.isoformat()}", f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
+        *(day.isoformat(), f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
     )
 
 

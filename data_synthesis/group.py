@@ -32,7 +32,7 @@ class SynthesisError(UserError, ValueError):
     """A problem that the user must solve. The message names the value, the place and the remedy."""
 
 
-class GenerationFailed(SynthesisError):
+class GenerationError(SynthesisError):
     """No valid sessions could be generated for a group. The group is set aside; the run continues."""
 
 
@@ -256,5 +256,5 @@ class Generator(Protocol):
     version: str
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """Returns a valid group. Raises GenerationFailed where there is none."""
+        """Returns a valid group. Raises GenerationError where there is none."""
         ...

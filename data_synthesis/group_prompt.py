@@ -60,7 +60,7 @@ def with_ids(request: GroupRequest) -> GroupRequest:
     return replace(request, group=replace(request.group, concepts=tuple(concepts)))
 
 
-def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> list[ChatMessage]:
+def first_messages(request: GroupRequest, photos_at_most: int | None) -> list[ChatMessage]:
     """The prompt for a group. Raises SynthesisError for a photo that cannot be read.
 
     If the server takes fewer pictures than there are photos, there is one sheet for each concept, or one for all.

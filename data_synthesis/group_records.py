@@ -50,9 +50,7 @@ def turn_record(speaker: str, text: str, photos: list[str], dia_id: str) -> dict
     return turn | {"photos": photos, "img_url": photos[:1]} if photos else turn
 
 
-def question_records(
-    woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]
-) -> list[dict[str, Any]]:
+def question_records(woven: WovenGroup, numbers: Sequence[int], photo_name: PhotoName) -> list[dict[str, Any]]:
     turn_id = id_by_place(numbers[0])
 
     def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
@@ -87,7 +85,7 @@ def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, 
     }
 
 
-def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
+def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: PhotoName) -> dict[str, Any]:
     placement = woven.request.placement
     further: dict[str, Any] = {"dropped_questions": sorted(woven.group.dropped)} if woven.group.dropped else {}
     further |= {"retrieval_only": True} if woven.group.retrieval_only else {}

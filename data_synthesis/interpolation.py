@@ -4,14 +4,13 @@ Sessions are renumbered in the order of time. LoCoMo's dates without a session f
 renumbered; one to a missing turn stays without a target. `unweave` is the inverse of `weave`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import GeneratedGroup, PersonalConcept, SynthesisError
-from data_synthesis.group_records import WovenGroup, group_record, question_records, read_group, turn_record
+from data_synthesis.group_records import PhotoName, WovenGroup, group_record, question_records, read_group, turn_record
 from data_synthesis.renumbering import NUMBERED, Renumbering, by_number
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
@@ -36,7 +35,7 @@ def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
 
 
 def weave(
-    sample: Sample, woven_groups: Sequence[WovenGroup], photo_name: Callable[[Path], str]
+    sample: Sample, woven_groups: Sequence[WovenGroup], photo_name: PhotoName
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
     """The merged sample, and its map from old session numbers and turn ids to new ones.
 
@@ -115,7 +114,7 @@ def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, lis
     return host, _as_stored([read_group(sample, group) for group in groups])
 
 
-def _without_additions(question: Mapping[str, Any], question_id: str, remap: "Renumbering") -> dict[str, Any]:
+def _without_additions(question: Mapping[str, Any], question_id: str, remap: Renumbering) -> dict[str, Any]:
     added = {"category_name", "photos", "source"} | (
         {"question_id"} if question["question_id"] == question_id else set()
     )

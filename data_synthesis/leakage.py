@@ -69,9 +69,9 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     total = len(open_questions)
     limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(total, 1))
     rates.append(Rate("answered by a guess from the question alone", _guessed(open_questions), total, limit))
-    options = [(found, question) for question in questions if (found := options_of(question.text))]
+    options = [(pair, question) for question in questions if (pair := options_of(question.text))]
     if total := len(options):
-        first_is_right = sum(_plain(found[0]) == _plain(question.answers[0]) for found, question in options)
+        first_is_right = sum(_plain(pair[0]) == _plain(question.answers[0]) for pair, question in options)
         limit = min(1.0, 0.5 + 1.5 / math.sqrt(total))  # three standard deviations of a fair coin
         best = max(first_is_right, total - first_is_right)
         rates.append(Rate("answered by always taking the same of two options", best, total, limit))

@@ -100,14 +100,14 @@ def needless_faults(question: QuestionView) -> Faults:
         if not any(need.role == "answer" or _fits_others(question, need) for need in seen):
             yield "photo need", _FITS_ONE.format(seen[0].concept.name)
         return
-    said = [(need.said_at, need.words, need.concept.name) for need in question.needs]
+    statements = [(need.said_at, need.words, need.concept.name) for need in question.needs]
     if question.category == OPEN_DOMAIN:
         named = [concept for concept in question.named if concept.class_name]
-        said += [
+        statements += [
             (question.group.turn_with_any(content_of(concept.class_name)), concept.class_name, concept.name)
             for concept in named
         ]
-    for turn, words, name in said:
+    for turn, words, name in statements:
         if turn is not None:
             yield "leakage", f"{turn.name} tells {words!r} of {name}, so that it can be answered without a photo."
             return
@@ -159,8 +159,8 @@ def _could_mean_another(question: QuestionView, concept: PersonalConcept) -> boo
     answering = date_turns or [turn for turn in question.evidence if contains_phrase(turn.text, answer)]
     tellers = {turn.speaker for turn in answering}
     sentences = [text for turn in answering for text in turn.sentences if date_turns or contains_phrase(text, answer)]
-    known = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
-    words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known)) - TOO_COMMON
+    known_words = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
+    words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known_words)) - TOO_COMMON
     words = frozenset(word for word in words if len(word) > 3)
     is_nickname = any(answer in QUOTED.findall(text) for text in sentences)
 

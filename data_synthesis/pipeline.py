@@ -12,12 +12,19 @@ from typing import Any
 
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.check_group import delivered
-from data_synthesis.costs import BudgetReached
-from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, STATISTICS_FILE, dataset_card, tables_of
+from data_synthesis.costs import BudgetReachedError
+from data_synthesis.dataset_card import (
+    CARD_FILE,
+    CONVERSATIONS_FILE,
+    QUESTIONS_FILE,
+    STATISTICS_FILE,
+    dataset_card,
+    tables_of,
+)
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
     GeneratedGroup,
-    GenerationFailed,
+    GenerationError,
     Generator,
     GroupRequest,
 )
@@ -26,7 +33,7 @@ from data_synthesis.interpolation import weave
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions
-from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
+from data_synthesis.run_folder import FORMAT, ID_MAP_FILE, RUN_FILE, RunFolder
 from data_synthesis.statistics import statistics_of
 from m2a.benchmarks.progress import Progress
 from m2a.benchmarks.visual import FILE_NAME
@@ -34,8 +41,9 @@ from models.prices import Price
 
 _FAULTS_SHOWN = 3
 _FILES = (
-    FILE_NAME, "id_map.json", STATISTICS_FILE, QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
-)  # fmt: skip
+    *(FILE_NAME, ID_MAP_FILE, STATISTICS_FILE, QUESTIONS_FILE, CONVERSATIONS_FILE),
+    *(CARD_FILE, PREVIEW_FILE, RUN_FILE),
+)
 _PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
 
 
@@ -81,7 +89,7 @@ async def synthesize(
                 return
             try:
                 await _make(request, generator, outcome)
-            except BudgetReached as reached:
+            except BudgetReachedError as reached:
                 outcome.stopped = str(reached)
             except Exception as error:  # of any kind: the current calls are paid for, so they are finished first
                 failed.append(error)
@@ -101,7 +109,7 @@ async def synthesize(
 async def _make(request: GroupRequest, generator: Generator, outcome: Outcome) -> None:
     try:
         group = await generator.generate(request)
-    except GenerationFailed as error:
+    except GenerationError as error:
         outcome.set_aside[_key(request)] = str(error)
         return
     if not any(question.category == VISUAL_RETRIEVAL for question in group.questions):
@@ -128,10 +136,10 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
         samples.append(merged)
     run = _run(plan, folder, outcome, answers)
     folder.write_json(FILE_NAME, samples)
-    folder.write_json("id_map.json", id_map)
+    folder.write_json(ID_MAP_FILE, id_map)
     for name, text in tables_of(samples).items():
         folder.write(name, text)
-    folder.write("README.md", dataset_card(run, statistics_of(samples)))
+    folder.write(CARD_FILE, dataset_card(run, statistics_of(samples)))
     write_preview(folder.path)
     folder.write_json(RUN_FILE, run)
 

@@ -54,8 +54,8 @@ def premise_faults(question: QuestionView) -> Faults:
 def _accepted_forms(question: QuestionView) -> Faults:
     """Each accepted answer follows from what the answer follows from, and says enough of it."""
     answer, facts = Fact("answer", question.answer, question.answer_words), [fact for *_, fact in question.facts]
-    known = " ".join(f"{concept.class_name} {concept.name}" for concept, *_ in question.facts)
-    right = (answer.words | question.words).union(content_of(known), *(fact.words for fact in facts))
+    known_words = " ".join(f"{concept.class_name} {concept.name}" for concept, *_ in question.facts)
+    right = (answer.words | question.words).union(content_of(known_words), *(fact.words for fact in facts))
     heads = answer.heads.union(*(fact.heads for fact in facts))
     stated = {content_of(form) for fact in facts for form in fact.accepted}
     names = question.group.name_words.union(*(concept.name.split() for concept in question.group.all_concepts))

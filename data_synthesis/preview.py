@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError
+from data_synthesis.run_folder import RUN_FILE
 from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
@@ -22,6 +23,7 @@ from m2a.benchmarks.locomo import (
     session_numbers,
     turns_of,
 )
+from m2a.benchmarks.visual import FILE_NAME
 
 PREVIEW_FILE = "preview.html"
 _PAGE = Path(__file__).parent / "preview_page"
@@ -49,10 +51,10 @@ def write_preview(folder: Path) -> None:
 
     Raises SynthesisError if the folder holds no benchmark.
     """
-    samples = _read(folder / "benchmark.json")
+    samples = _read(folder / FILE_NAME)
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
-        raise SynthesisError(f"{folder / 'benchmark.json'} is not a list of conversations; make the folder again.")
-    run = _read(folder / "run.json") if (folder / "run.json").exists() else {}
+        raise SynthesisError(f"{folder / FILE_NAME} is not a list of conversations; make the folder again.")
+    run = _read(folder / RUN_FILE) if (folder / RUN_FILE).exists() else {}
     sizes = _photo_sizes(samples, folder)
     page = _TEMPLATES.get_template("page.html").render(
         views=[_SampleView(f"s{number}", sample, sizes) for number, sample in enumerate(samples, start=1)],

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data_synthesis.check_group import keeps_the_rules
+from data_synthesis.check_group import rule_check
 from data_synthesis.dates import accepted_forms, date_text
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
@@ -64,7 +64,7 @@ def retrieval_questions(
     """
     rng = random.Random(f"{request.seed} visual retrieval")
     view = GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
-    keeps = keeps_the_rules(view)
+    keeps = rule_check(view)
     questions: list[GeneratedQuestion] = []
     forms: Counter[str] = Counter()
     right_first = rng.random() < 0.5

@@ -12,7 +12,7 @@ from data_synthesis.group import SynthesisError
 from data_synthesis.sources import photo_format
 from m2a.benchmarks.folders import lock_folder, read_object, write_json, write_whole
 
-RUN_FILE = "run.json"
+RUN_FILE, ID_MAP_FILE = "run.json", "id_map.json"
 ANSWERS, PHOTOS = "answers", "photos"
 FORMAT = "m2a-synthesis/1"
 

@@ -18,7 +18,7 @@ from typing import Any
 from data_synthesis.attributes import attribute_of
 from data_synthesis.group import ConceptPhoto, PersonalConcept, SynthesisError
 from data_synthesis.visual_questions import mc_llava_questions, yollava_questions
-from data_synthesis.wording import PLACEHOLDER, words_of
+from data_synthesis.wording import UNFILLED, words_of
 
 DETAILS_FILE = "concepts.json"
 YOLLAVA_QUESTIONS = "yollava-visual-qa.json"
@@ -233,7 +233,7 @@ def _check(concepts: list[PersonalConcept], folder: Path) -> None:
                 f"The concept {concept.subject!r} of {folder} has {len(concept.photos)} photo"
                 f"{'s' * (len(concept.photos) != 1)}; give it {FEWEST_PHOTOS} or more, or take it out."
             )
-        if re.search(r"[<>\n]", concept.name) or PLACEHOLDER.search(concept.name) or not words_of(concept.name):
+        if re.search(r"[<>\n]", concept.name) or UNFILLED.search(concept.name) or not words_of(concept.name):
             raise SynthesisError(
                 f"The concept {concept.subject!r} of {folder} has an invalid name, {concept.name!r}; rename it."
             )

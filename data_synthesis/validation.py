@@ -15,10 +15,7 @@ from data_synthesis.dataset_card import STATISTICS_FILE, tables_of
 from data_synthesis.group import SynthesisError
 from data_synthesis.leakage import AskedQuestion, Rate, leakage
 from data_synthesis.merged_folder import (
-    BENCHMARK,
-    ID_MAP,
     MISSING,
-    RUN,
     Fault,
     MergedFolder,
     describe_difference,
@@ -27,11 +24,12 @@ from data_synthesis.merged_folder import (
     short,
 )
 from data_synthesis.merged_sample import UnwovenSample, check_sample, parts_of
-from data_synthesis.run_folder import PHOTOS, kept_name
+from data_synthesis.run_folder import ID_MAP_FILE, PHOTOS, RUN_FILE, kept_name
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
 from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, turns_of
 from m2a.benchmarks.photos import is_decodable
+from m2a.benchmarks.visual import FILE_NAME
 
 __all__ = ["Fault", "Report", "validate"]
 
@@ -97,7 +95,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
     for sample_id in expected_id_map | (id_map if merged.whole else {}):
         actual, expected = id_map.get(sample_id, MISSING), expected_id_map.get(sample_id, MISSING)
         for difference in differences(actual, expected) if expected is not None else ():
-            faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", describe_difference(*difference)))
+            faults.append(Fault(f"{ID_MAP_FILE}, {sample_id}", "id map", describe_difference(*difference)))
     faults += _record_faults(merged)
     leaks = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
     shared = [_shared_sentences(samples)] if len(samples) > 1 else []
@@ -105,7 +103,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         ("leakage", leaks, "they are answered without the photos"),
         ("duplicates", shared, "they repeat each other"),
     ):
-        faults += [Fault(BENCHMARK, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
+        faults += [Fault(FILE_NAME, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
     inserted = sum(len(group["sessions"]) for unwoven in samples for group in unwoven.merged["groups"])
     questions = sum(len(unwoven.merged["qa"]) for unwoven in samples)
     summary = (
@@ -139,9 +137,9 @@ def _questions_with_text(sample: UnwovenSample) -> list[AskedQuestion]:
 def _record_faults(merged: MergedFolder) -> Iterator[Fault]:
     """Where a file disagrees with the benchmark; most files can only be checked if all samples could be read."""
     if merged.run is not None and merged.run.get("finished") is not True:
-        yield Fault(RUN, "records", "the run did not reach its end; the same command resumes it.")
+        yield Fault(RUN_FILE, "records", "the run did not reach its end; the same command resumes it.")
     for text in _ABSOLUTE.findall(json.dumps(merged.run)):
-        yield Fault(RUN, "records", f"it holds a path of one machine, {short(text)}.")
+        yield Fault(RUN_FILE, "records", f"it holds a path of one machine, {short(text)}.")
     for name, expected in tables_of(list(merged.samples.values())).items() if merged.whole else ():
         try:
             actual = _read(name, (merged.path / name).read_text(encoding="utf-8"))

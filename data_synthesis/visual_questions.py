@@ -11,7 +11,7 @@ from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError, VisualQuestion
 from data_synthesis.wording import answer_given_away, bracketed_names, words_of
 
-PLACEHOLDER = "<sks>"
+CONCEPT_MARK = "<sks>"
 _LONGEST_ANSWER = 12
 _OPTION = re.compile(r"\(?\b([A-D])[.):]\s*(.+?)\s*(?=\(?\b[A-D][.):]\s|$)", re.DOTALL)
 
@@ -46,7 +46,7 @@ def mc_llava_questions(content: Any, subject: str, folder: Path, file: Path) -> 
                 text, answer = str(entry["Human"]), str(entry["AI"])
             except (KeyError, TypeError) as error:
                 raise SynthesisError(f'{file}: {path!r} lacks "Human" or "AI".') from error
-            text = text.replace("<image>", "").replace(f"<{subject}>", PLACEHOLDER).strip()
+            text = text.replace("<image>", "").replace(f"<{subject}>", CONCEPT_MARK).strip()
             options = dict(_OPTION.findall(text))
             letter = answer.strip(" .()")
             if letter in options:
@@ -63,7 +63,7 @@ def about_shown_photo(
 
     Of several options, the right one and a wrong one are given. Returns None where the question cannot be put like this.
     """
-    text = question.text.replace(PLACEHOLDER, name).strip()
+    text = question.text.replace(CONCEPT_MARK, name).strip()
     text = f"About the photo of {name} that was shared on {date_text(day)}: {text}"
     if bracketed_names(text) or answer_given_away(text, [question.answer]):
         return None

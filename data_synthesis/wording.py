@@ -11,9 +11,7 @@ LONG_SENTENCE = 7  # words: from this length on, the same sentence in another gr
 
 QUOTED = re.compile(r"(?<!\w)['‘\"“]([^'‘’\"“”]{2,40})['’\"”](?!\w)")  # a name or a saying
 _BRACKETED = re.compile(r"<\s*([^<>\n]*[^\W\d_][^<>\n]*?)\s*>")
-PLACEHOLDER = re.compile(
-    r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b"
-)
+UNFILLED = re.compile(r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b")
 _NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[0-9]{1,3}\b", re.IGNORECASE)
 # Phrases of a language model about its own writing, stage directions, and broken or mixed letters
 _LEFTOVER = re.compile(
@@ -25,7 +23,7 @@ _LEFTOVER = re.compile(
 )
 # What no turn, question or answer may contain, and why
 FORBIDDEN = (
-    (PLACEHOLDER, "is a placeholder that was not filled in."),
+    (UNFILLED, "is a placeholder that was not filled in."),
     (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
     (_LEFTOVER, "is nothing that people type in a chat."),
     (re.compile("[\ud800-\udfff]"), "is half a character, which no file can hold."),  # a model's JSON may contain one

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
 from data_synthesis.command import app
 from data_synthesis.costs import Costs
-from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
+from data_synthesis.group import GeneratedGroup, GenerationError, GroupRequest, SynthesisError
 from data_synthesis.pipeline import Outcome
 from data_synthesis.plan import plan_run
 from data_synthesis.run_folder import RunFolder
@@ -95,7 +95,7 @@ class Failing(TinyGenerator):
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         if request.dialogue_id == "conv-1" and request.group.number == 2:
-            raise GenerationFailed("conv-1, group 2: the model wrote a poem, \ud83d.")
+            raise GenerationError("conv-1, group 2: the model wrote a poem, \ud83d.")
         return await super().generate(request)
 
 

@@ -94,7 +94,7 @@ def _answer(script: Script, line: Line, mood: str) -> None:
         return
     answers = data("text/talk.json")[f"acks_{mood}"]
     for _ in answers:
-        answer = script.plan.decks.chance(f"acks {mood}", answers)
+        answer = script.plan.decks.draw_shuffled(f"acks {mood}", answers)
         if not script.used.repeats(answer):
             script.used.add(answer)
             line.text, line.led = f"{answer} {line.text}", True

@@ -38,8 +38,7 @@ class Member:
     def name(self) -> str:
         return self.concept.name
 
-    def slots(self, called: str | None = None) -> dict[str, str]:
-        called = called or self.name
+    def slots(self, called: str) -> dict[str, str]:
         it, its = self.pronouns if self.pronouns[0] else (called, f"{called}'s")
         return {"N": called, "it": it, "it_o": {"he": "him", "she": "her"}.get(it, it), "its": its}
 
@@ -91,8 +90,8 @@ def plan_of(request: GroupRequest, avoided_stories: Collection[str] = ()) -> Pla
     mentioned = (name for voice in request.voices for name in sorted(voice.mentioned))
     cast = Cast(rng, decks, [*request.speakers, *names, *mentioned])
     speech = (
-        Speech(request.voices[0], request.speakers[1], names, rng),
-        Speech(request.voices[1], request.speakers[0], names, rng),
+        Speech(request.voices[0], request.speakers[1], rng),
+        Speech(request.voices[1], request.speakers[0], rng),
     )
     members = _members(request, rng, decks, cast)
     plan = Plan(
@@ -131,7 +130,7 @@ def _members(request: GroupRequest, rng: random.Random, decks: Decks, cast: Cast
     nicknames = data("text/cast.json")["nickname"]
     for member in members[:2]:
         free = [name for name in nicknames if name.split()[-1].lower() not in taken]
-        member.nickname = decks.chance("nickname", free)
+        member.nickname = decks.draw_shuffled("nickname", free)
     return members
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import keeps_the_rules
+from data_synthesis.check_group import rule_check
 from data_synthesis.classes import ClassFact, class_facts
 from data_synthesis.dates import WEEKDAYS, accepted_days, accepted_forms, date_text, days_text, resolve
 from data_synthesis.grammar.facts import Event
@@ -53,7 +53,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     remembered = partial(remembered_of, script)
     if retrieval_only:
         return tuple(retrieval_questions(request, sessions, remembered, per_concept=PER_CONCEPT_ALONE))
-    keeps = keeps_the_rules(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
+    keeps = rule_check(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
     for category, candidates in (
         (MULTI_HOP, multi_hop(script, rng)),
         (TEMPORAL, _temporal(script)),
@@ -64,7 +64,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
             candidate for candidate in map(_clean, candidates) if candidate is not None and keeps(candidate.question)
         ]
         chosen += _choose(usable, QUESTION_COUNTS[category], chosen, rng)
-    counts = asked_for(chosen)
+    counts = counts_to_keep(chosen)
     if counts is not QUESTION_COUNTS:
         by_category = [[question for question in chosen if question.category == category] for category in counts]
         chosen = [
@@ -77,7 +77,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     return (*chosen, *further)
 
 
-def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
+def counts_to_keep(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
     """The number of questions of each category to keep of these: QUESTION_COUNTS, or half of that."""
     count = sum(question.category in QUESTION_COUNTS for question in questions)
     enough = count >= LEAST_DELIVERED * sum(QUESTION_COUNTS.values())

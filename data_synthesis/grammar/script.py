@@ -252,15 +252,15 @@ class Script(LineWriter):
         member, talk, plan = member_of(passage), data("text/talk.json"), self.plan
         colours = [c for c in talk["colours"] if c not in secret_words(member.concept)]
         extra = {
-            "other": plan.decks.chance("others", talk["others"]),
-            "colour": plan.decks.chance("colours", colours),
+            "other": plan.decks.draw_shuffled("others", talk["others"]),
+            "colour": plan.decks.draw_shuffled("colours", colours),
         }
         deck = f"class_distractors_{'pet' if member.kind == 'pet' else 'thing'}"
         return self._lines(deck, talk[deck], member.owner, extra, member)[1]
 
     def _place_distractor(self, passage: Passage) -> list[Line]:
         texts = data("text/talk.json")["place_distractors"]
-        place = self.plan.decks.chance("places", data("text/talk.json")["places"])
+        place = self.plan.decks.draw_shuffled("places", data("text/talk.json")["places"])
         return self._lines("place distractors", texts, None, {"place": place}, None)[1]
 
     def _life(self, passage: Passage) -> list[Line]:

@@ -48,9 +48,8 @@ class Template:
 class Speech:
     """The turns of one speaker in one group."""
 
-    def __init__(self, voice: Voice, other: str, names: Sequence[str], rng: random.Random):
+    def __init__(self, voice: Voice, other: str, rng: random.Random):
         self.other = other
-        self._names = names
         self.british = voice.british
         self._voice, self._rng = voice, rng
         self._tails: dict[str, list[str]] = {}
@@ -141,7 +140,7 @@ def _phrases() -> dict[str, list[str]]:
 _PHRASE = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_phrases(), key=len, reverse=True))) + r")\b")
 
 
-def lowered(text: str, names: Sequence[str] = ()) -> str:
+def lowered(text: str, names: Sequence[str]) -> str:
     """The text with a lower-case letter at its start, unless it starts with "I" or a name."""
     first = text.split(" ")[0].strip(",'!?.").removesuffix("'s")
     people = {*data("text/cast.json")["women"], *data("text/cast.json")["men"]}

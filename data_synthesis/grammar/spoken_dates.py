@@ -15,7 +15,7 @@ def day_before(said_on: date, earliest: date | None, rng: random.Random) -> date
     return said_on - timedelta(days=rng.randint(1, min(span, rng.choice((3, 6, 7)))))
 
 
-def expression_for(day: date, said_on: date, rng: random.Random, *, british: bool, exact: bool = False) -> str:
+def expression_for(day: date, said_on: date, rng: random.Random, *, british: bool, exact: bool) -> str:
     """An expression that means `day` when said on `said_on`; with `exact`, it names the day of the month."""
     ago = (said_on - day).days
     dated = f"on {day.day} {MONTHS[day.month - 1]}" if british else f"on {MONTHS[day.month - 1]} {day.day}"

@@ -70,7 +70,7 @@ class Decks:
         item: T = left.pop(place)
         return item
 
-    def chance(self, name: str, items: Sequence[T]) -> T:
+    def draw_shuffled(self, name: str, items: Sequence[T]) -> T:
         """The next item of a list of names or things, which this group's seed has shuffled."""
         if not self._left.get(name):
             self._left[name] = self._rng.sample(list(items), len(items))
@@ -81,7 +81,7 @@ class Decks:
 class UsedSentences:
     """The sentences of one group so far. `elsewhere` are long sentences of other groups, which are not to be repeated."""
 
-    def __init__(self, elsewhere: Collection[str] = ()) -> None:
+    def __init__(self, elsewhere: Collection[str]) -> None:
         self._sentences: set[str] = set()
         self._elsewhere = frozenset(elsewhere)
 
