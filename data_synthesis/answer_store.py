@@ -27,7 +27,7 @@ class Answer:
 
 
 def answer_key(*parts: object) -> str:
-    """The key of a call: a hash of everything that determines its answer (model, prompt, photos' hashes, attempt)."""
+    """Returns the key of a call: a hash of everything that determines its answer (model, prompt, photos' hashes, attempt)."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -55,7 +55,7 @@ class AnswerStore:
         return sum(_times(marker) - 1 for marker in self._folder.glob("*.asked"))
 
     async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The stored answer of the key, or that of `ask`, which is stored durably before it is returned.
+        """Returns the stored answer of the key, or that of `ask`, which is stored durably before it is returned.
 
         Raises BudgetReachedError before a call that the budget does not allow, and passes on what `ask` raises. In both cases
         nothing is stored.
@@ -94,7 +94,7 @@ class AnswerStore:
 
 
 def _times(marker: Path) -> int:
-    """The number of times that the call was begun; 0 without a marker."""
+    """Returns the number of times that the call was begun; 0 without a marker."""
     try:
         return int(marker.read_text(encoding="ascii"))
     except FileNotFoundError:

@@ -71,7 +71,7 @@ _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|you
 
 
 def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, tuple[str, str]]]:
-    """Every false claim of a turn, and every one that contradicts an earlier turn."""
+    """Yields every false claim of a turn, and every one that contradicts an earlier turn."""
     first: dict[tuple[object, str], tuple[TurnView, str]] = {}
     for turn in view.turns.values():
         for check in (_people, _owned, _calendar, _taken_back, _looks, _pictures):
@@ -83,7 +83,7 @@ def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, tuple[str, str]]]:
 
 
 def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[object, str], str]]:
-    """What a turn says and later turns may not contradict: who is a relative or friend, and whose a nickname is."""
+    """Yields what a turn says and later turns may not contradict: who is a relative or friend, and whose a nickname is."""
     for whose, kin, name in _RELATED.findall(turn.text):
         if name not in view.name_words:
             yield ((turn.speaker == view.request.speakers[0]) == (whose.lower() == "my"), name), kin
@@ -207,7 +207,7 @@ def _looks(turn: TurnView, view: GroupView) -> Iterator[str]:
 
 
 def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Iterator[tuple[str, frozenset[str]]]:
-    """What a sentence says about the photo at hand, each phrase with the words that must be stated of the photo."""
+    """Yields what a sentence says about the photo at hand, each phrase with the words that must be stated of the photo."""
     related = bool(content_of(sentence) & shown_words)
     for match in (*_COLOURED.finditer(sentence), *(_IS_COLOURED.finditer(sentence) if related else ())):
         yield match[0], content_of(match[1])

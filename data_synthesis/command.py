@@ -98,7 +98,7 @@ def synthesize(
 
 
 def main() -> None:
-    """Run the command from the command line."""
+    """Runs the command from the command line."""
     app(prog_name="python -m data_synthesis")
 
 
@@ -116,7 +116,7 @@ class _Chat:
 
 
 def _create(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
-    """Create the set, or continue it. Raises `typer.Exit` if it is not complete at the end."""
+    """Creates the set, or continues it. Raises `typer.Exit` if it is not complete at the end."""
     from data_synthesis.grammar import GrammarGenerator
 
     folder = RunFolder(out)
@@ -161,7 +161,7 @@ def _chat_model(chat: _Chat) -> ChatModel:
 
 
 def _load(model: ChatModel) -> None:
-    """Load a model that runs in this process, so that a missing one is reported as bad input, not as an outage."""
+    """Loads a model that runs in this process, so that a missing one is reported as bad input, not as an outage."""
     if not model.name.startswith("transformers:"):
         return
     from models.transformers_chat_model import TransformersChatModel
@@ -174,7 +174,7 @@ def _load(model: ChatModel) -> None:
 
 
 def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | None) -> Price | None:
-    """The price given, otherwise the public one. The price of a server at `base_url` is not known."""
+    """Returns the price given, otherwise the public one. The price of a server at `base_url` is not known."""
     if price is not None:
         return per_million(*price)
     public = price_of(chat_model, base_url)

@@ -42,7 +42,7 @@ class Costs:
         return self.budget is not None and not self.answers
 
     def begin(self) -> None:
-        """Record the start of a call.
+        """Records the start of a call.
 
         Raises BudgetReachedError if a call that costs as much as the most expensive one so far could exceed the budget.
         """
@@ -59,11 +59,11 @@ class Costs:
         self._in_flight += 1
 
     def end(self) -> None:
-        """Record the end of a call, whether it succeeded or failed."""
+        """Records the end of a call, whether it succeeded or failed."""
         self._in_flight -= 1
 
     def add(self, input_tokens: int | None, output_tokens: int | None) -> None:
-        """Count an answer."""
+        """Counts an answer."""
         self.answers += 1
         self.input_tokens += input_tokens or 0
         self.output_tokens += output_tokens or 0

@@ -179,7 +179,7 @@ class GeneratedTurn:
 
 @dataclass(frozen=True, slots=True)
 class DatedEvent:
-    """When something happened: `expression` stands in the turn's text and counts from its session's date.
+    """When something happened: `expression` is in the turn's text and counts from its session's date.
 
     An empty expression means the day of the session itself.
     """

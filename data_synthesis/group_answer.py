@@ -82,7 +82,7 @@ _ANSWER, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, tuple[Genera
 
 
 def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
-    """The valid group that an answer holds. Raises FaultyAnswerError."""
+    """Returns the valid group that an answer holds. Raises FaultyAnswerError."""
     arguments = _cleaned(arguments)
     answer: _Answer = _parsed(_ANSWER, arguments)
     turns = [
@@ -121,7 +121,10 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
 
 
 def with_changes(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer with the turns, sessions and questions of `changes`. Raises FaultyAnswerError if these are not valid changes."""
+    """Returns the answer with the turns, sessions and questions of `changes`.
+
+    Raises FaultyAnswerError if these are not valid changes.
+    """
     cleaned, answer = _cleaned(changes), dict[str, Any]()
     change: _Answer = _parsed(_ANSWER, cleaned)
     _questions(cleaned["questions"], {})
@@ -155,7 +158,7 @@ def _parsed(form: TypeAdapter[Any], value: Any, place: Callable[[str], TurnPlace
 
 
 def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without nulls and without white space around texts.
+    """Returns the arguments without nulls and without white space around texts.
 
     Raises FaultyAnswerError for texts that cannot be kept.
     """
@@ -183,7 +186,7 @@ def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _where(path: tuple[int | str, ...]) -> str:
-    """A place in the answer, counted from 1 as in evidence: "sessions 2, turns 3, text"."""
+    """Returns a place in the answer, counted from 1 as in evidence: "sessions 2, turns 3, text"."""
     words = ""
     for step in path:
         words += f" {step + 1}" if isinstance(step, int) else f", {step}"
@@ -191,7 +194,7 @@ def _where(path: tuple[int | str, ...]) -> str:
 
 
 def _questions(records: list[Any], places: dict[str, TurnPlace]) -> tuple[GeneratedQuestion, ...]:
-    """The questions. `places` gets an entry in session 0 for each id in them that no turn has.
+    """Returns the questions. `places` gets an entry in session 0 for each id in them that no turn has.
 
     Forms of a date are computed, and a poor accepted answer is not worth a repair, so these are dropped.
     """
@@ -216,7 +219,7 @@ def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGrou
 
 
 def _with_forms(question: GeneratedQuestion, request: GroupRequest) -> GeneratedQuestion:
-    """The question with its answer in the usual form and the other forms that count as right; its derivation is valid."""
+    """Returns the question with its answer in the usual form and the other forms that count as right; its derivation is valid."""
     answer, forms = question.answer, [*question.accepted]
     if question.category == TEMPORAL and question.derivation is not None:
         times, events = request.placement.times, question.derivation.events

@@ -25,7 +25,7 @@ HOST_SOURCE = "locomo"
 
 
 def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
-    """The numbers and times of the sessions with turns, in the order of time."""
+    """Returns the numbers and times of the sessions with turns, in the order of time."""
     conversation = sample["conversation"]
     sessions = [
         (number, parse_date_time(conversation[f"session_{number}_date_time"]))
@@ -37,7 +37,7 @@ def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
 def weave(
     sample: Sample, woven_groups: Sequence[WovenGroup], photo_name: PhotoName
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
-    """The merged sample, and its map from old session numbers and turn ids to new ones.
+    """Returns the merged sample, and its map from old session numbers and turn ids to new ones.
 
     `photo_name` gives the path, relative to the benchmark's file, of the copy of a photo.
     """
@@ -86,7 +86,7 @@ def weave(
 
 
 def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[WovenGroup]]:
-    """The host conversation and the groups of a merged sample; photos are named as in the sample.
+    """Returns the host conversation and the groups of a merged sample; photos are named as in the sample.
 
     `old_numbers` gives the host's own number of each of its sessions by the new one. References of the host come back in
     one spelling ("D5:3"), and a host question without evidence comes back with an empty list.
@@ -137,7 +137,7 @@ def _as_stored(woven_groups: Sequence[WovenGroup]) -> list[WovenGroup]:
 
 
 def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
-    """The concept as a merged sample keeps it: without unused unseen photos and what is stated of them."""
+    """Returns the concept as a merged sample keeps it: without unused unseen photos and what is stated of them."""
     in_questions = {photo for question in group.questions for photo in question.photos}
     unseen = tuple(photo for photo in concept.unseen if photo.path in in_questions)
     paths = [photo.path for photo in (*concept.photos, *unseen)]
@@ -150,7 +150,7 @@ def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalCon
 
 
 def _numbers(sample: Sample, woven_groups: Sequence[WovenGroup]) -> tuple[dict[int, int], list[list[int]]]:
-    """The new number of each session and date of the host, and the numbers of the sessions of each group."""
+    """Returns the new number of each session and date of the host, and the numbers of the sessions of each group."""
     host = host_sessions(sample)
     order: list[tuple[datetime, int, int]] = [(moment, -1, number) for number, moment in host]
     for place, woven in enumerate(woven_groups):

@@ -55,7 +55,7 @@ class Rate:
 
 
 def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
-    """The rates over all visual questions: BM25 over the text, in all and by category, and then the guesses."""
+    """Returns the rates over all visual questions: BM25 over the text, in all and by category, and then the guesses."""
     answered = _answered_by_text(questions)
     rates = [Rate("answered by BM25 over the text", sum(answered), len(questions), TEXT_LIMIT)]
     for category in sorted({question.category for question in questions}):
@@ -79,7 +79,7 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
 
 
 def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
-    """Whether the ten turns that BM25 finds for each question contain an answer; of two options, only the right one."""
+    """Returns whether the ten turns that BM25 finds for each question contain an answer; of two options, only the right one."""
     dialogues = {id(question.turns): question.turns for question in questions}
     indexes = {
         key: BM25Okapi([words_of(f"{speaker} {text}") or [""] for speaker, text in turns])
@@ -97,13 +97,13 @@ def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
 
 
 def contains_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
-    """Whether one of the texts contains all content words of one of the phrases, in any order."""
+    """Returns whether one of the texts contains all content words of one of the phrases, in any order."""
     contents = list(map(content_of, texts))
     return any(words <= content for words in map(content_of, phrases) if words for content in contents)
 
 
 def _guessed(questions: Sequence[AskedQuestion]) -> int:
-    """The number of questions with the most frequent answer of the others of their category that begin alike."""
+    """Returns the number of questions with the most frequent answer of the others of their category that begin alike."""
     kinds: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for question in questions:
         kinds[question.category, *words_of(question.text)[:2]][_plain(question.answers[0])] += 1

@@ -32,7 +32,7 @@ class Fault:
     sentence: str
 
     def __str__(self) -> str:
-        """The fault in one line that every terminal can print."""
+        """Returns the fault in one line that every terminal can print."""
         line = " ".join(f"{self.place}: [{self.rule}] {self.sentence}".split())
         return line.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -50,7 +50,7 @@ class MergedFolder:
 
 
 def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
-    """The readable part of a folder, and the faults of its form."""
+    """Returns the readable part of a folder, and the faults of its form."""
     faults: list[Fault] = []
     entries = _load(folder / FILE_NAME, list, faults) or []
     id_map, run, statistics = (_load(folder / name, dict, faults) for name in FILES[1:])
@@ -72,7 +72,7 @@ def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
 
 
 def short(value: object) -> str:
-    """A value for a sentence, cut if it is long."""
+    """Returns a value for a sentence, cut if it is long."""
     try:
         text = "nothing" if value is None else repr(value)
     except (RecursionError, ValueError):  # a number of thousands of digits has no decimal form
@@ -96,7 +96,7 @@ def differences(actual: Any, expected: Any, path: tuple[Any, ...] = ()) -> Itera
 
 
 def describe_difference(path: Sequence[Any], actual: Any, expected: Any, standard: str = "it must be") -> str:
-    """A sentence about a difference; `standard` introduces the expected value."""
+    """Returns a sentence about a difference; `standard` introduces the expected value."""
     subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step}" for step in reversed(path))
     actual_words = "missing" if actual is MISSING else short(actual)
     nothing = "absent" if standard.endswith("must be") else "nothing"
@@ -105,7 +105,7 @@ def describe_difference(path: Sequence[Any], actual: Any, expected: Any, standar
 
 
 def _load(file: Path, kind: type, faults: list[Fault]) -> Any:
-    """The content of a file, or None with a fault."""
+    """Returns the content of a file, or None with a fault."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -104,7 +104,7 @@ class ModelGenerator:
 
 
 def _notes(costs: Costs, repairs: list[list[str]]) -> dict[str, object]:
-    """The notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
+    """Returns the notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
     counted = not costs.uncounted
     return {
         "calls": costs.answers,
@@ -121,7 +121,7 @@ def _stored(answer: Mapping[str, Any], usage: TokenUsage) -> Answer:
 
 
 def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
-    """The text of the answer for a repair, and the arguments of its call, or else the fault that it is not a call."""
+    """Returns the text of the answer for a repair, and the arguments of its call, or else the fault that it is not a call."""
     stored = json.loads(answer.text)
     if "arguments" in stored:
         return _as_text(stored["arguments"]), stored["arguments"], []
@@ -129,7 +129,7 @@ def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
 
 
 def _as_text(arguments: object) -> str:
-    """The arguments of a call as the model sees them again."""
+    """Returns the arguments of a call as the model sees them again."""
     return _encodable(json.dumps(arguments, ensure_ascii=False))
 
 

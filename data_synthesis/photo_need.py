@@ -64,7 +64,7 @@ def guessed_faults(question: QuestionView) -> Faults:
 
 
 def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
-    """Whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
+    """Returns whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
     (concept, photo, fact), group = answering, question.group
     speakers = {turn.speaker for turn in group.shown[photo.path]}
     speakers = {speaker for speaker in speakers if contains_phrase(question.text, speaker)} or {*group.request.speakers}
@@ -80,7 +80,7 @@ def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
 
 
 def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> bool:
-    """Whether the concept may have the part that these words of a question ask about, as far as its kind is known."""
+    """Returns whether the concept may have the part that these words of a question ask about, as far as its kind is known."""
     parts = fact.parts_asked_by(words)
     if fact.kind != "attribute" or not parts or not all(parts):
         return True
@@ -118,7 +118,7 @@ def needless_faults(question: QuestionView) -> Faults:
 
 
 def _fits_others(question: QuestionView, need: Need) -> bool:
-    """Whether its words alone leave open which photo of a concept, or which concept, is meant."""
+    """Returns whether its words alone leave open which photo of a concept, or which concept, is meant."""
     if need.role == "concept":
         return _could_mean_another(question, need.concept)
     days = {turn.day for turn in question.group.shown[need.photo.path]}
@@ -126,7 +126,7 @@ def _fits_others(question: QuestionView, need: Need) -> bool:
 
 
 def _has_a_similar_one(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether its owner also shows another concept of the same kind, so that words about its picture fit both.
+    """Returns whether its owner also shows another concept of the same kind, so that words about its picture fit both.
 
     Not if a turn says the other one's class ("your cat"), or if the concept's name suggests the look that is described.
     """
@@ -143,7 +143,7 @@ def _has_a_similar_one(question: QuestionView, concept: PersonalConcept) -> bool
 
 
 def _could_mean_another(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether the words could also mean another concept, because the turns say something comparable about it.
+    """Returns whether the words could also mean another concept, because the turns say something comparable about it.
 
     For the day of a picture, the owner shows another concept of its kind. For a nickname or a name, another one is mentioned
     (a name by the same speaker). Otherwise, a turn about the other concept shares a word with the question or with the

@@ -59,7 +59,7 @@ class Outcome:
 def run_settings(
     plan: Plan, generator: Generator | type[Generator], *, chat_model: str = OFFLINE, **further: Any
 ) -> dict[str, Any]:
-    """The settings that determine the contents of a set. A run can only be resumed with the same settings."""
+    """Returns the settings that determine the contents of a set. A run can only be resumed with the same settings."""
     named = {"generator": generator.name, "generator version": generator.version, "chat model": chat_model}
     return plan.settings | named | further
 
@@ -73,7 +73,7 @@ async def synthesize(
     concurrency: int = 1,
     answers: AnswerStore | None = None,
 ) -> Outcome:
-    """Generate all groups and write the folder, which the caller has opened with the settings of the run.
+    """Generates all groups and writes the folder, which the caller has opened with the settings of the run.
 
     Without `answers` the generator has no model and is asked for one group at a time, in the plan's order. Faulty questions
     are left out; a group that is faulty itself, or then has too few questions, is set aside. A failure of the service ends
@@ -124,7 +124,7 @@ async def _make(request: GroupRequest, generator: Generator, outcome: Outcome) -
 
 
 def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome, answers: AnswerStore | None) -> None:
-    """Write all files, `run.json` last, so that a folder whose run is marked as finished is complete."""
+    """Writes all files, `run.json` last, so that a folder whose run is marked as finished is complete."""
     samples, id_map = [], {}
     for sample, requests in zip(plan.samples, plan.requests, strict=True):
         made = [
@@ -145,7 +145,7 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
 
 
 def finished_run(folder: RunFolder) -> dict[str, Any] | None:
-    """The `run.json` of a complete set; None if a group or a file is missing."""
+    """Returns the `run.json` of a complete set; None if a group or a file is missing."""
     run: dict[str, Any] = json.loads((folder.path / RUN_FILE).read_text(encoding="utf-8"))
     if not run.get("finished") or not all((folder.path / name).is_file() for name in _FILES):
         return None
@@ -177,7 +177,7 @@ def _run(plan: Plan, folder: RunFolder, outcome: Outcome, answers: AnswerStore |
 
 
 def _costs(answers: AnswerStore | None) -> dict[str, Any]:
-    """The costs of all answers of the run, including earlier processes. `dollars` is null if they are not known."""
+    """Returns the costs of all answers of the run, including earlier processes. `dollars` is null if they are not known."""
     if answers is None:
         return {"answers": 0, "repeated_calls": 0, "dollars": 0}
     costs = answers.costs

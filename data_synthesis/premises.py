@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+")
 
 
 def premise_faults(question: QuestionView) -> Faults:
-    """Why the question can be answered without its photo, or not at all, or in two ways, or presupposes something untrue."""
+    """Yields why the question needs no photo, has no answer or two, or presupposes something untrue."""
     if not question.group.request.group.described and question.category != VISUAL_RETRIEVAL:
         return  # nothing is stated that it could contradict
     if question.photos:
@@ -113,7 +113,7 @@ def _ambiguous(question: QuestionView) -> Faults:
 
 
 def _points_to(question: QuestionView, concept: PersonalConcept, photo: ConceptPhoto) -> bool:
-    """Whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
+    """Returns whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
     showing = question.group.shown.get(photo.path, [])
     others = [turn for turn in question.group.turns_showing(concept) if turn not in showing]
     days = {turn.day for turn in showing if turn.day}

@@ -47,7 +47,7 @@ _TEMPLATES = jinja2.Environment(
 
 
 def write_preview(folder: Path) -> None:
-    """Write the page of a folder, all or nothing, from its `benchmark.json` and photos; `run.json` may add credits.
+    """Writes the page of a folder, all or nothing, from its `benchmark.json` and photos; `run.json` may add credits.
 
     Raises SynthesisError if the folder holds no benchmark.
     """
@@ -104,7 +104,7 @@ class _SampleView:
 
 
 def _photo_sizes(samples: list[Sample], folder: Path) -> dict[str, tuple[int, int]]:
-    """Width and height of the readable photos, so that the page does not move while they load."""
+    """Returns the width and height of the readable photos, so that the page does not move while they load."""
     from PIL import Image
 
     sizes: dict[str, tuple[int, int]] = {}
@@ -128,7 +128,7 @@ def _photo_paths(sample: Sample) -> Iterator[str]:
 
 
 def _credits(samples: list[Sample], run: Mapping[str, Any]) -> list[str]:
-    """The `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
+    """Returns the `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
     lines = run.get("credits")
     if lines:
         return [lines] if isinstance(lines, str) else [str(line) for line in lines]
@@ -148,7 +148,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _address(path: str) -> str:
-    """The address of a file beside the page. Whatever the path is, it never leads to another host or scheme."""
+    """Returns the address of a file beside the page. Whatever the path is, it never leads to another host or scheme."""
     return quote(path.lstrip("/"))
 
 

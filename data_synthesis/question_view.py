@@ -85,7 +85,7 @@ class QuestionView:
         ]
 
     def _facts_asked_for(self, concept: PersonalConcept, photo: ConceptPhoto) -> Sequence[Fact]:
-        """The facts that the question may be about: the settings if it asks where, the attributes that it names, or all."""
+        """Returns the facts that the question may be about: the settings if it asks where, the attributes it names, or all."""
         facts, words = facts_of(concept, photo), self.words
         if self.category == VISUAL_RETRIEVAL:
             return [fact for fact in facts if fact.kind == "answer" and fact.asked_by(words)] or facts
@@ -144,10 +144,10 @@ class QuestionView:
         return tuple(details.values())
 
     def quoted_photos(self) -> set[Path]:
-        """The photos that the question tells from the others of their concepts by their settings."""
+        """Returns the photos that the question tells from the others of their concepts by their settings."""
         owners = self.group.owners.values()
         return {photo.path for concept, photo in owners if quoted_setting(self.words, concept, photo)}
 
     def quoted_look(self, concept: PersonalConcept, photo: ConceptPhoto) -> str:
-        """The stated look by which the question tells the concept from all others; else ""."""
+        """Returns the stated look by which the question tells the concept from all others; else ""."""
         return quoted_look(self.words, concept, photo, self.group.all_concepts)

@@ -31,7 +31,7 @@ class RunFolder:
 
     @contextmanager
     def opened(self, settings: Mapping[str, Any]) -> Iterator[None]:
-        """Create the folder, or resume the run in it, and lock it for other processes.
+        """Creates the folder, or resumes the run in it, and locks it for other processes.
 
         Raises SynthesisError if a setting differs, and for a folder that holds something else.
         """
@@ -53,11 +53,11 @@ class RunFolder:
         write_json(self.path / name, content)
 
     def write(self, name: str, text: str) -> None:
-        """Write a file of the folder, all or nothing."""
+        """Writes a file of the folder, all or nothing."""
         write_whole(self.path / name, text)
 
     def photo_name(self, source: Path) -> str:
-        """The relative path of the copy of this photo, named by the hash of its bytes; it is copied if it is missing."""
+        """Returns the relative path of the copy of this photo, named by the hash of its bytes; it is copied if it is missing."""
         if source not in self._names:
             self._names[source] = kept_name(source)
             kept = self.path / self._names[source]
@@ -84,7 +84,7 @@ class RunFolder:
 
 
 def kept_name(photo: Path) -> str:
-    """The relative path of a photo in a folder, by its bytes. Raises SynthesisError if the file is not a photo."""
+    """Returns the relative path of a photo in a folder, by its bytes. Raises SynthesisError if the file is not a photo."""
     form = photo_format(photo)
     return f"{PHOTOS}/{hashlib.sha256(photo.read_bytes()).hexdigest()}.{form}"
 
@@ -99,7 +99,7 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -
 
 
 def _short(value: object) -> str:
-    """The value in a short form; of files and hashes only the start."""
+    """Returns the value in a short form; of files and hashes only the start."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {str(entry)[:12]}" for key, entry in list(value.items())[:3]) + "}"
     return repr(value)

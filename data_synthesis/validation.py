@@ -53,7 +53,7 @@ class Report:
     samples: tuple[UnwovenSample, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        """The faults by rule, the most serious rule first and at most twenty faults of each, and the figures."""
+        """Returns the faults by rule, the most serious rule first and at most twenty faults of each, and the figures."""
         faults = sorted(self.faults, key=lambda fault: _SEVERITY.index(fault.rule))
         counts = Counter(fault.rule for fault in faults)
         lines = [self.summary]
@@ -69,7 +69,7 @@ class Report:
 
 
 def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = None) -> Report:
-    """Check a folder. With `locomo`, its host part is compared with LoCoMo's own file (or the folder that holds it); with
+    """Checks a folder. With `locomo`, its host part is compared with LoCoMo's own file (or the folder that holds it); with
     `concepts`, its statements about concepts and photos are compared with the folder that it was made from.
 
     Raises SynthesisError if the folder does not exist or `concepts` cannot be read, and BenchmarkError if LoCoMo's file
@@ -114,7 +114,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
 
 
 def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
-    """The share of the long sentences that are in more than one dialogue: people who never met do not talk alike."""
+    """Returns the share of the long sentences that are in more than one dialogue: people who never met do not talk alike."""
     counts: Counter[str] = Counter()
     for sample in samples:
         turns = [turn for woven in sample.woven_groups for session in woven.group.sessions for turn in session]
@@ -135,7 +135,7 @@ def _questions_with_text(sample: UnwovenSample) -> list[AskedQuestion]:
 
 
 def _record_faults(merged: MergedFolder) -> Iterator[Fault]:
-    """Where a file disagrees with the benchmark; most files can only be checked if all samples could be read."""
+    """Yields where a file disagrees with the benchmark; most files can only be checked if all samples could be read."""
     if merged.run is not None and merged.run.get("finished") is not True:
         yield Fault(RUN_FILE, "records", "the run did not reach its end; the same command resumes it.")
     for text in _ABSOLUTE.findall(json.dumps(merged.run)):
@@ -158,7 +158,7 @@ def _read(name: str, text: str) -> Any:
 
 
 def _photo_faults(merged: MergedFolder) -> Iterator[Fault]:
-    """Photos that are not there, not named by their content or not pictures, and files that are no photo of the set."""
+    """Yields photos that are not there, not named by their content or not pictures, and files that are no photo of the set."""
     places: dict[str, str] = {}
     for sample_place, sample in merged.samples.items():
         for (_, place), part in parts_of(sample).items():
@@ -175,7 +175,7 @@ def _photo_faults(merged: MergedFolder) -> Iterator[Fault]:
 
 
 def _file_fault(folder: Path, photo: str) -> str | None:
-    """Why a run would not have kept this photo, or None."""
+    """Returns why a run would not have kept this photo, or None."""
     file = folder / photo
     try:
         if file.is_symlink() or not file.is_file():

@@ -49,19 +49,19 @@ _FUNCTION_WORDS = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without the 's of a genitive."""
+    """Returns the words of a text in lower case, without the 's of a genitive."""
     return [word.removesuffix("'s") for word in whole_words(text)]
 
 
 @lru_cache(maxsize=16_384)
 def whole_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case."""
+    """Returns the words of a text in lower case."""
     return tuple(_WORD.findall(text.lower().replace("’", "'")))
 
 
 @lru_cache(maxsize=16_384)
 def content_of(text: str) -> frozenset[str]:
-    """The content words of a text, "sits" and "sitting" alike; all of its words where there are only function words."""
+    """Returns the content words of a text, "sits" and "sitting" alike; all of its words where there are only function words."""
     words = {_stem(word) for word in words_of(text)}
     return frozenset(words - _FUNCTION_WORDS or words)
 
@@ -73,17 +73,17 @@ def _stem(word: str) -> str:
 
 
 def bracketed_names(text: str) -> list[str]:
-    """The names that a text puts in angle brackets, as written. Placeholders and "<3" are not names."""
+    """Returns the names that a text puts in angle brackets, as written. Placeholders and "<3" are not names."""
     return [name for name in _BRACKETED.findall(text) if name.lower().strip(" /") != "sks"]
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, as written."""
+    """Returns the sentences of a text, as written."""
     return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
 
 
 def names_of(text: str) -> set[str]:
-    """The words with a capital letter that do not begin a sentence: most likely names."""
+    """Returns the words with a capital letter that do not begin a sentence: most likely names."""
     return {match[1] for match in _NAME.finditer(text)} - _CAPITALS
 
 
@@ -99,7 +99,7 @@ def long_sentences(text: str) -> list[str]:
 
 
 def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether a text contains the words of a phrase in a row. Its leading articles, case and punctuation do not count."""
+    """Returns whether a text contains the words of a phrase in a row. Its leading articles, case and punctuation do not count."""
     wanted = _spaced(phrase)
     while wanted.count(" ") > 2 and wanted.split(" ", 2)[1] in _ARTICLES:
         wanted = f" {wanted.split(' ', 2)[2]}"
@@ -112,13 +112,13 @@ def _spaced(text: str) -> str:
 
 
 def options_of(question: str) -> tuple[str, str] | None:
-    """The two options at the end of a question, "(A or B?)", or None."""
+    """Returns the two options at the end of a question, "(A or B?)", or None."""
     match = NAMED_OPTIONS.search(question)
     return (match["first"], match["second"]) if match else None
 
 
 def answer_given_away(question: str, answers: Iterable[str]) -> str | None:
-    """The first of the answers that the question contains, apart from the two options at its end; or None.
+    """Returns the first of the answers that the question contains, apart from the two options at its end; or None.
 
     A word that begins with the answer also gives it away: "swirl" is no answer about Swirly.
     """
@@ -128,6 +128,6 @@ def answer_given_away(question: str, answers: Iterable[str]) -> str | None:
 
 
 def is_suggested(question: str, answer: str) -> bool:
-    """Whether a word of the question begins with the answer."""
+    """Returns whether a word of the question begins with the answer."""
     start = " ".join(words_of(answer))
     return len(start) >= FEWEST_LETTERS and any(word.startswith(start) for word in words_of(question))

@@ -107,7 +107,7 @@ async def test_a_superseded_statement_is_marked_as_history_in_a_prompt(
 
 
 REJECTED: dict[str, Callable[[TurnState], Action] | Action] = {
-    "does not hold": ForgetWords(message_id=1, words="nobody said this"),
+    "does not contain": ForgetWords(message_id=1, words="nobody said this"),
     "no message 99": ForgetWords(message_id=99, words="x"),
     "was replaced": RestoreMemory(memory_id=1, reason="both are true"),
     "no memory 9": of_this_turn(AddMemory, text="A part.", corrects=9),

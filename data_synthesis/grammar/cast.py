@@ -29,7 +29,7 @@ class Person:
         return ("she", "her", "her") if self.woman else ("he", "his", "him")
 
     def slots(self, key: str, *, by_owner: bool, introduced: bool) -> dict[str, str]:
-        """The slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`.
+        """Returns the slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`.
 
         Once introduced, a person is called by name alone.
         """
@@ -61,7 +61,7 @@ class Cast:
         self._turn = [0, 0]
 
     def helper(self, speaker: int) -> Person:
-        """The next of a speaker's few helpers, so that the same people come up again and again."""
+        """Returns the next of a speaker's few helpers, so that the same people come up again and again."""
         self._turn[speaker] += 1
         helpers = self.helpers[speaker]
         return helpers[self._turn[speaker] % len(helpers)]
@@ -80,7 +80,7 @@ class Cast:
 
 
 def things(decks: Decks) -> dict[str, str]:
-    """Fresh names of places and things for one passage."""
+    """Returns fresh names of places and things for one passage."""
     lists = data("text/cast.json")
     return {key: decks.draw_shuffled(key, lists[key]) for key in THING_SLOTS}
 

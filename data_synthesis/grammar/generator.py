@@ -76,7 +76,7 @@ class GrammarGenerator:
 
 
 def _group(script: Script, *, retrieval_only: bool) -> GeneratedGroup:
-    """The group of a script. Questions that are missing in a category are recorded as dropped."""
+    """Returns the group of a script. Questions that are missing in a category are recorded as dropped."""
     sessions = sessions_of(script)
     questions = questions_of(script, sessions, retrieval_only=retrieval_only)
     notes: dict[str, object] = {"frame": script.plan.frame["id"]}

@@ -43,7 +43,7 @@ from data_synthesis.wording import answer_given_away, contains_phrase, is_sugges
 
 
 def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = False) -> tuple[GeneratedQuestion, ...]:
-    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval questions, or only the last.
+    """Returns 4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval questions, or only the last.
 
     No question breaks a rule; `sessions` are the script's turns. If too little is known for so many, there are half as
     many; a category may have fewer.
@@ -78,7 +78,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
 
 
 def counts_to_keep(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
-    """The number of questions of each category to keep of these: QUESTION_COUNTS, or half of that."""
+    """Returns the number of questions of each category to keep of these: QUESTION_COUNTS, or half of that."""
     count = sum(question.category in QUESTION_COUNTS for question in questions)
     enough = count >= LEAST_DELIVERED * sum(QUESTION_COUNTS.values())
     return QUESTION_COUNTS if enough else {category: count // 2 for category, count in QUESTION_COUNTS.items()}
@@ -87,7 +87,7 @@ def counts_to_keep(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
 def _choose(
     usable: list[Candidate], count: int, before: Sequence[GeneratedQuestion], rng: random.Random
 ) -> list[GeneratedQuestion]:
-    """Up to `count` candidates, rare forms and concepts first, otherwise in a drawn order."""
+    """Returns up to `count` candidates, rare forms and concepts first, otherwise in a drawn order."""
     rng.shuffle(usable)
     answers = Counter(question.answer for question in before)
     forms: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def _choose(
 
 
 def _give_away(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
-    """Whether the text of one question contains the answer to the other, or both have the same answer."""
+    """Returns whether the text of one question contains the answer to the other, or both have the same answer."""
     if first.answer == second.answer and {first.category, second.category} <= {MULTI_HOP, SINGLE_HOP}:
         return True
     return any(
@@ -131,7 +131,7 @@ def _give_away(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
 
 
 def _clean(candidate: Candidate) -> Candidate | None:
-    """The candidate without poor accepted answers, or None if its answer is empty or given away."""
+    """Returns the candidate without poor accepted answers, or None if its answer is empty or given away."""
     question = candidate.question
     if not words_of(question.answer) or answer_given_away(question.text, (question.answer,)):
         return None
