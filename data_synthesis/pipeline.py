@@ -13,23 +13,11 @@ from typing import Any
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.check_group import delivered
 from data_synthesis.costs import BudgetReachedError
-from data_synthesis.dataset_card import (
-    CARD_FILE,
-    CONVERSATIONS_FILE,
-    QUESTIONS_FILE,
-    STATISTICS_FILE,
-    dataset_card,
-    tables_of,
-)
-from data_synthesis.group import (
-    VISUAL_RETRIEVAL,
-    GeneratedGroup,
-    GenerationError,
-    Generator,
-    GroupRequest,
-)
+from data_synthesis.dataset_card import CARD_FILE, CONVERSATIONS_FILE, QUESTIONS_FILE, dataset_card, tables_of
+from data_synthesis.group import VISUAL_RETRIEVAL, GeneratedGroup, GenerationError, Generator, GroupRequest
 from data_synthesis.group_records import WovenGroup
 from data_synthesis.interpolation import weave
+from data_synthesis.merged_folder import FILES
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions
@@ -40,10 +28,7 @@ from m2a.benchmarks.visual import FILE_NAME
 from models.prices import Price
 
 _FAULTS_SHOWN = 3
-_FILES = (
-    *(FILE_NAME, ID_MAP_FILE, STATISTICS_FILE, QUESTIONS_FILE, CONVERSATIONS_FILE),
-    *(CARD_FILE, PREVIEW_FILE, RUN_FILE),
-)
+_FILES = (*FILES, QUESTIONS_FILE, CONVERSATIONS_FILE, CARD_FILE, PREVIEW_FILE)
 _PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
 
 

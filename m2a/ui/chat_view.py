@@ -220,13 +220,12 @@ class ChatView:
         return temporary is None or temporary.reads_memory
 
     def _welcome(self, *, returning: bool) -> str:
-        settings, has_remote_model = self._assistant.settings, bool(self._assistant.connection().sent_to)
-        has_remote_database = bool(settings.database_url or settings.milvus_uri)
+        settings = self._assistant.settings
         hello = welcome.welcome_html(
             offline=self._offline,
             returning=returning,
-            has_remote_model=has_remote_model,
-            has_remote_database=has_remote_database,
+            has_remote_model=bool(self._assistant.connection().sent_to),
+            has_remote_database=bool(settings.database_url or settings.milvus_uri),
         )
         return hello if returning else hello + welcome.examples_html()
 
