@@ -111,7 +111,7 @@ REJECTED: dict[str, Callable[[TurnState], Action] | Action] = {
     "no message 99": ForgetWords(message_id=99, words="x"),
     "was replaced": RestoreMemory(memory_id=1, reason="both are true"),
     "no memory 9": of_this_turn(AddMemory, text="A part.", corrects=9),
-    "name the words exactly": of_this_turn(DeleteMemory, memory_id=1, reason="asked", words="nobody said this"),
+    "copy the words exactly": of_this_turn(DeleteMemory, memory_id=1, reason="asked", words="nobody said this"),
     "does not say 'coffe'": of_this_turn(DeleteMemory, memory_id=1, reason="asked", rest="I like coffee."),
     "not all or nothing": of_this_turn(DeleteMemory, memory_id=1, reason="asked", rest="I like tea."),
     "staged already": of_this_turn(AddMemory, text="Said once."),
