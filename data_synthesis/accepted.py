@@ -20,8 +20,8 @@ _PLURALS = ("teeth", "feet")
 
 
 def says_too_little(answer: str, question: str = "") -> bool:
-    """Whether an answer is a bare number ("2" is in "2 weeks" and in "2 days"), occurs in a reply that declines to answer, or
-    only counts something that the question names ("two eyes") without asking how many."""
+    """Returns whether an answer is a bare number ("2" is in "2 weeks" and in "2 days"), occurs in a reply that declines to
+    answer, or only counts something that the question names ("two eyes") without asking how many."""
     words = content_of(answer)
     nouns = {word for word in words if not _NUMBER.fullmatch(word)}
     counts = nouns and nouns != words and nouns <= content_of(question) and words_of(question)[:2] != ["how", "many"]
@@ -29,7 +29,7 @@ def says_too_little(answer: str, question: str = "") -> bool:
 
 
 def with_noun(accepted: Iterable[str], noun: str) -> tuple[str, ...]:
-    """The answers, with the noun added to a bare number or a "no" ("two horns", "no collar"), or without it left out."""
+    """Returns the answers, with the noun added to a bare number or a "no" ("two horns", "no collar"), or without it left out."""
     forms = []
     for answer in accepted:
         if not says_too_little(answer):

@@ -27,7 +27,7 @@ class Answer:
 
 
 def answer_key(*parts: object) -> str:
-    """The key of a call: a hash of everything that determines its answer (model, prompt, photos' hashes, attempt)."""
+    """Returns the key of a call: a hash of everything that determines its answer (model, prompt, photos' hashes, attempt)."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -37,8 +37,6 @@ class AnswerStore:
     def __init__(self, folder: Path, costs: Costs | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.costs = costs or Costs()
-        self.asked = 0
-        """The number of calls by this process."""
         self._folder = folder
         self._first = asyncio.Lock()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -57,9 +55,9 @@ class AnswerStore:
         return sum(_times(marker) - 1 for marker in self._folder.glob("*.asked"))
 
     async def get_or_ask(self, key: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The stored answer of the key, or that of `ask`, which is stored durably before it is returned.
+        """Returns the stored answer of the key, or that of `ask`, which is stored durably before it is returned.
 
-        Raises BudgetReached before a call that the budget does not allow, and passes on what `ask` raises. In both cases
+        Raises BudgetReachedError before a call that the budget does not allow, and passes on what `ask` raises. In both cases
         nothing is stored.
         """
         async with self._locks[key]:
@@ -78,7 +76,6 @@ class AnswerStore:
         self.costs.begin()
         try:
             write_whole(marker, str(times + 1))
-            self.asked += 1
             try:
                 answer = await ask()
             except Exception:  # a failed call has no answer to lose; a cancelled one does, and keeps its marker
@@ -97,7 +94,7 @@ class AnswerStore:
 
 
 def _times(marker: Path) -> int:
-    """The number of times that the call was begun; 0 without a marker."""
+    """Returns the number of times that the call was begun; 0 without a marker."""
     try:
         return int(marker.read_text(encoding="ascii"))
     except FileNotFoundError:

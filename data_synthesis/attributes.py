@@ -24,7 +24,7 @@ _MARKED = re.compile("\0([0-9,]+)\0")
 
 
 def attribute_of(key: str, value: str, accepted: Iterable[str], photos: Sequence[Path]) -> Attribute:
-    """The attribute without notes; `photos` are those of its concept. A bare number or "no" gets the key's noun."""
+    """Returns the attribute without notes; `photos` are those of its concept. A bare number or "no" gets the key's noun."""
     value, visible_on = _without_notes(_EVERYWHERE.sub("", value), photos)
     clean = dict.fromkeys(_without_notes(answer, photos)[0] for answer in accepted)
     answers = with_noun((answer for answer in clean if answer and answer != value), re.split(r"[_\W]+", key)[-1])
@@ -32,7 +32,7 @@ def attribute_of(key: str, value: str, accepted: Iterable[str], photos: Sequence
 
 
 def _without_notes(text: str, photos: Sequence[Path]) -> tuple[str, tuple[Path, ...]]:
-    """The text without the clauses that name files, and the photos that these clauses allow; empty where all are allowed."""
+    """Returns the text without the clauses that name files, and the photos that these clauses allow; none if all are allowed."""
     stems = {photo.stem: photo for photo in photos}
     names = "|".join(sorted(map(re.escape, stems), key=len, reverse=True))
     several = rf"(?:{names})\b(?:(?:,|\s+and|\s+or|,\s+and)\s+(?:photos?\s+)?(?:{names})\b)*"
@@ -41,7 +41,7 @@ def _without_notes(text: str, photos: Sequence[Path]) -> tuple[str, tuple[Path, 
 
     def marked(match: re.Match[str]) -> str:
         named = re.findall(names, match[1])
-        return f"\0{','.join(str(order.index(name)) for name in named if name in stems)}\0"
+        return f"\0{','.join(str(order.index(name)) for name in named)}\0"
 
     text = note.sub(marked, text) if stems else text
     if "\0" not in text:

@@ -8,7 +8,7 @@ from datetime import date
 
 from data_synthesis.accepted import says_too_little
 from data_synthesis.claims import claim_faults
-from data_synthesis.dates import resolve, right_answers, same_answer, stands_in
+from data_synthesis.dates import contains_expression, resolve, right_answers, same_answer
 from data_synthesis.group import (
     LEAST_DELIVERED,
     OPEN_DOMAIN,
@@ -51,14 +51,14 @@ class GroupFault:
     subject: str = ""
 
     def __str__(self) -> str:
-        """The sentence with its place in the group, for the writer of the group."""
+        """Returns the sentence with its place in the group, for the writer of the group."""
         return f"{self.subject[:1].upper()}{self.subject[1:]}: {self.sentence}" if self.subject else self.sentence
 
 
 def faults_of(
     group: GeneratedGroup, request: GroupRequest, turn_name: Callable[[TurnPlace], str] = in_words
 ) -> list[GroupFault]:
-    """Every fault of a group; without one it may go into the benchmark. `turn_name` names the turns in the sentences."""
+    """Returns every fault of a group; without one it may go into the benchmark. `turn_name` names the turns in the sentences."""
     view = GroupView(group, request, turn_name)
     faults = [GroupFault(*fault) for fault in _group_faults(view)]
     for number, session in enumerate(group.sessions, start=1):
@@ -80,23 +80,23 @@ def faults_of(
 
 
 def _asks_the_same(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
-    """Whether two questions ask the same, even if one of them has a word more."""
+    """Returns whether two questions ask the same, even if one of them has a word more."""
     if first.photos != second.photos:
         return False
     if words_of(first.text) == words_of(second.text):
         return True
     words, other_words = content_of(first.text), content_of(second.text)
-    same_answer = (first.answer, first.evidence) == (second.answer, second.evidence)
-    return same_answer and (words <= other_words or other_words <= words)
+    has_same_answer = (first.answer, first.evidence) == (second.answer, second.evidence)
+    return has_same_answer and (words <= other_words or other_words <= words)
 
 
-def keeps_the_rules(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
-    """A function that says whether a question about the group breaks no rule."""
+def rule_check(view: GroupView) -> Callable[[GeneratedQuestion], bool]:
+    """Returns a function that says whether a question about the group breaks no rule."""
     return lambda question: next(_question_faults(QuestionView(question, view)), None) is None
 
 
 def delivered(group: GeneratedGroup, request: GroupRequest) -> tuple[GeneratedGroup, list[GroupFault]]:
-    """The group without its faulty questions, which are recorded in its notes, and the faults that remain."""
+    """Returns the group without its faulty questions, which are recorded in its notes, and the faults that remain."""
     faults = faults_of(group, request)
     faulty = {fault.question for fault in faults if fault.question is not None}
     if not faulty:
@@ -209,7 +209,7 @@ def _question_faults(question: QuestionView) -> Faults:
         if not words_of(form):
             yield "answer", "an accepted answer is empty."
         elif says_too_little(form, text):
-            reason = "is a bare number or stands in a refusal to answer, or only counts what the question names"
+            reason = "is a bare number or appears in a refusal to answer, or only counts what the question names"
             yield "answer", f"the accepted answer {form!r} {reason}; write it out or leave it out."
     if given_away:
         yield "answer", f"the question contains the answer {given_away!r}."
@@ -252,7 +252,7 @@ def _photo_faults(question: QuestionView) -> Faults:
 
 
 def _derivation_faults(question: QuestionView) -> Faults:
-    """Why its answers do not follow from the dates of its derivation."""
+    """Yields why its answers do not follow from the dates of its derivation."""
     if not question.events:
         yield "temporal", "a temporal question needs its derivation: the turn and the words that give the date."
         return
@@ -264,7 +264,7 @@ def _derivation_faults(question: QuestionView) -> Faults:
                 raise ValueError(
                     f"its date follows from {question.group.turn_name(event.place)}, which does not exist."
                 )
-            if not stands_in(expression, turn.text):
+            if not contains_expression(expression, turn.text):
                 raise ValueError(f"{turn.name} does not say {expression!r}.")
             if turn not in question.evidence:
                 yield "temporal", f"its date follows from {turn.name}, which is not in its evidence."
@@ -284,4 +284,4 @@ def _derivation_faults(question: QuestionView) -> Faults:
         yield "temporal", f"the answer is {question.answer!r}, but by its derivation it must be {right[0]!r}."
     for accepted in question.accepted:
         if not any(same_answer(accepted, form) for form in right):
-            yield "temporal", f"{accepted!r} is accepted, but says something else than {right[0]!r}."
+            yield "temporal", f"{accepted!r} is accepted, but says something other than {right[0]!r}."

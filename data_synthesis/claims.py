@@ -1,6 +1,6 @@
 """Checks of what turns claim, against their speakers, their dates and what is stated of the photos.
 
-Each check takes the place of a turn and the view of its group, and yields sentences. A claim that the stated facts do not
+Each check takes a turn and its group, and yields sentences. A claim that the stated facts do not
 decide is no fault. The word lists are in claim_words.json.
 """
 
@@ -18,14 +18,14 @@ from data_synthesis.wording import contains_phrase, content_of
 _WORDS: dict[str, Any] = json.loads(Path(__file__).with_name("claim_words.json").read_text(encoding="utf-8"))
 _NOT_THERE, _SEEN_OFTEN = content_of(_WORDS["where no photo is taken"]), content_of(_WORDS["seen often"])
 _COLOUR_WORDS = content_of(_WORDS["colours and materials"])
-# Verbs that people also use of things they do not own
-_COLOURS, _KIN, _HAPPENED, _BY_OTHERS = (
+_COLOURS, _KIN, _PAST_VERBS, _BY_OTHERS = (
     "|".join(_WORDS[name].split()) for name in ("colours and materials", "kin", "happened", "done by others")
 )
+# Verbs that people also use of things they do not own
 _BY_OTHERS_ONLY = re.compile(rf"(?:{_BY_OTHERS})\w*", re.I)
 _SEASONS = [(re.compile(rf"\b(?:{season['words']})", re.I), season["months"]) for season in _WORDS["seasons"]]
 _WHO = r"\b(?:I|we|you|he|she|they|it)"
-_HAPPENED = rf"(?:{_HAPPENED})"
+_HAPPENED = rf"(?:{_PAST_VERBS})"
 _PICTURE = r"\b(?:pictures?|photos?|pics?|shots?|snapshots?|ones?)\b"
 _SENT = (
     r"(?<!have )(?<!did )\b(I|you)(?:'ve| have|'d| had)?( never)?(?: just| already| once| only)? "
@@ -71,7 +71,7 @@ _DENIED = re.compile(r"\b(?:not|wasn't|told you it was|said it was) (?:(?:my|you
 
 
 def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, tuple[str, str]]]:
-    """Every false claim of a turn, and every one that contradicts an earlier turn."""
+    """Yields every false claim of a turn, and every one that contradicts an earlier turn."""
     first: dict[tuple[object, str], tuple[TurnView, str]] = {}
     for turn in view.turns.values():
         for check in (_people, _owned, _calendar, _taken_back, _looks, _pictures):
@@ -83,7 +83,7 @@ def claim_faults(view: GroupView) -> Iterator[tuple[TurnView, tuple[str, str]]]:
 
 
 def _attributions(turn: TurnView, view: GroupView) -> Iterator[tuple[tuple[object, str], str]]:
-    """What a turn says and later turns may not contradict: who is a relative or friend, and whose a nickname is."""
+    """Yields what a turn says and later turns may not contradict: who is a relative or friend, and whose a nickname is."""
     for whose, kin, name in _RELATED.findall(turn.text):
         if name not in view.name_words:
             yield ((turn.speaker == view.request.speakers[0]) == (whose.lower() == "my"), name), kin
@@ -207,7 +207,7 @@ def _looks(turn: TurnView, view: GroupView) -> Iterator[str]:
 
 
 def _seen_in(sentence: str, shown_words: frozenset[str], view: GroupView) -> Iterator[tuple[str, frozenset[str]]]:
-    """What a sentence says about the photo at hand, each phrase with the words that must be stated of the photo."""
+    """Yields what a sentence says about the photo at hand, each phrase with the words that must be stated of the photo."""
     related = bool(content_of(sentence) & shown_words)
     for match in (*_COLOURED.finditer(sentence), *(_IS_COLOURED.finditer(sentence) if related else ())):
         yield match[0], content_of(match[1])

@@ -34,7 +34,7 @@ class ClassFact:
 
 
 def known_class(concept: PersonalConcept) -> str:
-    """The name of the concept's class in the table of facts, or UNKNOWN."""
+    """Returns the name of the concept's class in the table of facts, or UNKNOWN."""
     name = " ".join(whole_words(concept.class_name.replace("_", " ")))
     for form in (name, name.removesuffix("s"), name.split(" ")[-1] if name else ""):
         form = TABLE["synonyms"].get(form, form)
@@ -50,7 +50,7 @@ def kind_of(concept: PersonalConcept) -> str:
 
 
 def is_alive(concept: PersonalConcept) -> bool:
-    """Whether the class is an animal or a person; False for an unknown class."""
+    """Returns whether the class is an animal or a person; False for an unknown class."""
     entry = TABLE["classes"].get(known_class(concept))
     return bool(entry) and entry["kind"] in ("pet", "person")
 
@@ -70,13 +70,13 @@ def class_facts(concept: PersonalConcept) -> list[ClassFact]:
 
 
 def fact_asked(text: str, concept: PersonalConcept) -> ClassFact | None:
-    """The fact about the class or breed of the concept that a question asks for."""
+    """Returns the fact about the class or breed of the concept that a question asks for."""
     words = content_of(text.replace(concept.name, "{N}"))
     return next((fact for fact in class_facts(concept) if content_of(fact.ask) == words), None)
 
 
 def class_words(concept: PersonalConcept) -> set[str]:
-    """The single words that name the class, without those that are too common, such as the verb "can"."""
+    """Returns the single words that name the class, without those that are too common, such as the verb "can"."""
     known = known_class(concept)
     forms = {concept.class_name, known, *(word for word, form in TABLE["synonyms"].items() if form == known)}
     words = {form.lower() for form in forms if form and " " not in form}

@@ -12,7 +12,7 @@ import typer
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.costs import Costs
 from data_synthesis.group import VISUAL_RETRIEVAL, Generator, SynthesisError
-from data_synthesis.model_generator import ModelGenerator, ServiceFailed
+from data_synthesis.model_generator import ModelGenerator, ServiceError
 from data_synthesis.pipeline import Outcome, finished_run, run_settings
 from data_synthesis.pipeline import synthesize as run
 from data_synthesis.plan import OFFLINE, Plan, plan_run
@@ -85,7 +85,7 @@ def synthesize(
     were found. 2: something in the input must be corrected first.
     """
     chat = _Chat(chat_model, chat_base_url, chat_api_key, chat_sees_photos, chat_timeout, price, budget)
-    with user_errors(_PROGRAM, _INTERRUPTED, outages=(ServiceFailed,)):
+    with user_errors(_PROGRAM, _INTERRUPTED, outages=(ServiceError,)):
         if validate is not None:
             blind = replace(chat, name=leak_check, sees_photos=False) if leak_check else None
             _validate(validate, locomo, concepts, blind)
@@ -98,7 +98,7 @@ def synthesize(
 
 
 def main() -> None:
-    """Run the command from the command line."""
+    """Runs the command from the command line."""
     app(prog_name="python -m data_synthesis")
 
 
@@ -116,7 +116,7 @@ class _Chat:
 
 
 def _create(plan: Plan, out: Path, chat: _Chat, concurrency: int) -> None:
-    """Create the set, or continue it. Raises `typer.Exit` if it is not complete at the end."""
+    """Creates the set, or continues it. Raises `typer.Exit` if it is not complete at the end."""
     from data_synthesis.grammar import GrammarGenerator
 
     folder = RunFolder(out)
@@ -161,7 +161,7 @@ def _chat_model(chat: _Chat) -> ChatModel:
 
 
 def _load(model: ChatModel) -> None:
-    """Load a model that runs in this process, so that a missing one is reported as bad input, not as an outage."""
+    """Loads a model that runs in this process, so that a missing one is reported as bad input, not as an outage."""
     if not model.name.startswith("transformers:"):
         return
     from models.transformers_chat_model import TransformersChatModel
@@ -174,7 +174,7 @@ def _load(model: ChatModel) -> None:
 
 
 def _price(chat_model: str, price: tuple[float, float] | None, base_url: str | None) -> Price | None:
-    """The price given, otherwise the public one. The price of a server at `base_url` is not known."""
+    """Returns the price given, otherwise the public one. The price of a server at `base_url` is not known."""
     if price is not None:
         return per_million(*price)
     public = price_of(chat_model, base_url)

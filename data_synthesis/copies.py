@@ -13,7 +13,7 @@ _SIDE = 16
 
 
 def copies_among(photos: Iterable[Path], others: Iterable[Path]) -> dict[Path, Path]:
-    """Each of the photos that is a copy of one of the others, with that one. A photo that cannot be decoded is no copy."""
+    """Returns the photos that are copies of one of the others, each with that one. One that cannot be decoded is no copy."""
     thumbnails = [(other, small) for other in others if (small := _thumbnail(other)) is not None]
     copies = {}
     for photo in photos:

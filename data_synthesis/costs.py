@@ -6,7 +6,7 @@ from data_synthesis.group import SynthesisError
 from models.prices import Price
 
 
-class BudgetReached(SynthesisError):
+class BudgetReachedError(SynthesisError):
     """No further call may begin. The answers so far are kept; the run ends properly and can be resumed."""
 
 
@@ -42,28 +42,28 @@ class Costs:
         return self.budget is not None and not self.answers
 
     def begin(self) -> None:
-        """Record the start of a call.
+        """Records the start of a call.
 
-        Raises BudgetReached if a call that costs as much as the most expensive one so far could exceed the budget.
+        Raises BudgetReachedError if a call that costs as much as the most expensive one so far could exceed the budget.
         """
         if self.budget is not None and self.uncounted:
-            raise BudgetReached(
+            raise BudgetReachedError(
                 "The server does not count its tokens, so the budget cannot be kept. Without --budget the run continues."
             )
         if self.budget is not None and self.spent is not None:
             highest = self.spent + self._highest_cost * (self._in_flight + 1)
             if self.spent >= self.budget or highest > self.budget:
-                raise BudgetReached(
+                raise BudgetReachedError(
                     f"The budget of ${self.budget:g} does not allow another call. Resume the run with a larger one."
                 )
         self._in_flight += 1
 
     def end(self) -> None:
-        """Record the end of a call, whether it succeeded or failed."""
+        """Records the end of a call, whether it succeeded or failed."""
         self._in_flight -= 1
 
     def add(self, input_tokens: int | None, output_tokens: int | None) -> None:
-        """Count an answer."""
+        """Counts an answer."""
         self.answers += 1
         self.input_tokens += input_tokens or 0
         self.output_tokens += output_tokens or 0

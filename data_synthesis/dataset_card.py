@@ -12,6 +12,7 @@ from data_synthesis.group import VISUAL_RETRIEVAL
 from data_synthesis.statistics import statistics_of
 from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, parse_date_time, session_numbers
 
+CARD_FILE = "README.md"
 STATISTICS_FILE = "statistics.json"
 QUESTIONS_FILE = "questions.jsonl"
 CONVERSATIONS_FILE = "conversations.jsonl"
@@ -19,7 +20,7 @@ _TEMPLATE = Path(__file__).with_name("dataset_card.md")
 
 
 def question_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """A row for each question, with all keys. `answer` is null where LoCoMo has none; `group` is null for its questions."""
+    """Yields a row for each question, with all keys. `answer` is null where LoCoMo has none, `group` for LoCoMo's own."""
     for sample in samples:
         for question in sample["qa"]:
             answer = question.get("answer")
@@ -41,7 +42,7 @@ def question_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
 
 
 def conversation_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:
-    """A row for each turn, in their order. `group` is null for LoCoMo's own turns."""
+    """Yields a row for each turn, in their order. `group` is null for LoCoMo's own turns."""
     for sample in samples:
         conversation = sample["conversation"]
         group_of = {number: group["number"] for group in sample["groups"] for number in group["sessions"]}
@@ -66,7 +67,7 @@ def json_lines(rows: Iterator[dict[str, Any]]) -> str:
 
 
 def tables_of(samples: Sequence[Sample]) -> dict[str, str]:
-    """The files of a folder that are computed from its benchmark, by name."""
+    """Returns the files of a folder that are computed from its benchmark, by name."""
     return {
         STATISTICS_FILE: json.dumps(statistics_of(samples), ensure_ascii=False, indent=1) + "\n",
         QUESTIONS_FILE: json_lines(question_rows(samples)),
@@ -75,7 +76,7 @@ def tables_of(samples: Sequence[Sample]) -> dict[str, str]:
 
 
 def dataset_card(run: Mapping[str, Any], statistics: Mapping[str, Any]) -> str:
-    """The README.md of the folder."""
+    """Returns the README.md of the folder."""
     settings, total = run["settings"], statistics["total"]
     per_category = total["questions_per_category"]
     rows = "\n".join(f"| {name} | {count} |" for name, count in per_category.items())

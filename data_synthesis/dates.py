@@ -37,7 +37,7 @@ EXPRESSIONS = (
 
 
 def resolve(expression: str, said_on: date) -> date:
-    """The date that an expression means when it is said on `said_on`; "" means that day.
+    """Returns the date that an expression means when it is said on `said_on`; "" means that day.
 
     Raises ValueError for an expression that is not in EXPRESSIONS and for a date that does not exist.
     """
@@ -52,17 +52,17 @@ def resolve(expression: str, said_on: date) -> date:
 
 
 def expressions_in(text: str) -> list[str]:
-    """The expressions in a text, in order and in lower case. "the day before yesterday" is one, without "yesterday"."""
+    """Returns the expressions in a text, in order and in lower case. "the day before yesterday" is one, without "yesterday"."""
     return [match[0] for match in _ANY.finditer(_plain(text))]
 
 
-def stands_in(expression: str, text: str) -> bool:
-    """Whether a text contains exactly this expression. Every text contains the empty one."""
+def contains_expression(expression: str, text: str) -> bool:
+    """Returns whether a text contains exactly this expression. Every text contains the empty one."""
     return not expression.strip() or _plain(expression) in expressions_in(text)
 
 
 def words_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
-    """The first words of a text that do not fit the hour of the day, or None. With `certain`, only those that never fit."""
+    """Returns the first words of a text that do not fit the hour, or None. With `certain`, only words that never fit count."""
     for rule in (rule for rule in _HOURS if rule.get("certain") or not certain):
         start, end = rule["from"], rule["to"]
         within = start <= hour < end if start < end else hour >= start or hour < end
@@ -72,34 +72,34 @@ def words_at_odds(text: str, hour: int, *, certain: bool = False) -> str | None:
 
 
 def date_text(day: date) -> str:
-    """A date in the form of an answer: "7 May 2023"."""
+    """Returns a date in the form of an answer: "7 May 2023"."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def accepted_forms(day: date) -> tuple[str, ...]:
-    """Other forms of the same date that count as right."""
+    """Returns the other forms of the same date that count as right."""
     month, suffix = MONTHS[day.month - 1], {1: "st", 2: "nd", 3: "rd"}.get(day.day % 10, "th")
     nth = f"{day.day}{'th' if day.day in (11, 12, 13) else suffix}"
     return (
         *(f"{month} {day.day}, {day.year}", f"{day.day} {month}, {day.year}", f"{nth} of {month} {day.year}"),
-        *(f"{day.isoformat()}", f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
+        *(day.isoformat(), f"{day.day} {month}", f"{month} {day.day}", f"{month} {nth}", f"{nth} of {month}"),
     )
 
 
 def days_text(count: int) -> str:
-    """A number of days as an answer: "12 days"."""
+    """Returns a number of days as an answer: "12 days"."""
     return f"{count} day" if count == 1 else f"{count} days"
 
 
 def accepted_days(count: int) -> tuple[str, ...]:
-    """Other ways to write the same number of days that count as right."""
+    """Returns the other ways to write the same number of days that count as right."""
     in_words = [days_text(count).replace(str(count), NUMBERS[count - 1])] if count <= len(NUMBERS) else []
     weeks = ["1 week", "one week", "a week"] if count == 7 else [f"{count // 7} weeks"]
     return (*in_words, *(weeks if count % 7 == 0 else ()))
 
 
 def right_answers(event: date, since: date | None = None) -> tuple[str, ...]:
-    """The gold answer (the date of the event, or the number of days since `since`) and the other forms that count as right.
+    """Returns the gold answer (the date of the event, or the days since `since`) and the other forms that count as right.
 
     Raises ValueError unless `since` is before the event.
     """
@@ -114,7 +114,7 @@ def right_answers(event: date, since: date | None = None) -> tuple[str, ...]:
 
 
 def same_answer(*answers: str) -> bool:
-    """Whether answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
+    """Returns whether answers are the same date or number of days in different forms: "on May 8th, 2023", "May 8, 2023"."""
     plain = (re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[.,]|\b(?:on|the|of)\b", " ", _plain(answer)) for answer in answers)
     return len({tuple(answer.strip().removesuffix(" later").split()) for answer in plain}) == 1
 
@@ -131,14 +131,14 @@ def _plain(text: str) -> str:
 
 
 def _span(words: dict[str, str]) -> timedelta:
-    """The time of "two weeks"."""
+    """Returns the time of "two weeks"."""
     count = {"a": 1, "an": 1, "a couple of": 2} | {name: number for number, name in enumerate(NUMBERS, start=1)}
     days = {"day": 1, "week": 7, "fortnight": 14}[words["unit"]]
     return timedelta(days * (count.get(words["count"]) or int(words["count"])))
 
 
 def _ahead(words: dict[str, str], said_on: date) -> int:
-    """How many days the weekday is after `said_on` within its week; negative if it is past."""
+    """Returns how many days the weekday is after `said_on` within its week; negative if it is past."""
     return WEEKDAYS.index(words["weekday"].title()) - said_on.weekday()
 
 

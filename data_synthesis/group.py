@@ -32,7 +32,7 @@ class SynthesisError(UserError, ValueError):
     """A problem that the user must solve. The message names the value, the place and the remedy."""
 
 
-class GenerationFailed(SynthesisError):
+class GenerationError(SynthesisError):
     """No valid sessions could be generated for a group. The group is set aside; the run continues."""
 
 
@@ -179,7 +179,7 @@ class GeneratedTurn:
 
 @dataclass(frozen=True, slots=True)
 class DatedEvent:
-    """When something happened: `expression` stands in the turn's text and counts from its session's date.
+    """When something happened: `expression` is in the turn's text and counts from its session's date.
 
     An empty expression means the day of the session itself.
     """
@@ -221,7 +221,7 @@ class GeneratedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SeenDetail:
-    """A detail, in `words`, that must be seen on a photo to answer a question.
+    """A detail, in `words`, that must be seen in a photo to answer a question.
 
     `place` is the turn that shows the photo, None where the photo comes with the question. `meant_by` are the turns that
     tell which photo is meant: those that name its concept, or else the one that shows it.
@@ -256,5 +256,5 @@ class Generator(Protocol):
     version: str
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """Returns a valid group. Raises GenerationFailed where there is none."""
+        """Returns a valid group. Raises GenerationError where there is none."""
         ...

@@ -33,7 +33,7 @@ _UNUSABLE = (
 )
 
 
-class AnswerFaults(Exception):
+class FaultyAnswerError(Exception):
     """The faults of an answer that is not a valid group.
 
     `usable_group` is the group without the faulty questions, if that is valid. `can_be_changed` is whether its sessions and
@@ -82,7 +82,7 @@ _ANSWER, _QUESTIONS = (TypeAdapter[Any](form) for form in (_Answer, tuple[Genera
 
 
 def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> GeneratedGroup:
-    """The valid group that an answer holds. Raises AnswerFaults."""
+    """Returns the valid group that an answer holds. Raises FaultyAnswerError."""
     arguments = _cleaned(arguments)
     answer: _Answer = _parsed(_ANSWER, arguments)
     turns = [
@@ -91,7 +91,9 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
         for turn_number, turn in enumerate(session.turns, start=1)
     ]
     if len(turns) > _MOST_TURNS:
-        raise AnswerFaults([f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."])
+        raise FaultyAnswerError(
+            [f"There are more than {_MOST_TURNS} turns; write only the sessions that were asked for."]
+        )
     can_be_changed = len(answer.sessions) == len(request.placement.times) and len(answer.questions) <= QUESTIONS
     places = dict(reversed(turns))
     questions = _questions(arguments["questions"], places)
@@ -114,12 +116,15 @@ def read_group(arguments: Mapping[str, Any], request: GroupRequest) -> Generated
         group, remaining = delivered(group, in_ids)
     group = _with_paths(group, photo_ids(request)) if not remaining else group
     if sentences:
-        raise AnswerFaults(sentences, None if remaining else group, can_be_changed=can_be_changed)
+        raise FaultyAnswerError(sentences, None if remaining else group, can_be_changed=can_be_changed)
     return group
 
 
 def with_changes(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer with the turns, sessions and questions of `changes`. Raises AnswerFaults if these are not valid changes."""
+    """Returns the answer with the turns, sessions and questions of `changes`.
+
+    Raises FaultyAnswerError if these are not valid changes.
+    """
     cleaned, answer = _cleaned(changes), dict[str, Any]()
     change: _Answer = _parsed(_ANSWER, cleaned)
     _questions(cleaned["questions"], {})
@@ -130,14 +135,14 @@ def with_changes(arguments: Mapping[str, Any], changes: Mapping[str, Any]) -> di
         answer[name] = list(arguments[name])
         numbers = [part.number for part in parsed if part.number is not None]
         if len(numbers) < len(parsed):
-            raise AnswerFaults([f"Each of the {name} to change needs its number."])
+            raise FaultyAnswerError([f"Each of the {name} to change needs its number."])
         for number, part in sorted(zip(numbers, raw, strict=True), key=lambda numbered: numbered[0]):
             if not 1 <= number <= len(answer[name]) + 1:
-                raise AnswerFaults([f"There is no number {number} among the {name}, and it is not the next."])
+                raise FaultyAnswerError([f"There is no number {number} among the {name}, and it is not the next."])
             answer[name][number - 1 : number] = [{key: value for key, value in part.items() if key != "number"}]
     new = {turn["id"]: turn for turn in changes.get("turns") or ()}
     if unknown := new.keys() - {turn["id"] for session in answer["sessions"] for turn in session["turns"]}:
-        raise AnswerFaults([f"There is no turn {min(unknown)} to change."])
+        raise FaultyAnswerError([f"There is no turn {min(unknown)} to change."])
     answer["sessions"] = [
         {**session, "turns": [new.get(turn["id"], turn) for turn in session["turns"]]} for session in answer["sessions"]
     ]
@@ -149,11 +154,14 @@ def _parsed(form: TypeAdapter[Any], value: Any, place: Callable[[str], TurnPlace
         return form.validate_python(value, context=place)
     except ValidationError as error:
         faults = ((_where((*at, *fault["loc"])), fault["msg"]) for fault in error.errors())
-        raise AnswerFaults([f"At {where}: {reason[0].lower()}{reason[1:]}." for where, reason in faults]) from None
+        raise FaultyAnswerError([f"At {where}: {reason[0].lower()}{reason[1:]}." for where, reason in faults]) from None
 
 
 def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without nulls and without white space around texts. Raises AnswerFaults for texts that cannot be kept."""
+    """Returns the arguments without nulls and without white space around texts.
+
+    Raises FaultyAnswerError for texts that cannot be kept.
+    """
     faults = []
 
     def cleaned(value: Any, *path: int | str) -> Any:
@@ -171,14 +179,14 @@ def _cleaned(arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
         result: dict[str, Any] = cleaned(arguments)
     except RecursionError:
-        raise AnswerFaults(["The answer is nested too deeply."]) from None
+        raise FaultyAnswerError(["The answer is nested too deeply."]) from None
     if faults:
-        raise AnswerFaults(faults)
+        raise FaultyAnswerError(faults)
     return result
 
 
 def _where(path: tuple[int | str, ...]) -> str:
-    """A place in the answer, counted from 1 as in evidence: "sessions 2, turns 3, text"."""
+    """Returns a place in the answer, counted from 1 as in evidence: "sessions 2, turns 3, text"."""
     words = ""
     for step in path:
         words += f" {step + 1}" if isinstance(step, int) else f", {step}"
@@ -186,7 +194,7 @@ def _where(path: tuple[int | str, ...]) -> str:
 
 
 def _questions(records: list[Any], places: dict[str, TurnPlace]) -> tuple[GeneratedQuestion, ...]:
-    """The questions. `places` gets an entry in session 0 for each id in them that no turn has.
+    """Returns the questions. `places` gets an entry in session 0 for each id in them that no turn has.
 
     Forms of a date are computed, and a poor accepted answer is not worth a repair, so these are dropped.
     """
@@ -211,7 +219,7 @@ def _with_paths(group: GeneratedGroup, ids: Mapping[str, Path]) -> GeneratedGrou
 
 
 def _with_forms(question: GeneratedQuestion, request: GroupRequest) -> GeneratedQuestion:
-    """The question with its answer in the usual form and the other forms that count as right; its derivation is valid."""
+    """Returns the question with its answer in the usual form and the other forms that count as right; its derivation is valid."""
     answer, forms = question.answer, [*question.accepted]
     if question.category == TEMPORAL and question.derivation is not None:
         times, events = request.placement.times, question.derivation.events

@@ -48,20 +48,20 @@ _MEDIA_TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 
 
 def photo_ids(request: GroupRequest) -> dict[str, Path]:
-    """The photos of a group by the ids that the model uses: P1, P2, …"""
+    """Returns the photos of a group by the ids that the model uses: P1, P2, …"""
     photos = [photo.path for concept in request.group.concepts for photo in concept.photos]
     return {f"P{number}": path for number, path in enumerate(photos, start=1)}
 
 
 def with_ids(request: GroupRequest) -> GroupRequest:
-    """The request with the photos' ids instead of their paths, as the model knows them."""
+    """Returns the request with the photos' ids instead of their paths, as the model knows them."""
     ids = {path: Path(photo_id) for photo_id, path in photo_ids(request).items()}
     concepts = (with_photos_named(concept, lambda path: ids.get(path, path)) for concept in request.group.concepts)
     return replace(request, group=replace(request.group, concepts=tuple(concepts)))
 
 
-def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> list[ChatMessage]:
-    """The prompt for a group. Raises SynthesisError for a photo that cannot be read.
+def first_messages(request: GroupRequest, photos_at_most: int | None) -> list[ChatMessage]:
+    """Returns the prompt for a group. Raises SynthesisError for a photo that cannot be read.
 
     If the server takes fewer pictures than there are photos, there is one sheet for each concept, or one for all.
     """
@@ -92,9 +92,9 @@ def first_messages(request: GroupRequest, photos_at_most: int | None = None) -> 
 
 
 def repair_messages(answer: str, faults: Sequence[str], *, changes_only: bool) -> list[ChatMessage]:
-    """The messages that follow the prompt after an answer with faults. An empty or very long answer is not shown again.
+    """Returns the messages that follow the prompt after an answer with faults. An empty or very long answer is not shown again.
 
-    With `mend` they ask only for the changes, otherwise for the whole answer again.
+    With `changes_only` they ask only for the changes, otherwise for the whole answer again.
     """
     listed = [f"- {fault}" for fault in faults[:_MOST_FAULTS]]
     if len(faults) > _MOST_FAULTS:
@@ -104,7 +104,7 @@ def repair_messages(answer: str, faults: Sequence[str], *, changes_only: bool) -
 
 
 def answer_tool(request: GroupRequest) -> Tool:
-    """The tool for a whole group."""
+    """Returns the tool for a whole group."""
     schema = _schema(request)
     sessions, questions = schema["properties"]["sessions"], schema["properties"]["questions"]
     sessions["minItems"] = sessions["maxItems"] = len(request.placement.times)
@@ -119,7 +119,7 @@ def answer_tool(request: GroupRequest) -> Tool:
 
 
 def change_tool(request: GroupRequest) -> Tool:
-    """The tool for changes to a group: turns, sessions and questions."""
+    """Returns the tool for changes to a group: turns, sessions and questions."""
     schema = _schema(request)
     for name in ("sessions", "questions"):
         item = schema["properties"][name]["items"]
@@ -149,7 +149,7 @@ def _fill(name: str, **values: object) -> str:
 
 
 def _lengths(request: GroupRequest) -> list[int]:
-    """The number of turns that each session should have, drawn by the group's seed, not close to the limits."""
+    """Returns the number of turns that each session should have, drawn by the group's seed, not close to the limits."""
     rng = random.Random(request.seed)
     lengths = range(min(TURNS_PER_SESSION) + 1, max(TURNS_PER_SESSION) - 1)
     return [rng.choice(lengths) for _ in request.placement.times]
@@ -168,7 +168,7 @@ def _about(concept: PersonalConcept) -> list[str]:
 
 
 def _manner(name: str, voice: Voice) -> str:
-    """How a speaker writes in the rest of the conversation, with examples."""
+    """Returns how a speaker writes in the rest of the conversation, with examples."""
     words = voice.lengths[len(voice.lengths) // 2]
     manner = f"{name} writes about {words} words a message and names the other in {voice.naming:.0%} of them."
     return "\n".join([manner, *(f'  as in: "{" ".join(text.split())}"' for text in voice.examples)])
@@ -192,7 +192,7 @@ def _listed(photos: Sequence[tuple[str, Path]]) -> str:
 
 
 def _sheet(photos: Sequence[tuple[str, Path]], label: str) -> PhotoPart:
-    """A picture of several photos side by side."""
+    """Returns a picture of several photos side by side."""
     from PIL import Image
 
     opened = [Image.open(io.BytesIO(_photo_part(path, label).data)).convert("RGB") for _, path in photos]
@@ -207,7 +207,7 @@ def _sheet(photos: Sequence[tuple[str, Path]], label: str) -> PhotoPart:
 
 
 def _photo_part(path: Path, label: str) -> PhotoPart:
-    """The photo's own bytes if a model can take them, otherwise a smaller JPEG."""
+    """Returns the photo's own bytes if a model can take them, otherwise a smaller JPEG."""
     from PIL import Image, ImageOps
 
     try:

@@ -45,14 +45,12 @@ class WovenGroup:
 
 
 def turn_record(speaker: str, text: str, photos: list[str], dia_id: str) -> dict[str, Any]:
-    """A turn with `img_url`, which LoCoMo's readers look for, but no caption, which would say what its photo shows."""
+    """Returns a turn with `img_url`, which LoCoMo's readers look for, but no caption, which would say what its photo shows."""
     turn: dict[str, Any] = {"speaker": speaker, "dia_id": dia_id, "text": text}
     return turn | {"photos": photos, "img_url": photos[:1]} if photos else turn
 
 
-def question_records(
-    woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]
-) -> list[dict[str, Any]]:
+def question_records(woven: WovenGroup, numbers: Sequence[int], photo_name: PhotoName) -> list[dict[str, Any]]:
     turn_id = id_by_place(numbers[0])
 
     def entry(number: int, question: GeneratedQuestion) -> dict[str, Any]:
@@ -73,7 +71,7 @@ def question_records(
 
 
 def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, Any]:
-    """A concept in the form of a merged sample, which has the scenes of its photos beside their names."""
+    """Returns a concept in the form of a merged sample, which has the scenes of its photos beside their names."""
     named = with_photos_named(concept, lambda path: Path(photo_name(path)))
     entry: dict[str, Any] = _CONCEPT.dump_python(named, mode="json", by_alias=True, exclude={"live", "unseen"})
     return entry | {
@@ -87,7 +85,7 @@ def concept_entry(concept: PersonalConcept, photo_name: PhotoName) -> dict[str, 
     }
 
 
-def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: Callable[[Path], str]) -> dict[str, Any]:
+def group_record(woven: WovenGroup, numbers: Sequence[int], photo_name: PhotoName) -> dict[str, Any]:
     placement = woven.request.placement
     further: dict[str, Any] = {"dropped_questions": sorted(woven.group.dropped)} if woven.group.dropped else {}
     further |= {"retrieval_only": True} if woven.group.retrieval_only else {}
@@ -153,12 +151,12 @@ _SEEN, _CONCEPT = TypeAdapter(list[SeenDetail]), TypeAdapter(PersonalConcept)
 
 
 def id_by_place(first: int) -> Callable[[TurnPlace], str]:
-    """A function that gives the id of the turn at a place in a group; the group's sessions are numbered on from `first`."""
+    """Returns a function that gives the id of the turn at a place in a group whose sessions are numbered from `first`."""
     return lambda place: f"D{first + place.session - 1}:{place.turn}"
 
 
 def place_by_id(first: int) -> Callable[[str], TurnPlace]:
-    """The inverse of `id_by_place`."""
+    """Returns the inverse of `id_by_place`."""
 
     def place(turn_id: str) -> TurnPlace:
         match = _TURN_ID.fullmatch(turn_id)
@@ -170,7 +168,7 @@ def place_by_id(first: int) -> Callable[[str], TurnPlace]:
 
 
 def read_group(sample: Sample, entry: Mapping[str, Any]) -> WovenGroup:
-    """The group with this record; its photos are named as in the sample. Raises ValidationError for another form."""
+    """Returns the group with this record; its photos are named as in the sample. Raises ValidationError for another form."""
     record, conversation = GroupRecord.model_validate(entry), sample["conversation"]
     group_questions = [question for question in sample["qa"] if question.get("group") == record.number]
     place = place_by_id(record.sessions[0])

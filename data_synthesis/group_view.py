@@ -145,21 +145,21 @@ class GroupView:
         return [concept for concept in self.concepts if contains_phrase(text, concept.name)]
 
     def turns_showing(self, concept: PersonalConcept) -> list[TurnView]:
-        """The turns that show a concept, in their order."""
+        """Returns the turns that show a concept, in their order."""
         return [turn for turn in self.turns.values() if concept in turn.shown]
 
     def stated_words(self, concept: PersonalConcept, photos: Sequence[Path] | None = None) -> frozenset[str]:
-        """All words that are stated of the photos of a concept, or of those given."""
+        """Returns all words that are stated of the photos of a concept, or of those given."""
         stated = [photo for photo in (*concept.photos, *concept.unseen) if photos is None or photo.path in photos]
         return frozenset().union(*(fact.words for photo in stated for fact in facts_of(concept, photo)))
 
     def turn_saying(self, words: frozenset[str], concept: PersonalConcept) -> TurnView | None:
-        """The first turn about the concept that says all of the words."""
+        """Returns the first turn about the concept that says all of the words."""
         words -= content_of(concept.name)
         return next((turn for turn in self.turns_about[concept.name] if words and words <= turn.words), None)
 
     def where_said(self, words: frozenset[str], concept: PersonalConcept) -> str | None:
-        """The name of a turn about the concept that says all of the words, in the group or in the rest of the dialogue."""
+        """Returns the name of a turn about the concept, in the group or the rest of the dialogue, that says all of the words."""
         if turn := self.turn_saying(words, concept):
             return turn.name
         words -= content_of(concept.name)
@@ -167,5 +167,5 @@ class GroupView:
         return "a turn outside of its group" if elsewhere else None
 
     def turn_with_any(self, words: frozenset[str]) -> TurnView | None:
-        """The first turn of the sessions that says one of the words."""
+        """Returns the first turn of the sessions that says one of the words."""
         return next((turn for turn in self.turns.values() if words & turn.words), None)

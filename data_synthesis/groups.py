@@ -21,12 +21,12 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def seed_of(*parts: object) -> int:
-    """A seed for one purpose, the same on every machine."""
+    """Returns a seed for one purpose, the same on every machine."""
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:7])
 
 
 def distinct(first: PersonalConcept, second: PersonalConcept) -> bool:
-    """Whether two concepts can be in one group: they share neither their class nor a word of their ids."""
+    """Returns whether two concepts can be in one group: they share neither their class nor a word of their ids."""
     same_class = first.class_name and first.class_name.casefold() == second.class_name.casefold()
     first_words, second_words = (set(_WORD.findall(concept.subject.casefold())) for concept in (first, second))
     return not same_class and not first_words & second_words
@@ -35,7 +35,7 @@ def distinct(first: PersonalConcept, second: PersonalConcept) -> bool:
 def choose_groups(
     concepts: Sequence[PersonalConcept], count: int, *, seed: int, dialogue_id: str
 ) -> tuple[ConceptGroup, ...]:
-    """The groups for one conversation, without common concepts. Raises SynthesisError if there are too few concepts."""
+    """Returns the groups for one conversation, without common concepts. Raises SynthesisError if there are too few concepts."""
     rng = random.Random(seed_of(seed, dialogue_id, "groups"))
     fewest, most = CONCEPTS_PER_GROUP
     for _ in range(_TRIES):
@@ -66,7 +66,7 @@ def _members(left: Sequence[PersonalConcept], size: int) -> list[PersonalConcept
 
 
 def _with_photos(concept: PersonalConcept, rng: random.Random) -> PersonalConcept:
-    """The concept with the photos drawn for it, in the source's order, the questions about them, and the rest as unseen.
+    """Returns the concept with the photos drawn for it, in the source's order, the questions about them, and the rest as unseen.
 
     Photos with different settings come first, and one that the concept set asks about is among them if there is any. At
     least one photo stays unseen, if there are more than a concept must show.
@@ -89,7 +89,7 @@ def _with_photos(concept: PersonalConcept, rng: random.Random) -> PersonalConcep
 
 
 def choice_faults(group: ConceptGroup, elsewhere: Sequence[PersonalConcept]) -> Iterator[str]:
-    """Why `choose_groups` cannot have chosen a group, given the concepts of the other groups."""
+    """Yields the reasons why `choose_groups` cannot have chosen a group, given the concepts of the other groups."""
     if len(group.concepts) not in CONCEPTS_PER_GROUP:
         yield f"it has {len(group.concepts)} concepts; a group has 3 or 4."
     for field, others in (("name", ()), ("class_name", ()), ("subject", elsewhere)):

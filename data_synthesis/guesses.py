@@ -18,12 +18,12 @@ _SAYS_LITTLE = content_of("light dark deep pale bright") | {*NUMBERS, *map(str, 
 
 
 def suggested_by(name: str) -> frozenset[str]:
-    """The words for looks and kinds of things that a name suggests: "brown" and "golden" for Toffee."""
+    """Returns the words for looks and kinds of things that a name suggests: "brown" and "golden" for Toffee."""
     return frozenset().union(*(_SUGGESTED.get(word, ()) for word in words_of(name)))
 
 
 def guess_of(fact: Fact, name: str, asked: frozenset[str]) -> str | None:
-    """The right answer that is guessed from the name of the concept or from the words of the question, or None."""
+    """Returns the right answer that is guessed from the name of the concept or from the words of the question, or None."""
     guesses = suggested_by(name).union(*(_USUAL.get(word, ()) for word in asked))
     for form in (fact.text, *fact.accepted):
         words = american_words(form) - _SAYS_LITTLE
@@ -33,7 +33,7 @@ def guess_of(fact: Fact, name: str, asked: frozenset[str]) -> str | None:
 
 
 def is_named_for_its_look(concept: PersonalConcept) -> bool:
-    """Whether its name suggests a part of its look or its kind, or contains a word of it: Toffee for a brown dog."""
+    """Returns whether its name suggests a part of its look or its kind, or contains a word of it: Toffee for a brown dog."""
     seen = content_of(" ".join((concept.class_name, *look_texts(concept))))
     stems = {word.rstrip("0123456789") for word in words_of(f"{concept.class_name} {concept.short_description}")}
     return bool(seen & suggested_by(concept.name)) or any(

@@ -4,14 +4,13 @@ Sessions are renumbered in the order of time. LoCoMo's dates without a session f
 renumbered; one to a missing turn stays without a target. `unweave` is the inverse of `weave`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from data_synthesis.group import GeneratedGroup, PersonalConcept, SynthesisError
-from data_synthesis.group_records import WovenGroup, group_record, question_records, read_group, turn_record
+from data_synthesis.group_records import PhotoName, WovenGroup, group_record, question_records, read_group, turn_record
 from data_synthesis.renumbering import NUMBERED, Renumbering, by_number
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
@@ -26,7 +25,7 @@ HOST_SOURCE = "locomo"
 
 
 def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
-    """The numbers and times of the sessions with turns, in the order of time."""
+    """Returns the numbers and times of the sessions with turns, in the order of time."""
     conversation = sample["conversation"]
     sessions = [
         (number, parse_date_time(conversation[f"session_{number}_date_time"]))
@@ -36,9 +35,9 @@ def host_sessions(sample: Sample) -> list[tuple[int, datetime]]:
 
 
 def weave(
-    sample: Sample, woven_groups: Sequence[WovenGroup], photo_name: Callable[[Path], str]
+    sample: Sample, woven_groups: Sequence[WovenGroup], photo_name: PhotoName
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
-    """The merged sample, and its map from old session numbers and turn ids to new ones.
+    """Returns the merged sample, and its map from old session numbers and turn ids to new ones.
 
     `photo_name` gives the path, relative to the benchmark's file, of the copy of a photo.
     """
@@ -87,7 +86,7 @@ def weave(
 
 
 def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, list[WovenGroup]]:
-    """The host conversation and the groups of a merged sample; photos are named as in the sample.
+    """Returns the host conversation and the groups of a merged sample; photos are named as in the sample.
 
     `old_numbers` gives the host's own number of each of its sessions by the new one. References of the host come back in
     one spelling ("D5:3"), and a host question without evidence comes back with an empty list.
@@ -115,7 +114,7 @@ def unweave(sample: Sample, old_numbers: Mapping[int, int]) -> tuple[Sample, lis
     return host, _as_stored([read_group(sample, group) for group in groups])
 
 
-def _without_additions(question: Mapping[str, Any], question_id: str, remap: "Renumbering") -> dict[str, Any]:
+def _without_additions(question: Mapping[str, Any], question_id: str, remap: Renumbering) -> dict[str, Any]:
     added = {"category_name", "photos", "source"} | (
         {"question_id"} if question["question_id"] == question_id else set()
     )
@@ -138,7 +137,7 @@ def _as_stored(woven_groups: Sequence[WovenGroup]) -> list[WovenGroup]:
 
 
 def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalConcept:
-    """The concept as a merged sample keeps it: without unused unseen photos and what is stated of them."""
+    """Returns the concept as a merged sample keeps it: without unused unseen photos and what is stated of them."""
     in_questions = {photo for question in group.questions for photo in question.photos}
     unseen = tuple(photo for photo in concept.unseen if photo.path in in_questions)
     paths = [photo.path for photo in (*concept.photos, *unseen)]
@@ -151,7 +150,7 @@ def kept_concept(concept: PersonalConcept, group: GeneratedGroup) -> PersonalCon
 
 
 def _numbers(sample: Sample, woven_groups: Sequence[WovenGroup]) -> tuple[dict[int, int], list[list[int]]]:
-    """The new number of each session and date of the host, and the numbers of the sessions of each group."""
+    """Returns the new number of each session and date of the host, and the numbers of the sessions of each group."""
     host = host_sessions(sample)
     order: list[tuple[datetime, int, int]] = [(moment, -1, number) for number, moment in host]
     for place, woven in enumerate(woven_groups):

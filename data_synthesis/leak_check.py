@@ -35,7 +35,7 @@ class BlindAnswers:
 
 
 async def blind_answers(samples: Sequence[UnwovenSample], model: ChatModel) -> BlindAnswers:
-    """Ask the model all visual questions. Raises SynthesisError if the service fails."""
+    """Asks the model all visual questions. Raises SynthesisError if the service fails."""
     limit = asyncio.Semaphore(_AT_ONCE)
     questions = [entry for sample in samples for entry in sample.questions()]
     rates, solved = [], []

@@ -55,7 +55,7 @@ class Rate:
 
 
 def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
-    """The rates over all visual questions: BM25 over the text, in all and by category, and then the guesses."""
+    """Returns the rates over all visual questions: BM25 over the text, in all and by category, and then the guesses."""
     answered = _answered_by_text(questions)
     rates = [Rate("answered by BM25 over the text", sum(answered), len(questions), TEXT_LIMIT)]
     for category in sorted({question.category for question in questions}):
@@ -69,9 +69,9 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
     total = len(open_questions)
     limit = GUESS_LIMIT + 2 * math.sqrt(GUESS_LIMIT * (1 - GUESS_LIMIT) / max(total, 1))
     rates.append(Rate("answered by a guess from the question alone", _guessed(open_questions), total, limit))
-    options = [(found, question) for question in questions if (found := options_of(question.text))]
+    options = [(pair, question) for question in questions if (pair := options_of(question.text))]
     if total := len(options):
-        first_is_right = sum(_plain(found[0]) == _plain(question.answers[0]) for found, question in options)
+        first_is_right = sum(_plain(pair[0]) == _plain(question.answers[0]) for pair, question in options)
         limit = min(1.0, 0.5 + 1.5 / math.sqrt(total))  # three standard deviations of a fair coin
         best = max(first_is_right, total - first_is_right)
         rates.append(Rate("answered by always taking the same of two options", best, total, limit))
@@ -79,7 +79,7 @@ def leakage(questions: Sequence[AskedQuestion]) -> list[Rate]:
 
 
 def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
-    """Whether the ten turns that BM25 finds for each question contain an answer; of two options, only the right one."""
+    """Returns whether the ten turns that BM25 finds for each question contain an answer; of two options, only the right one."""
     dialogues = {id(question.turns): question.turns for question in questions}
     indexes = {
         key: BM25Okapi([words_of(f"{speaker} {text}") or [""] for speaker, text in turns])
@@ -97,13 +97,13 @@ def _answered_by_text(questions: Sequence[AskedQuestion]) -> list[bool]:
 
 
 def contains_one(phrases: Iterable[str], texts: Sequence[str]) -> bool:
-    """Whether one of the texts contains all content words of one of the phrases, in any order."""
+    """Returns whether one of the texts contains all content words of one of the phrases, in any order."""
     contents = list(map(content_of, texts))
     return any(words <= content for words in map(content_of, phrases) if words for content in contents)
 
 
 def _guessed(questions: Sequence[AskedQuestion]) -> int:
-    """The number of questions with the most frequent answer of the others of their category that begin alike."""
+    """Returns the number of questions with the most frequent answer of the others of their category that begin alike."""
     kinds: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for question in questions:
         kinds[question.category, *words_of(question.text)[:2]][_plain(question.answers[0])] += 1

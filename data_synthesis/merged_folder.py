@@ -12,11 +12,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from data_synthesis.dataset_card import CARD_FILE, STATISTICS_FILE
 from data_synthesis.group_records import QUESTION, GroupRecord, Text, place_by_id
+from data_synthesis.run_folder import ID_MAP_FILE, RUN_FILE
 from m2a.benchmarks.locomo import ADVERSARIAL, CATEGORY_NAMES, Sample, parse_date_time
+from m2a.benchmarks.visual import FILE_NAME
 
-BENCHMARK, ID_MAP, RUN, STATISTICS, CARD = "benchmark.json", "id_map.json", "run.json", "statistics.json", "README.md"
-FILES = (BENCHMARK, ID_MAP, RUN, STATISTICS)
+FILES = (FILE_NAME, ID_MAP_FILE, RUN_FILE, STATISTICS_FILE)
 MISSING: Any = object()
 _SESSION = re.compile(r"session_([1-9][0-9]{0,5})")
 
@@ -30,7 +32,7 @@ class Fault:
     sentence: str
 
     def __str__(self) -> str:
-        """The fault in one line that every terminal can print."""
+        """Returns the fault in one line that every terminal can print."""
         line = " ".join(f"{self.place}: [{self.rule}] {self.sentence}".split())
         return line.encode("utf-8", "backslashreplace").decode("utf-8")
 
@@ -48,27 +50,29 @@ class MergedFolder:
 
 
 def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
-    """The readable part of a folder, and the faults of its form."""
+    """Returns the readable part of a folder, and the faults of its form."""
     faults: list[Fault] = []
-    entries = _load(folder / BENCHMARK, list, faults) or []
+    entries = _load(folder / FILE_NAME, list, faults) or []
     id_map, run, statistics = (_load(folder / name, dict, faults) for name in FILES[1:])
     samples: dict[str, Sample] = {}
     for number, sample in enumerate(entries, start=1):
         sample_id = sample.get("sample_id") if isinstance(sample, dict) else None
-        place = f"{BENCHMARK}, {sample_id if isinstance(sample_id, str) and sample_id.strip() else f'sample {number}'}"
+        place = f"{FILE_NAME}, {sample_id if isinstance(sample_id, str) and sample_id.strip() else f'sample {number}'}"
         sample_faults = list(_form_faults(sample, place))
         if place in samples:
             sample_faults = [Fault(place, "duplicates", f"the sample_id {sample_id!r} occurs again.")]
         faults += sample_faults
         if not sample_faults:
             samples[place] = sample
-    if not (folder / CARD).is_file():
-        faults.append(Fault(CARD, "schema", "it is not there; without its header `datasets` cannot load the folder."))
+    if not (folder / CARD_FILE).is_file():
+        faults.append(
+            Fault(CARD_FILE, "schema", "it is not there; without its header `datasets` cannot load the folder.")
+        )
     return MergedFolder(folder, samples, len(samples) == len(entries) > 0, id_map, run, statistics), faults
 
 
 def short(value: object) -> str:
-    """A value for a sentence, cut if it is long."""
+    """Returns a value for a sentence, cut if it is long."""
     try:
         text = "nothing" if value is None else repr(value)
     except (RecursionError, ValueError):  # a number of thousands of digits has no decimal form
@@ -92,7 +96,7 @@ def differences(actual: Any, expected: Any, path: tuple[Any, ...] = ()) -> Itera
 
 
 def describe_difference(path: Sequence[Any], actual: Any, expected: Any, standard: str = "it must be") -> str:
-    """A sentence about a difference; `standard` introduces the expected value."""
+    """Returns a sentence about a difference; `standard` introduces the expected value."""
     subject = " of ".join(repr(step) if isinstance(step, str) else f"number {step}" for step in reversed(path))
     actual_words = "missing" if actual is MISSING else short(actual)
     nothing = "absent" if standard.endswith("must be") else "nothing"
@@ -101,7 +105,7 @@ def describe_difference(path: Sequence[Any], actual: Any, expected: Any, standar
 
 
 def _load(file: Path, kind: type, faults: list[Fault]) -> Any:
-    """The content of a file, or None with a fault."""
+    """Returns the content of a file, or None with a fault."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -43,7 +43,7 @@ class UnwovenSample:
     id_map: Any = None
 
     def questions(self) -> Iterator[tuple[str, WovenGroup, GeneratedQuestion]]:
-        """The questions of its groups, each with its place and its group."""
+        """Yields the questions of its groups, each with its place and its group."""
         for woven in self.woven_groups:
             for number, question in enumerate(woven.group.questions, start=1):
                 yield self._question_place(woven, number), woven, question
@@ -52,7 +52,7 @@ class UnwovenSample:
         return f"{self.place}, question {woven.request.dialogue_id}/g{woven.request.group.number}/{number}"
 
     def faults(self) -> Iterator[Fault]:
-        """The faults of its groups."""
+        """Yields the faults of its groups."""
         for woven, group in zip(self.woven_groups, self.merged["groups"], strict=True):
             first, group_place = group["sessions"][0], f"{self.place}, group {group['number']}"
             turn_id = id_by_place(first)
@@ -68,7 +68,7 @@ class UnwovenSample:
                 yield Fault(where, fault.rule, fault.sentence)
 
     def source_faults(self, source: Mapping[str, PersonalConcept]) -> Iterator[Fault]:
-        """Where the entry of a concept differs from the one that weaving would write for the source's concept."""
+        """Yields where the entry of a concept differs from the one that weaving would write for the source's concept."""
         for woven, group in zip(self.woven_groups, self.merged["groups"], strict=True):
             for concept, entry in zip(woven.request.group.concepts, group["concepts"], strict=True):
                 expected: Any = MISSING
@@ -81,7 +81,7 @@ class UnwovenSample:
 
 
 def _chosen(concept: PersonalConcept, merged: PersonalConcept) -> PersonalConcept:
-    """The source's concept with only the photos of the merged one, under their names in the folder."""
+    """Returns the source's concept with only the photos of the merged one, under their names in the folder."""
     named = with_photos_named(concept, lambda path: Path(kept_name(path)))
     shown, unseen = ({photo.path for photo in photos} for photos in (merged.photos, merged.unseen))
     return replace(
@@ -118,7 +118,7 @@ def check_sample(place: str, sample: Sample, id_map: Any, original: Sample | Non
 
 
 def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
-    """Faults that make it impossible to separate the groups from the host."""
+    """Yields the faults that make it impossible to separate the groups from the host."""
     numbers, groups = session_numbers(sample["conversation"]), sample["groups"]
     uses = Counter(number for group in groups for number in group["sessions"])
     for group in groups:
@@ -137,7 +137,7 @@ def _layout_faults(place: str, sample: Sample) -> Iterator[Fault]:
 
 
 def _old_numbers(sample: Sample, id_map: Any) -> dict[int, int]:
-    """The host's own numbers of its sessions by the new ones: those of the id map, or consecutive ones if that is wrong."""
+    """Returns the host's own session numbers by the new ones: those of the id map, or consecutive ones if that is wrong."""
     inserted = {number for group in sample["groups"] for number in group["sessions"]}
     hosts = [number for number in session_numbers(sample["conversation"]) if number not in inserted]
     try:
@@ -150,7 +150,7 @@ def _old_numbers(sample: Sample, id_map: Any) -> dict[int, int]:
 
 
 def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest:
-    """The request with the times by equation 7 for the host's gap. Raises SynthesisError if there is no such gap."""
+    """Returns the request with the times by equation 7 for the host's gap. Raises SynthesisError if there is no such gap."""
     after = request.placement.after
     for (number, start), (_, end) in pairwise(host_sessions(host)):
         if number == after:
@@ -162,7 +162,7 @@ def _with_times(request: GroupRequest, count: int, host: Sample) -> GroupRequest
 
 
 def parts_of(sample: Sample) -> dict[tuple[str, str], Any]:
-    """The parts of a sample by place, each with the rule that a difference in it breaks."""
+    """Returns the parts of a sample by place, each with the rule that a difference in it breaks."""
     inserted = {str(number) for group in sample["groups"] for number in group["sessions"]}
     parts: dict[tuple[str, str], Any] = {}
     for key, value in sample["conversation"].items():

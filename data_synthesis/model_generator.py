@@ -9,8 +9,8 @@ from typing import Any
 
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
 from data_synthesis.costs import Costs
-from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
-from data_synthesis.group_answer import AnswerFaults, read_group, with_changes
+from data_synthesis.group import GeneratedGroup, GenerationError, GroupRequest, SynthesisError
+from data_synthesis.group_answer import FaultyAnswerError, read_group, with_changes
 from data_synthesis.group_prompt import (
     LONGEST_ANSWER,
     VERSION,
@@ -27,38 +27,38 @@ _REFUSED = re.compile(
     r"|responsible ?ai|flagged",
     re.IGNORECASE,
 )
+_REPEATS = 3  # calls for changes, after the one for the group
 _FAULTS_SHOWN = 5
 _LONGEST_FAULT = 300
 
 
-class ServiceFailed(SynthesisError):
+class ServiceError(SynthesisError):
     """The chat model cannot be reached or refuses requests. The run stops; the same command resumes it."""
 
 
 class ModelGenerator:
-    """Asks for a whole group in one answer, and up to `repeats` times for changes where it has faults.
+    """Asks for a whole group in one answer, and up to three times for changes where it has faults.
 
     If faults remain, the answer with the fewest questions to leave out is used; without such an answer the group fails.
 
-    Each answer is stored in `answers` before it is read. A failing service raises ServiceFailed and an exhausted budget
-    raises BudgetReached; neither counts as an answer. A refusal by a content filter makes the group fail.
+    Each answer is stored in `answers` before it is read. A failing service raises ServiceError and an exhausted budget
+    raises BudgetReachedError; neither counts as an answer. A refusal by a content filter makes the group fail.
     """
 
     name = "model"
     version = VERSION
 
-    def __init__(self, chat_model: ChatModel, *, answers: AnswerStore, repeats: int = 3) -> None:
+    def __init__(self, chat_model: ChatModel, *, answers: AnswerStore) -> None:
         self._chat_model = chat_model
         self._answers = answers
-        self._repeats = repeats
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
-        """Returns a valid group. Raises GenerationFailed with the faults of the last answer or the filter's refusal."""
+        """Returns a valid group. Raises GenerationError with the faults of the last answer or the filter's refusal."""
         costs, repairs = Costs(self._answers.costs.price), list[list[str]]()
         prompt = first_messages(request, self._chat_model.known_abilities.photos_per_prompt)
         messages, whole = prompt, None
         usable_groups: list[GeneratedGroup] = []
-        for number in range(1, self._repeats + 2):
+        for number in range(1, _REPEATS + 2):
             tool = answer_tool(request) if whole is None else change_tool(request)
             answer = await self._answer(request, messages, tool, number)
             costs.add(answer.input_tokens, answer.output_tokens)
@@ -68,7 +68,7 @@ class ModelGenerator:
                     current = arguments if whole is None else with_changes(whole, arguments)
                     whole, text = None, _as_text(current)
                     return replace(read_group(current, request), notes=_notes(costs, repairs))
-                except AnswerFaults as error:
+                except FaultyAnswerError as error:
                     faults = error.faults
                     usable_groups += [error.usable_group] if error.usable_group else []
                     if error.can_be_changed and len(text) <= LONGEST_ANSWER:
@@ -79,8 +79,8 @@ class ModelGenerator:
         if usable_groups:
             best = max(usable_groups, key=lambda group: len(group.questions))
             return replace(best, notes=_notes(costs, repairs) | best.notes)
-        raise GenerationFailed(
-            f"{request.dialogue_id}, group {request.group.number}: none of {self._repeats + 1} answers of the model "
+        raise GenerationError(
+            f"{request.dialogue_id}, group {request.group.number}: none of {_REPEATS + 1} answers of the model "
             f"was a valid group. The last one: {_first_faults(repairs[-1])}"
         )
 
@@ -92,10 +92,10 @@ class ModelGenerator:
                 return _stored({"fault": str(error), "text": error.text}, error.usage)
             except ChatModelError as error:
                 if _REFUSED.search(str(error)):
-                    raise GenerationFailed(
+                    raise GenerationError(
                         f"{request.dialogue_id}, group {request.group.number}: the service refuses it. {error}"
                     ) from error
-                raise ServiceFailed(f"{error} The same command continues from here.") from error
+                raise ServiceError(f"{error} The same command continues from here.") from error
             return _stored({"arguments": dict(call.arguments)}, call.usage)
 
         parts = [[message.role, *(_part_key(part) for part in message.parts)] for message in messages]
@@ -104,7 +104,7 @@ class ModelGenerator:
 
 
 def _notes(costs: Costs, repairs: list[list[str]]) -> dict[str, object]:
-    """The notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
+    """Returns the notes on a group in `run.json`. They follow from stored answers alone, so that a resumed run gives the same."""
     counted = not costs.uncounted
     return {
         "calls": costs.answers,
@@ -121,7 +121,7 @@ def _stored(answer: Mapping[str, Any], usage: TokenUsage) -> Answer:
 
 
 def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
-    """The text of the answer for a repair, and the arguments of its call, or else the fault that it is not a call."""
+    """Returns the text of the answer for a repair, and the arguments of its call, or else the fault that it is not a call."""
     stored = json.loads(answer.text)
     if "arguments" in stored:
         return _as_text(stored["arguments"]), stored["arguments"], []
@@ -129,7 +129,7 @@ def _read(answer: Answer) -> tuple[str, Mapping[str, Any] | None, list[str]]:
 
 
 def _as_text(arguments: object) -> str:
-    """The arguments of a call as the model sees them again."""
+    """Returns the arguments of a call as the model sees them again."""
     return _encodable(json.dumps(arguments, ensure_ascii=False))
 
 

@@ -46,7 +46,7 @@ class Fact:
 
 @lru_cache(maxsize=1024)
 def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
-    """Everything that is stated of a photo of a concept."""
+    """Returns everything that is stated of a photo of a concept."""
     facts = [Fact("setting", text, content_of(text)) for text in (photo.setting, photo.description) if text]
     for attribute in concept.attributes:
         if attribute.visible_on(photo):
@@ -69,22 +69,22 @@ def facts_of(concept: PersonalConcept, photo: ConceptPhoto) -> tuple[Fact, ...]:
 
 
 def distinguishes(words: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
-    """Whether each other photo lacks at least half of the words, so that they identify this one."""
+    """Returns whether each other photo lacks at least half of the words, so that they identify this one."""
     return bool(words) and all(2 * len(words - other) >= len(words) for other in others)
 
 
 def american_words(text: str) -> frozenset[str]:
-    """The content words of a text, with "color" for "colour"."""
+    """Returns the content words of a text, with "color" for "colour"."""
     return content_of(text.lower().replace("colour", "color"))
 
 
 def without_remarks(look: str) -> str:
-    """The description of a look without its remarks in brackets."""
+    """Returns the description of a look without its remarks in brackets."""
     return re.sub(r"\s*\([^()]*\)", "", look)
 
 
 def look_texts(concept: PersonalConcept, photo: ConceptPhoto | None = None) -> list[str]:
-    """The texts that describe the look of a concept, or as much of it as a photo shows."""
+    """Returns the texts that describe the look of a concept, or as much of it as a photo shows."""
     visible = (attribute for attribute in concept.attributes if photo is None or attribute.visible_on(photo))
     texts = [
         concept.short_description,
@@ -94,12 +94,12 @@ def look_texts(concept: PersonalConcept, photo: ConceptPhoto | None = None) -> l
 
 
 def short_setting(setting: str) -> str:
-    """The main part of a setting."""
+    """Returns the main part of a setting."""
     return re.split(r",| with | in front of | seen | behind\b", setting)[0].strip()
 
 
 def quoted_setting(words: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto) -> frozenset[str]:
-    """Those of the words that tell the photo from all others of its concept, by its setting; else none."""
+    """Returns those of the words that tell the photo from all others of its concept, by its setting; else none."""
     head = content_of(short_setting(photo.setting)) - POSES
     words &= content_of(photo.setting) - POSES
     other_settings = (
@@ -112,7 +112,7 @@ def quoted_setting(words: frozenset[str], concept: PersonalConcept, photo: Conce
 def quoted_look(
     words: frozenset[str], concept: PersonalConcept, photo: ConceptPhoto, concepts: Iterable[PersonalConcept]
 ) -> str:
-    """The stated look by which the words tell the concept from all others, without its class; else ""."""
+    """Returns the stated look by which the words tell the concept from all others, without its class; else ""."""
     others = [(" ".join(look_texts(other)), other.class_name) for other in concepts if other is not concept]
     for text in map(without_remarks, look_texts(concept, photo)):
         look = content_of(text) - content_of(concept.class_name) - POSES

@@ -64,7 +64,7 @@ def guessed_faults(question: QuestionView) -> Faults:
 
 
 def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
-    """Whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
+    """Returns whether another photo, on the days and by the speakers that the question names, could show what it asks for."""
     (concept, photo, fact), group = answering, question.group
     speakers = {turn.speaker for turn in group.shown[photo.path]}
     speakers = {speaker for speaker in speakers if contains_phrase(question.text, speaker)} or {*group.request.speakers}
@@ -80,7 +80,7 @@ def _may_be_of_others(question: QuestionView, answering: AnsweringFact) -> bool:
 
 
 def _could_have(fact: Fact, concept: PersonalConcept, words: frozenset[str]) -> bool:
-    """Whether the concept may have the part that these words of a question ask about, as far as its kind is known."""
+    """Returns whether the concept may have the part that these words of a question ask about, as far as its kind is known."""
     parts = fact.parts_asked_by(words)
     if fact.kind != "attribute" or not parts or not all(parts):
         return True
@@ -100,14 +100,14 @@ def needless_faults(question: QuestionView) -> Faults:
         if not any(need.role == "answer" or _fits_others(question, need) for need in seen):
             yield "photo need", _FITS_ONE.format(seen[0].concept.name)
         return
-    said = [(need.said_at, need.words, need.concept.name) for need in question.needs]
+    statements = [(need.said_at, need.words, need.concept.name) for need in question.needs]
     if question.category == OPEN_DOMAIN:
         named = [concept for concept in question.named if concept.class_name]
-        said += [
+        statements += [
             (question.group.turn_with_any(content_of(concept.class_name)), concept.class_name, concept.name)
             for concept in named
         ]
-    for turn, words, name in said:
+    for turn, words, name in statements:
         if turn is not None:
             yield "leakage", f"{turn.name} tells {words!r} of {name}, so that it can be answered without a photo."
             return
@@ -118,7 +118,7 @@ def needless_faults(question: QuestionView) -> Faults:
 
 
 def _fits_others(question: QuestionView, need: Need) -> bool:
-    """Whether its words alone leave open which photo of a concept, or which concept, is meant."""
+    """Returns whether its words alone leave open which photo of a concept, or which concept, is meant."""
     if need.role == "concept":
         return _could_mean_another(question, need.concept)
     days = {turn.day for turn in question.group.shown[need.photo.path]}
@@ -126,7 +126,7 @@ def _fits_others(question: QuestionView, need: Need) -> bool:
 
 
 def _has_a_similar_one(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether its owner also shows another concept of the same kind, so that words about its picture fit both.
+    """Returns whether its owner also shows another concept of the same kind, so that words about its picture fit both.
 
     Not if a turn says the other one's class ("your cat"), or if the concept's name suggests the look that is described.
     """
@@ -143,7 +143,7 @@ def _has_a_similar_one(question: QuestionView, concept: PersonalConcept) -> bool
 
 
 def _could_mean_another(question: QuestionView, concept: PersonalConcept) -> bool:
-    """Whether the words could also mean another concept, because the turns say something comparable about it.
+    """Returns whether the words could also mean another concept, because the turns say something comparable about it.
 
     For the day of a picture, the owner shows another concept of its kind. For a nickname or a name, another one is mentioned
     (a name by the same speaker). Otherwise, a turn about the other concept shares a word with the question or with the
@@ -159,8 +159,8 @@ def _could_mean_another(question: QuestionView, concept: PersonalConcept) -> boo
     answering = date_turns or [turn for turn in question.evidence if contains_phrase(turn.text, answer)]
     tellers = {turn.speaker for turn in answering}
     sentences = [text for turn in answering for text in turn.sentences if date_turns or contains_phrase(text, answer)]
-    known = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
-    words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known)) - TOO_COMMON
+    known_words = (*group.name_words, concept.class_name, *look_texts(concept), *(event.expression for event in events))
+    words = content_of(" ".join((question.text, *sentences))) - content_of(" ".join(known_words)) - TOO_COMMON
     words = frozenset(word for word in words if len(word) > 3)
     is_nickname = any(answer in QUOTED.findall(text) for text in sentences)
 
@@ -182,7 +182,7 @@ def own_photo_faults(question: QuestionView) -> Faults:
     owners = ((concept, photo) for concept in question.group.concepts for photo in concept.unseen)
     for concept, photo in (owner for owner in owners if owner[1].path in question.photos):
         if any(question.answer_words <= fact.words for fact in facts_of(concept, photo)):
-            yield "answer", f"the answer {question.answer!r} can be seen on its photo; ask what only the sessions tell."
+            yield "answer", f"the answer {question.answer!r} can be seen in its photo; ask what only the sessions tell."
         says_class = concept.class_name and content_of(concept.class_name) <= question.words
         if says_class or question.quoted_look(concept, photo):
             yield "photo need", f"it says in words what its photo shows of {concept.name}."

@@ -12,30 +12,23 @@ from typing import Any
 
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.check_group import delivered
-from data_synthesis.costs import BudgetReached
-from data_synthesis.dataset_card import CONVERSATIONS_FILE, QUESTIONS_FILE, STATISTICS_FILE, dataset_card, tables_of
-from data_synthesis.group import (
-    VISUAL_RETRIEVAL,
-    GeneratedGroup,
-    GenerationFailed,
-    Generator,
-    GroupRequest,
-)
+from data_synthesis.costs import BudgetReachedError
+from data_synthesis.dataset_card import CARD_FILE, CONVERSATIONS_FILE, QUESTIONS_FILE, dataset_card, tables_of
+from data_synthesis.group import VISUAL_RETRIEVAL, GeneratedGroup, GenerationError, Generator, GroupRequest
 from data_synthesis.group_records import WovenGroup
 from data_synthesis.interpolation import weave
+from data_synthesis.merged_folder import FILES
 from data_synthesis.plan import OFFLINE, Plan
 from data_synthesis.preview import PREVIEW_FILE, write_preview
 from data_synthesis.retrieval_questions import retrieval_questions
-from data_synthesis.run_folder import FORMAT, RUN_FILE, RunFolder
+from data_synthesis.run_folder import FORMAT, ID_MAP_FILE, RUN_FILE, RunFolder
 from data_synthesis.statistics import statistics_of
 from m2a.benchmarks.progress import Progress
 from m2a.benchmarks.visual import FILE_NAME
 from models.prices import Price
 
 _FAULTS_SHOWN = 3
-_FILES = (
-    FILE_NAME, "id_map.json", STATISTICS_FILE, QUESTIONS_FILE, CONVERSATIONS_FILE, "README.md", PREVIEW_FILE, RUN_FILE,
-)  # fmt: skip
+_FILES = (*FILES, QUESTIONS_FILE, CONVERSATIONS_FILE, CARD_FILE, PREVIEW_FILE)
 _PHOTO = re.compile(rb"photos/[0-9a-f]{64}\.\w+")
 
 
@@ -51,7 +44,7 @@ class Outcome:
 def run_settings(
     plan: Plan, generator: Generator | type[Generator], *, chat_model: str = OFFLINE, **further: Any
 ) -> dict[str, Any]:
-    """The settings that determine the contents of a set. A run can only be resumed with the same settings."""
+    """Returns the settings that determine the contents of a set. A run can only be resumed with the same settings."""
     named = {"generator": generator.name, "generator version": generator.version, "chat model": chat_model}
     return plan.settings | named | further
 
@@ -65,7 +58,7 @@ async def synthesize(
     concurrency: int = 1,
     answers: AnswerStore | None = None,
 ) -> Outcome:
-    """Generate all groups and write the folder, which the caller has opened with the settings of the run.
+    """Generates all groups and writes the folder, which the caller has opened with the settings of the run.
 
     Without `answers` the generator has no model and is asked for one group at a time, in the plan's order. Faulty questions
     are left out; a group that is faulty itself, or then has too few questions, is set aside. A failure of the service ends
@@ -81,7 +74,7 @@ async def synthesize(
                 return
             try:
                 await _make(request, generator, outcome)
-            except BudgetReached as reached:
+            except BudgetReachedError as reached:
                 outcome.stopped = str(reached)
             except Exception as error:  # of any kind: the current calls are paid for, so they are finished first
                 failed.append(error)
@@ -101,7 +94,7 @@ async def synthesize(
 async def _make(request: GroupRequest, generator: Generator, outcome: Outcome) -> None:
     try:
         group = await generator.generate(request)
-    except GenerationFailed as error:
+    except GenerationError as error:
         outcome.set_aside[_key(request)] = str(error)
         return
     if not any(question.category == VISUAL_RETRIEVAL for question in group.questions):
@@ -116,7 +109,7 @@ async def _make(request: GroupRequest, generator: Generator, outcome: Outcome) -
 
 
 def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome, answers: AnswerStore | None) -> None:
-    """Write all files, `run.json` last, so that a folder whose run is marked as finished is complete."""
+    """Writes all files, `run.json` last, so that a folder whose run is marked as finished is complete."""
     samples, id_map = [], {}
     for sample, requests in zip(plan.samples, plan.requests, strict=True):
         made = [
@@ -128,16 +121,16 @@ def _write(plan: Plan, folder: RunFolder, generator: Generator, outcome: Outcome
         samples.append(merged)
     run = _run(plan, folder, outcome, answers)
     folder.write_json(FILE_NAME, samples)
-    folder.write_json("id_map.json", id_map)
+    folder.write_json(ID_MAP_FILE, id_map)
     for name, text in tables_of(samples).items():
         folder.write(name, text)
-    folder.write("README.md", dataset_card(run, statistics_of(samples)))
+    folder.write(CARD_FILE, dataset_card(run, statistics_of(samples)))
     write_preview(folder.path)
     folder.write_json(RUN_FILE, run)
 
 
 def finished_run(folder: RunFolder) -> dict[str, Any] | None:
-    """The `run.json` of a complete set; None if a group or a file is missing."""
+    """Returns the `run.json` of a complete set; None if a group or a file is missing."""
     run: dict[str, Any] = json.loads((folder.path / RUN_FILE).read_text(encoding="utf-8"))
     if not run.get("finished") or not all((folder.path / name).is_file() for name in _FILES):
         return None
@@ -169,7 +162,7 @@ def _run(plan: Plan, folder: RunFolder, outcome: Outcome, answers: AnswerStore |
 
 
 def _costs(answers: AnswerStore | None) -> dict[str, Any]:
-    """The costs of all answers of the run, including earlier processes. `dollars` is null if they are not known."""
+    """Returns the costs of all answers of the run, including earlier processes. `dollars` is null if they are not known."""
     if answers is None:
         return {"answers": 0, "repeated_calls": 0, "dollars": 0}
     costs = answers.costs

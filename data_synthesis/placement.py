@@ -13,7 +13,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 def session_times(start: datetime, end: datetime, count: int) -> tuple[datetime, ...]:
-    """tau_j = start + j / (count + 1) * (end - start), j = 1 … count (M2A, equation 7), rounded to the minute.
+    """Returns tau_j = start + j / (count + 1) * (end - start), j = 1 … count (M2A, equation 7), rounded to the minute.
 
     Half a minute is rounded up. The times rise strictly and lie strictly between start and end. Raises SynthesisError if
     the gap is too short for that.
@@ -34,7 +34,7 @@ def session_times(start: datetime, end: datetime, count: int) -> tuple[datetime,
 def place_groups(
     host: Sequence[tuple[int, datetime]], groups: int, *, seed: int, dialogue_id: str
 ) -> tuple[Placement, ...]:
-    """A gap for each group, drawn from those with room. `host` are the numbers and times of the sessions, in order of time.
+    """Returns a gap for each group, drawn from those with room. `host` are the sessions' numbers and times, in order of time.
 
     A gap has room if its sessions can be on different days: the step of equation 7 is a day or more.
     """

@@ -36,7 +36,7 @@ class Plan:
         return [request for requests in self.requests for request in requests]
 
     def choices(self, request: GroupRequest) -> dict[str, Any]:
-        """The choices for a group, in the form of `run.json`."""
+        """Returns the choices for a group, in the form of `run.json`."""
         placement = request.placement
         return {
             "sample_id": request.dialogue_id,
@@ -61,7 +61,7 @@ class Plan:
 
 
 def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
-    """Read the sources and draw all choices. Raises BenchmarkError or SynthesisError for unusable sources."""
+    """Reads the sources and draws all choices. Raises BenchmarkError or SynthesisError for unusable sources."""
     placed, hashes = list[tuple[Sample, Path]](), {}
     if not locomo.exists():
         raise SynthesisError(
@@ -94,7 +94,7 @@ def plan_run(locomo: Path, concepts: Path, *, groups: int, seed: int) -> Plan:
 
 
 def _check_sample(sample: Sample, file: Path, number: int) -> None:
-    """Check that the benchmarks' reader accepts the sample, and that it can be written again."""
+    """Checks that the benchmarks' reader accepts the sample, and that it can be written again."""
     place = f"{file}: sample {number}"
     try:
         dialogue_of(sample, file.parent, place=place)
@@ -119,7 +119,7 @@ def _check_speakers(sample: Sample, place: str) -> None:
 
 
 def _check_order(sample: Sample, place: str) -> None:
-    """Check that the host is in the order of time: weaving renumbers the sessions by time and must not reorder the host."""
+    """Checks that the host is in the order of time: weaving renumbers the sessions by time and must not reorder the host."""
     times = dict(host_sessions(sample))
     for before, after in pairwise(sorted(times)):
         if times[after] < times[before]:
@@ -129,14 +129,14 @@ def _check_order(sample: Sample, place: str) -> None:
 
 
 def _check_photos(photos: Iterable[Path]) -> None:
-    """Decode each photo, so that a broken one is reported before a call is paid for."""
+    """Decodes each photo, so that a broken one is reported before a call is paid for."""
     for photo in sorted(photos):
         if not is_decodable(photo):
             raise SynthesisError(f"The photo {photo} cannot be decoded; replace it or take it out.")
 
 
 def _without_shown_copies(groups: Sequence[ConceptGroup]) -> list[ConceptGroup]:
-    """The groups of one dialogue without the unseen photos that are copies of a photo that one of them shows."""
+    """Returns the groups of one dialogue without the unseen photos that are copies of a photo that one of them shows."""
     shown = [photo.path for group in groups for concept in group.concepts for photo in concept.photos]
     unseen = [photo.path for group in groups for concept in group.concepts for photo in concept.unseen]
     copies = copies_among(unseen, shown)

@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+")
 
 
 def premise_faults(question: QuestionView) -> Faults:
-    """Why the question can be answered without its photo, or not at all, or in two ways, or presupposes something untrue."""
+    """Yields why the question needs no photo, has no answer or two, or presupposes something untrue."""
     if not question.group.request.group.described and question.category != VISUAL_RETRIEVAL:
         return  # nothing is stated that it could contradict
     if question.photos:
@@ -54,8 +54,8 @@ def premise_faults(question: QuestionView) -> Faults:
 def _accepted_forms(question: QuestionView) -> Faults:
     """Each accepted answer follows from what the answer follows from, and says enough of it."""
     answer, facts = Fact("answer", question.answer, question.answer_words), [fact for *_, fact in question.facts]
-    known = " ".join(f"{concept.class_name} {concept.name}" for concept, *_ in question.facts)
-    right = (answer.words | question.words).union(content_of(known), *(fact.words for fact in facts))
+    known_words = " ".join(f"{concept.class_name} {concept.name}" for concept, *_ in question.facts)
+    right = (answer.words | question.words).union(content_of(known_words), *(fact.words for fact in facts))
     heads = answer.heads.union(*(fact.heads for fact in facts))
     stated = {content_of(form) for fact in facts for form in fact.accepted}
     names = question.group.name_words.union(*(concept.name.split() for concept in question.group.all_concepts))
@@ -113,7 +113,7 @@ def _ambiguous(question: QuestionView) -> Faults:
 
 
 def _points_to(question: QuestionView, concept: PersonalConcept, photo: ConceptPhoto) -> bool:
-    """Whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
+    """Returns whether the question says which photo of the concept is meant: by its day, by its story, by another photo."""
     showing = question.group.shown.get(photo.path, [])
     others = [turn for turn in question.group.turns_showing(concept) if turn not in showing]
     days = {turn.day for turn in showing if turn.day}

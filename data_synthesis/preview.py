@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError
+from data_synthesis.run_folder import RUN_FILE
 from m2a.benchmarks.folders import write_whole
 from m2a.benchmarks.locomo import (
     CATEGORY_NAMES,
@@ -22,6 +23,7 @@ from m2a.benchmarks.locomo import (
     session_numbers,
     turns_of,
 )
+from m2a.benchmarks.visual import FILE_NAME
 
 PREVIEW_FILE = "preview.html"
 _PAGE = Path(__file__).parent / "preview_page"
@@ -45,14 +47,14 @@ _TEMPLATES = jinja2.Environment(
 
 
 def write_preview(folder: Path) -> None:
-    """Write the page of a folder, all or nothing, from its `benchmark.json` and photos; `run.json` may add credits.
+    """Writes the page of a folder, all or nothing, from its `benchmark.json` and photos; `run.json` may add credits.
 
     Raises SynthesisError if the folder holds no benchmark.
     """
-    samples = _read(folder / "benchmark.json")
+    samples = _read(folder / FILE_NAME)
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
-        raise SynthesisError(f"{folder / 'benchmark.json'} is not a list of conversations; make the folder again.")
-    run = _read(folder / "run.json") if (folder / "run.json").exists() else {}
+        raise SynthesisError(f"{folder / FILE_NAME} is not a list of conversations; make the folder again.")
+    run = _read(folder / RUN_FILE) if (folder / RUN_FILE).exists() else {}
     sizes = _photo_sizes(samples, folder)
     page = _TEMPLATES.get_template("page.html").render(
         views=[_SampleView(f"s{number}", sample, sizes) for number, sample in enumerate(samples, start=1)],
@@ -102,7 +104,7 @@ class _SampleView:
 
 
 def _photo_sizes(samples: list[Sample], folder: Path) -> dict[str, tuple[int, int]]:
-    """Width and height of the readable photos, so that the page does not move while they load."""
+    """Returns the width and height of the readable photos, so that the page does not move while they load."""
     from PIL import Image
 
     sizes: dict[str, tuple[int, int]] = {}
@@ -126,7 +128,7 @@ def _photo_paths(sample: Sample) -> Iterator[str]:
 
 
 def _credits(samples: list[Sample], run: Mapping[str, Any]) -> list[str]:
-    """The `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
+    """Returns the `credits` of `run.json`, otherwise those of the concept sets that are named in its settings or as sources."""
     lines = run.get("credits")
     if lines:
         return [lines] if isinstance(lines, str) else [str(line) for line in lines]
@@ -146,7 +148,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _address(path: str) -> str:
-    """The address of a file beside the page. Whatever the path is, it never leads to another host or scheme."""
+    """Returns the address of a file beside the page. Whatever the path is, it never leads to another host or scheme."""
     return quote(path.lstrip("/"))
 
 

@@ -1,4 +1,4 @@
-"""A question of a group as its checks see it: its evidence, the facts that answer it, and what must be seen on photos.
+"""A question of a group as its checks see it: its evidence, the facts that answer it, and what must be seen in photos.
 
 The need for photos is derived only here, for every generator and again for each folder that is read.
 """
@@ -27,7 +27,7 @@ AnsweringFact = tuple[PersonalConcept, ConceptPhoto, Fact]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A detail, in `words`, that must be seen on a photo. `said_at` is a turn that says it, if any does.
+    """A detail, in `words`, that must be seen in a photo. `said_at` is a turn that says it, if any does.
 
     `role` is what the detail reveals: the answer, which photo of a concept is meant, or which concept.
     """
@@ -85,7 +85,7 @@ class QuestionView:
         ]
 
     def _facts_asked_for(self, concept: PersonalConcept, photo: ConceptPhoto) -> Sequence[Fact]:
-        """The facts that the question may be about: the settings if it asks where, the attributes that it names, or all."""
+        """Returns the facts that the question may be about: the settings if it asks where, the attributes it names, or all."""
         facts, words = facts_of(concept, photo), self.words
         if self.category == VISUAL_RETRIEVAL:
             return [fact for fact in facts if fact.kind == "answer" and fact.asked_by(words)] or facts
@@ -96,7 +96,7 @@ class QuestionView:
 
     @cached_property
     def needs(self) -> list[Need]:
-        """What must be seen on the photos of its evidence, photo by photo."""
+        """What must be seen in the photos of its evidence, photo by photo."""
         return [
             Need(role, concept, photo, turn, words, next(filter(None, saying), None))
             for concept, photo, turn in self.evidence_photos
@@ -129,7 +129,7 @@ class QuestionView:
 
     @cached_property
     def details(self) -> tuple[SeenDetail, ...]:
-        """The details that must be seen on the photos of its evidence, or on its own photo, to answer the question."""
+        """The details that must be seen in the photos of its evidence, or in its own photo, to answer the question."""
         concepts = self.group.concepts
         naming = {concept: tuple(turn.place for turn in self.evidence if concept in turn.named) for concept in concepts}
         details: dict[object, SeenDetail] = {}
@@ -144,10 +144,10 @@ class QuestionView:
         return tuple(details.values())
 
     def quoted_photos(self) -> set[Path]:
-        """The photos that the question tells from the others of their concepts by their settings."""
+        """Returns the photos that the question tells from the others of their concepts by their settings."""
         owners = self.group.owners.values()
         return {photo.path for concept, photo in owners if quoted_setting(self.words, concept, photo)}
 
     def quoted_look(self, concept: PersonalConcept, photo: ConceptPhoto) -> str:
-        """The stated look by which the question tells the concept from all others; else ""."""
+        """Returns the stated look by which the question tells the concept from all others; else ""."""
         return quoted_look(self.words, concept, photo, self.group.all_concepts)

@@ -29,7 +29,7 @@ class Renumbering:
         return {**turn, "dia_id": self.reference(str(turn["dia_id"]))}
 
     def section(self, section: Mapping[str, Any]) -> dict[str, Any]:
-        """An `observation`, `session_summary` or `event_summary`: keys by session, and references in its facts."""
+        """Returns an `observation`, `session_summary` or `event_summary`: keys by session, and references in its facts."""
         return by_number({self.key(key): self._facts(value) for key, value in section.items()})
 
     def _facts(self, value: Any) -> Any:
@@ -41,7 +41,7 @@ class Renumbering:
 
 
 def by_number(keyed: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries in the order of the sessions, each session after its date, as in LoCoMo."""
+    """Returns the entries in the order of the sessions, each session after its date, as in LoCoMo."""
 
     def place(key: str) -> tuple[int, int]:
         match = NUMBERED.fullmatch(key)

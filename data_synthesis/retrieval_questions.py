@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data_synthesis.check_group import keeps_the_rules
+from data_synthesis.check_group import rule_check
 from data_synthesis.dates import accepted_forms, date_text
 from data_synthesis.group import (
     VISUAL_RETRIEVAL,
@@ -57,14 +57,14 @@ def retrieval_questions(
     answered: Collection[str] = (),
     per_concept: int = 1,
 ) -> list[GeneratedQuestion]:
-    """Up to `per_concept` questions for each concept with an unseen photo, and one of its concept set's own if there is any.
+    """Returns up to `per_concept` questions for each concept with an unseen photo, and one of its set's own if there is any.
 
     They ask for its name, for dates, and for `further` things said about it. Rare forms come first, then answers that are not
     among those already `answered`. No question breaks a rule; all choices follow from the group's seed.
     """
     rng = random.Random(f"{request.seed} visual retrieval")
     view = GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request)
-    keeps = keeps_the_rules(view)
+    keeps = rule_check(view)
     questions: list[GeneratedQuestion] = []
     forms: Counter[str] = Counter()
     right_first = rng.random() < 0.5
@@ -89,7 +89,7 @@ def retrieval_questions(
 
 
 def by_name(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
-    """Its name."""
+    """Yields the question for its name."""
     places = [turn.place for turn in view.turns_showing(concept)]
     named = [place for place, turn in view.turns.items() if concept in turn.named]
     if places and named and concept.class_name:
@@ -98,7 +98,7 @@ def by_name(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
 
 
 def by_date(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
-    """The days on which a photo of it was first and last shared, or the one day on which all were."""
+    """Yields the days on which a photo of it was first and last shared, or the one day on which all were."""
     turns = view.turns_showing(concept)
     days = {turn.day: turn.place for turn in reversed(turns) if turn.day}
     for form, day in zip(("first", "last"), dict.fromkeys((min(days), max(days))) if days else (), strict=False):
@@ -111,7 +111,7 @@ def by_date(concept: PersonalConcept, view: GroupView) -> Iterator[Remembered]:
 def of_the_set(
     concept: PersonalConcept, view: GroupView, rng: random.Random, *, right_first: bool
 ) -> Iterator[GeneratedQuestion]:
-    """The concept set's own questions about photos that no other photo of the concept shares its day with."""
+    """Yields the concept set's own questions about photos that no other photo of the concept shares its day with."""
     for question in concept.questions:
         showing = view.shown.get(question.photo, [])
         other_turns = [turn for turn in view.turns_showing(concept) if turn not in showing]

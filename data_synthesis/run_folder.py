@@ -12,7 +12,7 @@ from data_synthesis.group import SynthesisError
 from data_synthesis.sources import photo_format
 from m2a.benchmarks.folders import lock_folder, read_object, write_json, write_whole
 
-RUN_FILE = "run.json"
+RUN_FILE, ID_MAP_FILE = "run.json", "id_map.json"
 ANSWERS, PHOTOS = "answers", "photos"
 FORMAT = "m2a-synthesis/1"
 
@@ -31,7 +31,7 @@ class RunFolder:
 
     @contextmanager
     def opened(self, settings: Mapping[str, Any]) -> Iterator[None]:
-        """Create the folder, or resume the run in it, and lock it for other processes.
+        """Creates the folder, or resumes the run in it, and locks it for other processes.
 
         Raises SynthesisError if a setting differs, and for a folder that holds something else.
         """
@@ -53,11 +53,11 @@ class RunFolder:
         write_json(self.path / name, content)
 
     def write(self, name: str, text: str) -> None:
-        """Write a file of the folder, all or nothing."""
+        """Writes a file of the folder, all or nothing."""
         write_whole(self.path / name, text)
 
     def photo_name(self, source: Path) -> str:
-        """The relative path of the copy of this photo, named by the hash of its bytes; it is copied if it is missing."""
+        """Returns the relative path of the copy of this photo, named by the hash of its bytes; it is copied if it is missing."""
         if source not in self._names:
             self._names[source] = kept_name(source)
             kept = self.path / self._names[source]
@@ -76,7 +76,7 @@ class RunFolder:
         run = read_object(file, SynthesisError, remedy)
         if "settings" not in run:
             raise SynthesisError(
-                f"{self.path} holds something else than a data set of this program; name a new folder with --out."
+                f"{self.path} holds something other than a data set of this program; name a new folder with --out."
             )
         if not isinstance(run["settings"], dict):
             raise SynthesisError(f"{file} is damaged (its settings are not an object): {remedy}.")
@@ -84,7 +84,7 @@ class RunFolder:
 
 
 def kept_name(photo: Path) -> str:
-    """The relative path of a photo in a folder, by its bytes. Raises SynthesisError if the file is not a photo."""
+    """Returns the relative path of a photo in a folder, by its bytes. Raises SynthesisError if the file is not a photo."""
     form = photo_format(photo)
     return f"{PHOTOS}/{hashlib.sha256(photo.read_bytes()).hexdigest()}.{form}"
 
@@ -99,7 +99,7 @@ def _check_same(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -
 
 
 def _short(value: object) -> str:
-    """The value in a short form; of files and hashes only the start."""
+    """Returns the value in a short form; of files and hashes only the start."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {str(entry)[:12]}" for key, entry in list(value.items())[:3]) + "}"
     return repr(value)

@@ -18,7 +18,7 @@ from typing import Any
 from data_synthesis.attributes import attribute_of
 from data_synthesis.group import ConceptPhoto, PersonalConcept, SynthesisError
 from data_synthesis.visual_questions import mc_llava_questions, yollava_questions
-from data_synthesis.wording import PLACEHOLDER, words_of
+from data_synthesis.wording import UNFILLED, words_of
 
 DETAILS_FILE = "concepts.json"
 YOLLAVA_QUESTIONS = "yollava-visual-qa.json"
@@ -44,7 +44,7 @@ class ConceptSource:
 
 
 def read_concepts(folder: Path) -> ConceptSource:
-    """The concepts of a folder in one of the three layouts. Raises SynthesisError with the place of the first fault."""
+    """Returns the concepts of a folder in one of the three layouts. Raises SynthesisError with the place of the first fault."""
     if not folder.is_dir():
         raise SynthesisError(f"{folder} is not a folder; name the one that holds the concepts' photos with --concepts.")
     yollava = next((root for root in (folder, folder / "yollava-data") if _is_yollava(root)), None)
@@ -183,7 +183,7 @@ def _mc_llava(folder: Path, parts: list[Path]) -> list[PersonalConcept]:
 
 
 def _within(folder: Path, path: str, place: str) -> Path:
-    """The photo at this relative path, which must be inside the folder."""
+    """Returns the photo at this relative path, which must be inside the folder."""
     photo = folder / path
     if "\0" in path or not photo.resolve().is_relative_to(folder.resolve()):
         raise SynthesisError(f"{place} names the photo {path!r}, which is not in {folder}.")
@@ -191,7 +191,7 @@ def _within(folder: Path, path: str, place: str) -> Path:
 
 
 def read_json(file: Path) -> Any:
-    """The content of a JSON file of a source."""
+    """Returns the content of a JSON file of a source."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         json.dumps(content, ensure_ascii=False).encode()  # half a surrogate pair can be read but not written
@@ -218,7 +218,7 @@ def photo_format(file: Path) -> str:
 
 
 def _without_copies(concept: PersonalConcept, hashes: Mapping[Path, str]) -> PersonalConcept:
-    """The concept with one photo for each distinct file content."""
+    """Returns the concept with one photo for each distinct file content."""
     by_hash: dict[str, ConceptPhoto] = {}
     for photo in concept.photos:
         by_hash.setdefault(hashes[photo.path], photo)
@@ -233,7 +233,7 @@ def _check(concepts: list[PersonalConcept], folder: Path) -> None:
                 f"The concept {concept.subject!r} of {folder} has {len(concept.photos)} photo"
                 f"{'s' * (len(concept.photos) != 1)}; give it {FEWEST_PHOTOS} or more, or take it out."
             )
-        if re.search(r"[<>\n]", concept.name) or PLACEHOLDER.search(concept.name) or not words_of(concept.name):
+        if re.search(r"[<>\n]", concept.name) or UNFILLED.search(concept.name) or not words_of(concept.name):
             raise SynthesisError(
                 f"The concept {concept.subject!r} of {folder} has an invalid name, {concept.name!r}; rename it."
             )
@@ -247,7 +247,7 @@ def _check(concepts: list[PersonalConcept], folder: Path) -> None:
 
 
 def _photos(folder: Path) -> tuple[ConceptPhoto, ...]:
-    """The photos in a folder, by name, without the masks of MC-LLaVA; empty if there is no such folder."""
+    """Returns the photos in a folder, by name, without the masks of MC-LLaVA; empty if there is no such folder."""
     files = sorted(folder.iterdir(), key=_by_number) if folder.is_dir() else []
     photos = (file for file in files if file.suffix.lower() in _SUFFIXES and not file.stem.endswith("_mask"))
     return tuple(map(ConceptPhoto, photos))
@@ -262,17 +262,17 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 
 def _name(subject: str) -> str:
-    """The name of a subject: Shiba Gray for "shiba-gray"."""
+    """Returns the name of a subject: Shiba Gray for "shiba-gray"."""
     return " ".join(word[:1].upper() + word[1:] for word in re.split(r"[-_\s]+", subject) if word)
 
 
 def _kind(subject: str) -> str:
-    """The name of a concept without a proper name: "the dog"."""
+    """Returns the name of a concept without a proper name: "the dog"."""
     return f"the {_class(subject) or subject}"
 
 
 def _class(subject: str) -> str:
-    """The class of a subject: dog for "dog2"."""
+    """Returns the class of a subject: dog for "dog2"."""
     return re.sub(r"[-_\s]+", " ", subject).rstrip("0123456789 ").lower()
 
 

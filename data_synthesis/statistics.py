@@ -8,7 +8,7 @@ from m2a.benchmarks.locomo import CATEGORY_NAMES, VISUAL_CATEGORIES, Sample, ses
 
 
 def statistics_of(samples: Sequence[Sample]) -> dict[str, Any]:
-    """The figures of the paper's table. `photos` counts every time that a photo is shown, `distinct_photos` the files."""
+    """Returns the figures of the paper's table. `photos` counts every time that a photo is shown, `distinct_photos` the files."""
     conversations = {sample["sample_id"]: _of_one(sample) for sample in samples}
     total: dict[str, Any] = {}
     for key in next(iter(conversations.values()), {}):

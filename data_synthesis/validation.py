@@ -15,10 +15,7 @@ from data_synthesis.dataset_card import STATISTICS_FILE, tables_of
 from data_synthesis.group import SynthesisError
 from data_synthesis.leakage import AskedQuestion, Rate, leakage
 from data_synthesis.merged_folder import (
-    BENCHMARK,
-    ID_MAP,
     MISSING,
-    RUN,
     Fault,
     MergedFolder,
     describe_difference,
@@ -27,11 +24,12 @@ from data_synthesis.merged_folder import (
     short,
 )
 from data_synthesis.merged_sample import UnwovenSample, check_sample, parts_of
-from data_synthesis.run_folder import PHOTOS, kept_name
+from data_synthesis.run_folder import ID_MAP_FILE, PHOTOS, RUN_FILE, kept_name
 from data_synthesis.sources import read_concepts
 from data_synthesis.wording import long_sentences
 from m2a.benchmarks.locomo import CATEGORY_NAMES, read_locomo, read_samples, sample_files, turns_of
 from m2a.benchmarks.photos import is_decodable
+from m2a.benchmarks.visual import FILE_NAME
 
 __all__ = ["Fault", "Report", "validate"]
 
@@ -55,7 +53,7 @@ class Report:
     samples: tuple[UnwovenSample, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        """The faults by rule, the gravest rule first and at most twenty faults of each, and the figures."""
+        """Returns the faults by rule, the most serious rule first and at most twenty faults of each, and the figures."""
         faults = sorted(self.faults, key=lambda fault: _SEVERITY.index(fault.rule))
         counts = Counter(fault.rule for fault in faults)
         lines = [self.summary]
@@ -71,7 +69,7 @@ class Report:
 
 
 def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = None) -> Report:
-    """Check a folder. With `locomo`, its host part is compared with LoCoMo's own file (or the folder that holds it); with
+    """Checks a folder. With `locomo`, its host part is compared with LoCoMo's own file (or the folder that holds it); with
     `concepts`, its statements about concepts and photos are compared with the folder that it was made from.
 
     Raises SynthesisError if the folder does not exist or `concepts` cannot be read, and BenchmarkError if LoCoMo's file
@@ -97,7 +95,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
     for sample_id in expected_id_map | (id_map if merged.whole else {}):
         actual, expected = id_map.get(sample_id, MISSING), expected_id_map.get(sample_id, MISSING)
         for difference in differences(actual, expected) if expected is not None else ():
-            faults.append(Fault(f"{ID_MAP}, {sample_id}", "id map", describe_difference(*difference)))
+            faults.append(Fault(f"{ID_MAP_FILE}, {sample_id}", "id map", describe_difference(*difference)))
     faults += _record_faults(merged)
     leaks = leakage([question for unwoven in samples for question in _questions_with_text(unwoven)])
     shared = [_shared_sentences(samples)] if len(samples) > 1 else []
@@ -105,7 +103,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
         ("leakage", leaks, "they are answered without the photos"),
         ("duplicates", shared, "they repeat each other"),
     ):
-        faults += [Fault(BENCHMARK, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
+        faults += [Fault(FILE_NAME, rule, f"{rate}: {reason}.") for rate in rates if rate.too_high]
     inserted = sum(len(group["sessions"]) for unwoven in samples for group in unwoven.merged["groups"])
     questions = sum(len(unwoven.merged["qa"]) for unwoven in samples)
     summary = (
@@ -116,7 +114,7 @@ def validate(folder: Path, locomo: Path | None = None, concepts: Path | None = N
 
 
 def _shared_sentences(samples: Sequence[UnwovenSample]) -> Rate:
-    """The share of the long sentences that are in more than one dialogue: people who never met do not talk alike."""
+    """Returns the share of the long sentences that are in more than one dialogue: people who never met do not talk alike."""
     counts: Counter[str] = Counter()
     for sample in samples:
         turns = [turn for woven in sample.woven_groups for session in woven.group.sessions for turn in session]
@@ -137,11 +135,11 @@ def _questions_with_text(sample: UnwovenSample) -> list[AskedQuestion]:
 
 
 def _record_faults(merged: MergedFolder) -> Iterator[Fault]:
-    """Where a file disagrees with the benchmark; most files can only be checked if all samples could be read."""
+    """Yields where a file disagrees with the benchmark; most files can only be checked if all samples could be read."""
     if merged.run is not None and merged.run.get("finished") is not True:
-        yield Fault(RUN, "records", "the run did not reach its end; the same command resumes it.")
+        yield Fault(RUN_FILE, "records", "the run did not reach its end; the same command resumes it.")
     for text in _ABSOLUTE.findall(json.dumps(merged.run)):
-        yield Fault(RUN, "records", f"it holds a path of one machine, {short(text)}.")
+        yield Fault(RUN_FILE, "records", f"it holds a path of one machine, {short(text)}.")
     for name, expected in tables_of(list(merged.samples.values())).items() if merged.whole else ():
         try:
             actual = _read(name, (merged.path / name).read_text(encoding="utf-8"))
@@ -160,7 +158,7 @@ def _read(name: str, text: str) -> Any:
 
 
 def _photo_faults(merged: MergedFolder) -> Iterator[Fault]:
-    """Photos that are not there, not named by their content or not pictures, and files that are no photo of the set."""
+    """Yields photos that are not there, not named by their content or not pictures, and files that are no photo of the set."""
     places: dict[str, str] = {}
     for sample_place, sample in merged.samples.items():
         for (_, place), part in parts_of(sample).items():
@@ -177,7 +175,7 @@ def _photo_faults(merged: MergedFolder) -> Iterator[Fault]:
 
 
 def _file_fault(folder: Path, photo: str) -> str | None:
-    """Why a run would not have kept this photo, or None."""
+    """Returns why a run would not have kept this photo, or None."""
     file = folder / photo
     try:
         if file.is_symlink() or not file.is_file():

@@ -11,13 +11,13 @@ from data_synthesis.dates import date_text
 from data_synthesis.group import SynthesisError, VisualQuestion
 from data_synthesis.wording import answer_given_away, bracketed_names, words_of
 
-PLACEHOLDER = "<sks>"
+CONCEPT_MARK = "<sks>"
 _LONGEST_ANSWER = 12
 _OPTION = re.compile(r"\(?\b([A-D])[.):]\s*(.+?)\s*(?=\(?\b[A-D][.):]\s|$)", re.DOTALL)
 
 
 def yollava_questions(content: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
-    """The questions about one concept in Yo'LLaVA's file, `{concept: {photo: {question, options, correct_answer}}}`."""
+    """Yields the questions about one concept in Yo'LLaVA's file, `{concept: {photo: {question, options, correct_answer}}}`."""
     if not isinstance(content, Mapping) or not isinstance(content.get(subject, {}), Mapping):
         raise SynthesisError(f"{file} is not the question file of Yo'LLaVA: it must be an object of objects.")
     for path, entry in content.get(subject, {}).items():
@@ -33,7 +33,7 @@ def yollava_questions(content: Any, subject: str, folder: Path, file: Path) -> I
 
 
 def mc_llava_questions(content: Any, subject: str, folder: Path, file: Path) -> Iterator[VisualQuestion]:
-    """The questions in a file of MC-LLaVA, `{photo: {"Human", "AI"}}`; a photo may have a list of them.
+    """Yields the questions in a file of MC-LLaVA, `{photo: {"Human", "AI"}}`; a photo may have a list of them.
 
     Options are part of the question's text ("A. … B. …"), and the answer is then a letter. Questions with a long answer,
     which cannot be scored by its words, are skipped.
@@ -46,7 +46,7 @@ def mc_llava_questions(content: Any, subject: str, folder: Path, file: Path) -> 
                 text, answer = str(entry["Human"]), str(entry["AI"])
             except (KeyError, TypeError) as error:
                 raise SynthesisError(f'{file}: {path!r} lacks "Human" or "AI".') from error
-            text = text.replace("<image>", "").replace(f"<{subject}>", PLACEHOLDER).strip()
+            text = text.replace("<image>", "").replace(f"<{subject}>", CONCEPT_MARK).strip()
             options = dict(_OPTION.findall(text))
             letter = answer.strip(" .()")
             if letter in options:
@@ -59,11 +59,11 @@ def mc_llava_questions(content: Any, subject: str, folder: Path, file: Path) -> 
 def about_shown_photo(
     question: VisualQuestion, name: str, day: date, rng: random.Random, *, right_first: bool
 ) -> str | None:
-    """The question about a photo that was shown on a day and does not come with the question: it must be remembered.
+    """Returns the question about a photo that was shown on a day and does not come with the question: it must be remembered.
 
     Of several options, the right one and a wrong one are given. Returns None where the question cannot be put like this.
     """
-    text = question.text.replace(PLACEHOLDER, name).strip()
+    text = question.text.replace(CONCEPT_MARK, name).strip()
     text = f"About the photo of {name} that was shared on {date_text(day)}: {text}"
     if bracketed_names(text) or answer_given_away(text, [question.answer]):
         return None

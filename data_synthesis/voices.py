@@ -30,7 +30,7 @@ class Voice:
 
 
 def voices_of(sample: Mapping[str, Any]) -> tuple[Voice, Voice]:
-    """The voices of speaker_a and speaker_b of a sample in LoCoMo's format."""
+    """Returns the voices of speaker_a and speaker_b of a sample in LoCoMo's format."""
     conversation = sample["conversation"]
     turns = [turn for key, session in conversation.items() if re.fullmatch(r"session_\d+", key) for turn in session]
     names = conversation["speaker_a"], conversation["speaker_b"]
@@ -39,7 +39,7 @@ def voices_of(sample: Mapping[str, Any]) -> tuple[Voice, Voice]:
 
 
 def first_word(text: str) -> str:
-    """The first word of a text, in lower case and without punctuation; "" for an empty text."""
+    """Returns the first word of a text, in lower case and without punctuation; "" for an empty text."""
     match = re.search(r"[\w']+", text.lower().replace("’", "'"))
     return match[0] if match else ""
 
@@ -61,5 +61,5 @@ def _voice(texts: list[str], other: str) -> Voice:
 
 
 def names_in(text: str, name: str) -> bool:
-    """Whether a text contains a name, or a short form of at least three letters ("Mel" for Melanie)."""
+    """Returns whether a text contains a name, or a short form of at least three letters ("Mel" for Melanie)."""
     return any(len(word) >= 3 and name.startswith(word) for word in re.findall(r"[A-Z]\w+", text))

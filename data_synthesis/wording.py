@@ -11,9 +11,7 @@ LONG_SENTENCE = 7  # words: from this length on, the same sentence in another gr
 
 QUOTED = re.compile(r"(?<!\w)['‘\"“]([^'‘’\"“”]{2,40})['’\"”](?!\w)")  # a name or a saying
 _BRACKETED = re.compile(r"<\s*([^<>\n]*[^\W\d_][^<>\n]*?)\s*>")
-PLACEHOLDER = re.compile(
-    r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b"
-)
+UNFILLED = re.compile(r"<\s*/?\s*sks\s*>|\bsks\b|\{[^{}\n]*\}|\[[A-Za-z][A-Za-z_ ]*\]|\b(?:TODO|TBD|XXX|lorem ipsum)\b")
 _NOTE = re.compile(r"\b(?:seen|visible|shown|hidden)\b[\w ,]*? in (?:photos? )?[0-9]{1,3}\b", re.IGNORECASE)
 # Phrases of a language model about its own writing, stage directions, and broken or mixed letters
 _LEFTOVER = re.compile(
@@ -25,7 +23,7 @@ _LEFTOVER = re.compile(
 )
 # What no turn, question or answer may contain, and why
 FORBIDDEN = (
-    (PLACEHOLDER, "is a placeholder that was not filled in."),
+    (UNFILLED, "is a placeholder that was not filled in."),
     (_NOTE, "is a note about a file, which nobody who talks or answers can know."),
     (_LEFTOVER, "is nothing that people type in a chat."),
     (re.compile("[\ud800-\udfff]"), "is half a character, which no file can hold."),  # a model's JSON may contain one
@@ -51,19 +49,19 @@ _FUNCTION_WORDS = frozenset(
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without the 's of a genitive."""
+    """Returns the words of a text in lower case, without the 's of a genitive."""
     return [word.removesuffix("'s") for word in whole_words(text)]
 
 
 @lru_cache(maxsize=16_384)
 def whole_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case."""
+    """Returns the words of a text in lower case."""
     return tuple(_WORD.findall(text.lower().replace("’", "'")))
 
 
 @lru_cache(maxsize=16_384)
 def content_of(text: str) -> frozenset[str]:
-    """The content words of a text, "sits" and "sitting" alike; all of its words where there are only function words."""
+    """Returns the content words of a text, "sits" and "sitting" alike; all of its words where there are only function words."""
     words = {_stem(word) for word in words_of(text)}
     return frozenset(words - _FUNCTION_WORDS or words)
 
@@ -75,17 +73,17 @@ def _stem(word: str) -> str:
 
 
 def bracketed_names(text: str) -> list[str]:
-    """The names that a text puts in angle brackets, as written. Placeholders and "<3" are not names."""
+    """Returns the names that a text puts in angle brackets, as written. Placeholders and "<3" are not names."""
     return [name for name in _BRACKETED.findall(text) if name.lower().strip(" /") != "sks"]
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences of a text, as written."""
+    """Returns the sentences of a text, as written."""
     return [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
 
 
 def names_of(text: str) -> set[str]:
-    """The words with a capital letter that do not begin a sentence: most likely names."""
+    """Returns the words with a capital letter that do not begin a sentence: most likely names."""
     return {match[1] for match in _NAME.finditer(text)} - _CAPITALS
 
 
@@ -101,7 +99,7 @@ def long_sentences(text: str) -> list[str]:
 
 
 def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether a text contains the words of a phrase in a row. Its leading articles, case and punctuation do not count."""
+    """Returns whether a text contains the words of a phrase in a row. Its leading articles, case and punctuation do not count."""
     wanted = _spaced(phrase)
     while wanted.count(" ") > 2 and wanted.split(" ", 2)[1] in _ARTICLES:
         wanted = f" {wanted.split(' ', 2)[2]}"
@@ -114,13 +112,13 @@ def _spaced(text: str) -> str:
 
 
 def options_of(question: str) -> tuple[str, str] | None:
-    """The two options at the end of a question, "(A or B?)", or None."""
+    """Returns the two options at the end of a question, "(A or B?)", or None."""
     match = NAMED_OPTIONS.search(question)
     return (match["first"], match["second"]) if match else None
 
 
 def answer_given_away(question: str, answers: Iterable[str]) -> str | None:
-    """The first of the answers that the question contains, apart from the two options at its end; or None.
+    """Returns the first of the answers that the question contains, apart from the two options at its end; or None.
 
     A word that begins with the answer also gives it away: "swirl" is no answer about Swirly.
     """
@@ -130,6 +128,6 @@ def answer_given_away(question: str, answers: Iterable[str]) -> str | None:
 
 
 def is_suggested(question: str, answer: str) -> bool:
-    """Whether a word of the question begins with the answer."""
+    """Returns whether a word of the question begins with the answer."""
     start = " ".join(words_of(answer))
     return len(start) >= FEWEST_LETTERS and any(word.startswith(start) for word in words_of(question))

@@ -245,17 +245,14 @@ class Assistant:
         """Returns a part of a conversation as its owner reads it, including what answers may not use."""
         return self.bank_of(owner, conversation_id).conversation_to_owner(conversation_id, part)
 
-    def explanation(self, owner: str, message_id: int, conversation_id: str | None = None) -> Explanation:
-        """Returns what was searched for a reply, which sources it rests on, and what was remembered after it.
-
-        A reply in a temporary chat is only found with the chat's `conversation_id`.
-        """
-        return self.explanations(owner, [message_id], conversation_id)[message_id]
+    def explanation(self, owner: str, message_id: int) -> Explanation:
+        """Returns what was searched for a reply, which sources it rests on, and what was remembered after it."""
+        return self.explanations(owner, [message_id], None)[message_id]
 
     def explanations(
-        self, owner: str, message_ids: Iterable[int], conversation_id: str | None = None
+        self, owner: str, message_ids: Iterable[int], conversation_id: str | None
     ) -> dict[int, Explanation]:
-        """Returns the same for several replies of one conversation, by message id."""
+        """Returns the same for several replies, by message id. Those in a temporary chat need its `conversation_id`."""
         bank = self.bank_of(owner, conversation_id)
         return {message_id: load_trace(bank, message_id, to_owner=True) for message_id in message_ids}
 

@@ -67,7 +67,10 @@ def _raising_failure(pieces: Pieces) -> Pieces:
 
 
 def _open_assistant() -> "Assistant":
-    """Returns the assistant once no other command uses the data folder. Raises `DataFolderInUseError` if an app does."""
+    """Returns the assistant once no other command uses the data folder.
+
+    Raises `DataFolderInUseError` at once if an app uses the folder, and after 15 seconds if a command still does.
+    """
     from m2a.assistant import Assistant
     from m2a.data_folder import DataFolderInUseError
 

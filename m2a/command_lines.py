@@ -83,7 +83,7 @@ def memory_lines(
     entry: MemoryEntry,
     corrected: MemoryEntry | None,
     corrections: list[MemoryEntry],
-    kept_back: KeptBack | None = None,
+    kept_back: KeptBack | None,
 ) -> Iterator[str]:
     """Yields a memory with its related memories; `corrected` is the memory that it corrects."""
     yield f"Memory {entry.memory_id} ({entry.kind}): {entry.text}"

@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from m2a.types.errors import UserError
@@ -118,7 +118,7 @@ class DataFolder:
     def _write(self, holder: Holder) -> None:
         self._file.seek(0)
         self._file.truncate()
-        json.dump({"pid": holder.pid, "address": holder.address, "token": holder.token}, self._file)
+        json.dump(asdict(holder), self._file)
         self._file.flush()
 
 

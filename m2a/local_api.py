@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from m2a.data_folder import Holder
-from m2a.sentences import known_sentence, location_of
+from m2a.sentences import known_sentence, location_of, unexpected_sentence
 from m2a.types.errors import UserError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ async def _lines(pieces: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
         sentence = known_sentence(error)
         if sentence is None:
             _log.error("A command sent to /local failed: %s", location_of(error))
-            sentence = f"Something went wrong ({type(error).__name__}); see the app's log for details."
+            sentence = unexpected_sentence(error)
         yield json.dumps({"error": sentence}) + "\n"
 
 
@@ -84,8 +84,6 @@ def call(holder: Holder, name: str, arguments: dict[str, Any]) -> Generator[dict
     """Executes a command in the process that owns the data folder. Raises `LocalApiError` if that fails."""
     import httpx
 
-    if holder.address is None:
-        raise LocalApiError(f"Process {holder.pid} uses the data folder and accepts no commands; wait for it to end.")
     headers = {"Authorization": f"Bearer {holder.token}"}
     try:
         with (

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 
 from m2a.agents.in_thread import in_thread
-from m2a.sentences import known_sentence, log_unexpected
+from m2a.sentences import known_sentence, log_unexpected, unexpected_sentence
 
 _POLL_SECONDS = 0.25
 
@@ -43,8 +43,7 @@ class Reindexing:
             self.records = building.result()
         except Exception as error:  # the failure goes to whoever follows the rebuild
             log_unexpected(logger, "Rebuilding the index", error)
-            reason = f"Something went wrong ({type(error).__name__}); see the server's log for details."
-            self.failure = known_sentence(error) or reason
+            self.failure = known_sentence(error) or unexpected_sentence(error)
         finally:
             if not building.done():
                 self.cancel()

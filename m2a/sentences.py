@@ -26,6 +26,8 @@ IN_THE_PAGE: Mapping[str, str] = {
 # Said about the message behind a memory that was rejected, or of a category that is never kept.
 STAYS = "Your message stays in the conversation, where I can still find it, until you erase it."
 
+SEE_LOG = "see the details in the terminal where M2A runs"
+
 _FRAMES = 6
 _DISK = {
     errno.ENOSPC: "The disk is full; free some space and try again.",
@@ -60,11 +62,14 @@ def with_names(sentence: str, names: Mapping[str, str]) -> str:
     return sentence
 
 
+def unexpected_sentence(error: BaseException) -> str:
+    """Returns the sentence that tells the user about an error for which there is no other."""
+    return f"Something went wrong ({type(error).__name__}); {SEE_LOG}."
+
+
 def turn_sentence(error: BaseException) -> str:
     """Returns the sentence that tells the user about an error in a turn after the message was stored."""
-    return known_sentence(error) or (
-        f"Something went wrong ({type(error).__name__}); your message is kept. See the server's log for details."
-    )
+    return known_sentence(error) or f"{unexpected_sentence(error)} Your message is kept."
 
 
 def log_unexpected(logger: Logger, activity: str, error: BaseException) -> None:
@@ -81,7 +86,7 @@ def _database_sentence(driver_message: str) -> str:
             "and try again."
         )
     if "is full" in reason or "No space left" in reason:
-        return "The disk is full; free some space and try again."
+        return _DISK[errno.ENOSPC]
     if "readonly" in reason or "read-only" in reason:
         return "The database is read-only; make its folder and its disk writable, and try again."
     if "not a database" in reason or "malformed" in reason:

@@ -81,10 +81,10 @@ class EfficientNet:
         pixels = _centre(photo)
         key = hashlib.blake2b(pixels.tobytes(), digest_size=16).digest()
         with self._lock:
-            known = self._outputs.get(key)
-            if known is not None:
+            cached = self._outputs.get(key)
+            if cached is not None:
                 self._outputs.move_to_end(key)
-                return known
+                return cached
         features, probabilities = self._session.run(["features", "probabilities"], {"photos": _inputs(pixels)})
         output = NetworkOutput(_unit(features[0]), probabilities[0])
         with self._lock:

@@ -6,7 +6,7 @@ Price = Callable[[int, int], float | None]
 
 
 def unknown(input_tokens: int, output_tokens: int) -> float | None:
-    """The price of models that run on the user's own server or in this process, or that are in no price list."""
+    """Returns None, the price of models on the user's own server, in this process or in no price list."""
     return None
 
 

@@ -34,8 +34,8 @@ from models.probes import ASK_FOR_YES, SAY_YES, ask_for_colours, names_colours
 from models.provider_connection import connect, public_address
 from models.provider_faults import Fault, FaultError, FaultReader
 from models.provider_prompt import Mode, is_cut, parameters, prompt, usage_of, with_instruction
-from models.request_line import RequestLine
 from models.server_facts import ask_server
+from models.text_call import TextCallDetector
 from models.thoughts import ThoughtFilter, has_lone_end
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class ProviderChatModel:
             turns = in_words(messages)  # some servers refuse tool messages if no tools are offered
         elif not native:
             turns = with_instruction(json_reply.choice(tools), messages)
-        line = RequestLine(tools)
+        detector = TextCallDetector(tools)
         thoughts = ThoughtFilter(begins_thinking=bool(self._known.thinks_unopened))
         empty, usage = True, TokenUsage()
         async with aclosing(self._events(turns, request, self._reply_tokens)) as events:
@@ -223,17 +223,17 @@ class ProviderChatModel:
                     piece = thoughts.finish(cut_off=response.finish_reason == "length")
                 if thoughts.met_lone_end:
                     self._learn(thinks_unopened=True)
-                piece = line.feed(piece) + (line.finish() if event is None else "")
+                piece = detector.feed(piece) + (detector.finish() if event is None else "")
                 if piece:
                     empty = False
                     yield piece
-                if line.call is not None:
+                if detector.call is not None:
                     break
         calls = [part for part in response.get().parts if isinstance(part, ToolCallPart)] if native else []
         if calls:
             yield replace(self._read_calls(calls, tools, usage), usage=TokenUsage(0, 0))
-        elif line.call is not None:
-            yield line.call
+        elif detector.call is not None:
+            yield detector.call
         elif empty:
             sentence = f"{self._faults.model_at} answered with nothing; try again or choose another model."
             if response.finish_reason == "length":

@@ -107,7 +107,7 @@ def _other_model(name: str, base_url: str | None, api_key: str | None) -> "Model
 
 
 def is_on_this_machine(url: str) -> bool:
-    """Whether the address is one of this computer's own."""
+    """Returns whether the address is one of this computer's own."""
     return urlsplit(url).hostname in _THIS_MACHINE
 
 

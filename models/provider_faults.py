@@ -71,7 +71,7 @@ class FaultReader:
         import httpx2
         from pydantic_ai import exceptions as failed
 
-        where, remedy = self.address, "try again later or look at its log"
+        where = self.address
         if isinstance(error, failed.ModelContextWindowExceededError):
             words = self._words(error)
             window = _WINDOW.search(words)
@@ -99,14 +99,20 @@ class FaultReader:
         if isinstance(error, failed.ModelAPIError) and error.in_stream:
             words = self._words(error)
             about_tools = bool(_ABOUT_TOOLS.search(words))
-            return Fault(f"{self.model_at} failed{words}; {remedy}.", True, about_tools=about_tools)
+            return Fault(
+                f"{self.model_at} failed{words}; try again later or look at its log.", True, about_tools=about_tools
+            )
         if isinstance(error, failed.UserError):
             return Fault(f"{self.model_at} cannot take this request{self._words(error)}.", final=True)
         if not isinstance(error, failed.AgentRunError):
             # A bug in the SDK or in M2A looks the same, so its place is logged, but not its message, which may contain the key.
             place = traceback.extract_tb(error.__traceback__)[-1]
             _log.warning(
-                "%s at %s:%s, over what %s answers.", type(error).__name__, place.filename, place.lineno, where
+                "%s at %s:%s, while reading the answer of %s.",
+                type(error).__name__,
+                place.filename,
+                place.lineno,
+                where,
             )
         return Fault(
             f"The answer from {where} is not a chat completion; check that it is the address of an OpenAI-compatible "
@@ -119,6 +125,7 @@ class FaultReader:
 
         status, where, words = error.status_code, self.address, self._words(error)
         about_tools = bool(_ABOUT_TOOLS.search(words))
+        about_photos = has_photos and bool(_ABOUT_PHOTOS.search(words))
         if status in (401, 403):
             sentence = f"The server at {where} refuses the key ({status}); set M2A_CHAT_API_KEY to one that may use this model."
             return Fault(sentence, status=status, final=True, unreachable=True)
@@ -144,11 +151,11 @@ class FaultReader:
                 error.retry_after,
                 status,
                 about_tools,
-                about_photos=has_photos and bool(_ABOUT_PHOTOS.search(words)),
+                about_photos=about_photos,
                 unreachable=status in _ANSWERS_NOBODY,
             )
         sentence = f"{self.model_at} refuses the request ({status}){words}."
-        if has_photos and _ABOUT_PHOTOS.search(words):
+        if about_photos:
             sentence += " If it sees no photos, set M2A_CHAT_SEES_PHOTOS=false."
         at_most = _PHOTOS_AT_MOST.search(words)
         return Fault(
@@ -157,7 +164,7 @@ class FaultReader:
             about_tools=about_tools,
             about_temperature=bool(_ABOUT_TEMPERATURE.search(words)),
             about_limit=bool(_ABOUT_LIMIT.search(words)),
-            about_photos=has_photos and bool(_ABOUT_PHOTOS.search(words)),
+            about_photos=about_photos,
             photos_per_prompt=int(at_most[1]) if at_most else None,
         )
 

@@ -19,7 +19,7 @@ async def ask_server(client: Any, base_url: str, model_name: str) -> Abilities |
     Never raises, because most servers report little or nothing.
     """
     try:
-        listed = await _get(client, "/models")
+        listed = await client.get("/models", cast_to=object, options=_options())
     except Exception as error:
         # The SDK raises any error that an answer can provoke in it; only an error with a status is an answer.
         return Abilities() if getattr(error, "status_code", 503) < 500 else None
@@ -72,10 +72,6 @@ def _entry(listed: object, model_name: str) -> Mapping[str, Any]:
     models = [entry for entry in entries if isinstance(entry, Mapping)]
     named = [entry for entry in models if entry.get("id") == model_name]
     return (named or (models if len(models) == 1 else [{}]))[0]
-
-
-async def _get(client: Any, path: str) -> object:
-    return await client.get(path, cast_to=object, options=_options())
 
 
 def _options() -> dict[str, Any]:

@@ -27,7 +27,7 @@ from models.chat_model import (
     ToolCall,
     in_words,
 )
-from models.request_line import RequestLine
+from models.text_call import TextCallDetector
 from models.thoughts import ThoughtFilter, has_lone_end
 
 # Enough for the longest tool call, a memory of 2,000 characters; small models may otherwise never stop.
@@ -120,7 +120,7 @@ class TransformersChatModel:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> AsyncGenerator[str | ToolCall | TokenUsage]:
         """Yields the reply, then its usage; see `ChatModel.stream`."""
-        thoughts, line = ThoughtFilter(begins_thinking=self._thinks_unopened), RequestLine(tools)
+        thoughts, detector = ThoughtFilter(begins_thinking=self._thinks_unopened), TextCallDetector(tools)
         empty = True
         prompt = [*messages, ChatMessage("system", (json_reply.choice(tools),))] if tools else messages
         async with aclosing(self._generate(prompt, **self._sampling)) as pieces:
@@ -130,18 +130,18 @@ class TransformersChatModel:
                 else:
                     visible = thoughts.feed(piece)
                 self._thinks_unopened = self._thinks_unopened or thoughts.met_lone_end
-                visible = line.feed(visible) + (line.finish() if isinstance(piece, TokenUsage) else "")
+                visible = detector.feed(visible) + (detector.finish() if isinstance(piece, TokenUsage) else "")
                 if visible:
                     empty = False
                     yield visible
-                if line.call is not None:
-                    yield line.call
+                if detector.call is not None:
+                    yield detector.call
                     yield piece if isinstance(piece, TokenUsage) else TokenUsage()
                     return
                 if isinstance(piece, TokenUsage):
                     if empty:
                         raise ChatModelError(
-                            f"{self._called} answered with nothing; try again or choose another model."
+                            f"{self._name_in_sentence} answered with nothing; try again or choose another model."
                         )
                     yield piece
 
@@ -152,18 +152,18 @@ class TransformersChatModel:
     ) -> AsyncGenerator[str | TokenUsage]:
         """Yields the raw text as it is generated, then the usage. Closing it stops the thread at the next token."""
         loop = asyncio.get_running_loop()
-        made: asyncio.Queue[str | TokenUsage | Exception] = asyncio.Queue()
+        pieces: asyncio.Queue[str | TokenUsage | Exception] = asyncio.Queue()
         stopped = threading.Event()
 
         def emit(item: str | TokenUsage | Exception) -> None:
             with suppress(RuntimeError):  # the loop is closed, so nobody is listening
-                loop.call_soon_threadsafe(made.put_nowait, item)
+                loop.call_soon_threadsafe(pieces.put_nowait, item)
 
         settings["max_new_tokens"] = at_most or self._reply_tokens
         job = self._jobs.submit(self._run, messages, settings, stopped, emit)
         try:
             while True:
-                item = await made.get()
+                item = await pieces.get()
                 if isinstance(item, Exception):
                     raise item
                 yield item
@@ -190,7 +190,7 @@ class TransformersChatModel:
         except Exception as error:
             # Models come with their own code and can raise any error; the loop waits until something is emitted.
             reason = "there is not enough memory" if _is_out_of_memory(error) else _first_line(error)
-            emit(ChatModelError(f"{self._called} failed: {reason}."))
+            emit(ChatModelError(f"{self._name_in_sentence} failed: {reason}."))
 
     def _answer(
         self,
@@ -212,7 +212,7 @@ class TransformersChatModel:
         room = min(room, limit - length) if limit else room
         if room < 1:
             raise ChatModelError(
-                f"The prompt has {length} tokens and {self._called} takes {limit}; set M2A_CONTEXT_WINDOW={limit}."
+                f"The prompt has {length} tokens and {self._name_in_sentence} takes {limit}; set M2A_CONTEXT_WINDOW={limit}."
             )
         streamer = _streamer(loaded.tokenizer, emit)
         with torch.inference_mode():
@@ -228,7 +228,7 @@ class TransformersChatModel:
         from jinja2 import TemplateError
 
         if loaded.reader.chat_template is None:
-            raise ChatModelError(f"{self._called} has no chat template; choose a model tuned for chat.")
+            raise ChatModelError(f"{self._name_in_sentence} has no chat template; choose a model tuned for chat.")
         turns = _turns(messages)
         options = {} if loaded.reads_photos else {"enable_thinking": False}
         try:
@@ -253,12 +253,12 @@ class TransformersChatModel:
         if not is_folder and (Path(self._where).is_absolute() or self._where.startswith((".", "~"))):
             raise ChatModelError(f"The folder {self._where!r} does not exist; check M2A_CHAT_MODEL.")
         try:
-            return _from_pretrained(self._where, is_folder, self._show_photos)
+            return _load_from(self._where, is_folder, self._show_photos)
         except ImportError as error:
             if "torchvision" not in str(error).lower():
-                raise ChatModelError(f"{self._called} cannot be loaded: {_first_line(error)}.") from None
+                raise ChatModelError(f"{self._name_in_sentence} cannot be loaded: {_first_line(error)}.") from None
             raise ChatModelError(
-                f"{self._called} needs torchvision to read photos: install the vision extra with "
+                f"{self._name_in_sentence} needs torchvision to read photos: install the vision extra with "
                 f"{install_command(VISION)} in the folder of M2A, or set M2A_CHAT_SEES_PHOTOS=false."
             ) from None
         except Exception as error:
@@ -268,14 +268,14 @@ class TransformersChatModel:
             else:
                 remedy = "check the name and the connection to the hub, or name a folder on this machine."
             reason = "there is not enough memory" if _is_out_of_memory(error) else _first_line(error)
-            raise ChatModelError(f"{self._called} cannot be loaded: {reason}; {remedy}") from None
+            raise ChatModelError(f"{self._name_in_sentence} cannot be loaded: {reason}; {remedy}") from None
 
     @property
-    def _called(self) -> str:
+    def _name_in_sentence(self) -> str:
         return f"The model {self._where!r}"
 
 
-def _from_pretrained(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
+def _load_from(where: str, is_folder: bool, show_photos: bool) -> _Loaded:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 

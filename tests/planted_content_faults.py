@@ -95,7 +95,7 @@ def wrong_temporal_answer(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/3")["answer"] = "1 May 2023"
 
 
-@fault("question conv-1/g1/3", "temporal", "'28 April 2023' is accepted, but says something else")
+@fault("question conv-1/g1/3", "temporal", "'28 April 2023' is accepted, but says something other")
 def wrong_date_accepted(folder: MergedFolder) -> None:
     folder.question("conv-1/g1/3")["accepted_answers"] = ["28 April 2023"]
 

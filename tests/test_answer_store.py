@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from data_synthesis.answer_store import Answer, AnswerStore
-from data_synthesis.costs import BudgetReached, Costs
+from data_synthesis.costs import BudgetReachedError, Costs
 from data_synthesis.group import SynthesisError
 from models.prices import per_million
 
@@ -71,5 +71,5 @@ def test_an_unknown_price_is_said_and_never_nothing() -> None:
         Costs(budget=5)
     counted = Costs(per_million(1, 1), budget=5)
     counted.add(None, None)
-    with pytest.raises(BudgetReached, match="does not count its tokens"):
+    with pytest.raises(BudgetReachedError, match="does not count its tokens"):
         counted.begin()

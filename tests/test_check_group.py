@@ -133,11 +133,11 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     "retrieval of what nobody says": (lambda: with_question(11, answer="a cup"), "its evidence does not say 'a cup'"),
     "retrieval of what its photo shows": (
         lambda: with_question(11, answer="the aunt", evidence=(TurnPlace(2, 2), TurnPlace(2, 4))),
-        "the answer 'the aunt' can be seen on its photo",
+        "the answer 'the aunt' can be seen in its photo",
     ),
     "retrieval of how it looks": (
         lambda: with_question(11, answer="Guilty", evidence=(TurnPlace(2, 2),)),
-        "the answer 'Guilty' can be seen on its photo",
+        "the answer 'Guilty' can be seen in its photo",
     ),
     "retrieval without photo and name": (lambda: with_question(12, text="What was worn?"), "must name its concept"),
     "retrieval without photo and sight": (
@@ -150,7 +150,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     **{
         f"{accepted!r} accepted for {29 if number == 3 else 5}": (
             lambda number=number, accepted=accepted: with_question(number, accepted=(accepted,)),
-            f"{accepted!r} is accepted, but says something else",
+            f"{accepted!r} is accepted, but says something other",
         )
         for number, accepted in (
             *((3, "30 April 2023"), (3, "30 April"), (3, "May 29"), (3, "the 28th"), (3, "13"), (3, "5 days")),

@@ -16,20 +16,20 @@ from typer.testing import CliRunner
 from data_synthesis.answer_store import AnswerStore
 from data_synthesis.check_group import faults_of
 from data_synthesis.command import app
-from data_synthesis.costs import BudgetReached, Costs
+from data_synthesis.costs import BudgetReachedError, Costs
 from data_synthesis.group import (
     Attribute,
     ConceptGroup,
     ConceptPhoto,
     GeneratedGroup,
-    GenerationFailed,
+    GenerationError,
     GroupRequest,
     PersonalConcept,
     Placement,
     SynthesisError,
     TurnPlace,
 )
-from data_synthesis.model_generator import ModelGenerator, ServiceFailed
+from data_synthesis.model_generator import ModelGenerator, ServiceError
 from models.chat_model import ChatModel
 from models.prices import per_million
 from models.provider_chat_model import ProviderChatModel
@@ -442,9 +442,9 @@ async def test_an_outage_stops_and_the_next_run_goes_on(
     script = replies(say("Sorry?"), fault)
     with ChatServer(script) as server:
         generator = ModelGenerator(chat_model(server), answers=AnswerStore(tmp_path / "answers"))
-        with pytest.raises(ServiceFailed, match=words) as stopped:
+        with pytest.raises(ServiceError, match=words) as stopped:
             await generator.generate(request_)
-        assert not isinstance(stopped.value, GenerationFailed)
+        assert not isinstance(stopped.value, GenerationError)
         assert len(server.requests) == 1 + calls
     group, server = await generate(GroupModel(), request_, tmp_path)
     assert len(server.requests) == 1 and group.notes["calls"] == 2
@@ -526,10 +526,10 @@ async def test_after_three_repeats_the_group_is_given_up(request_: GroupRequest,
 
     with ChatServer(script) as server:
         generator = ModelGenerator(chat_model(server), answers=AnswerStore(tmp_path / "answers"))
-        with pytest.raises(GenerationFailed, match=r"conv-1, group 1: none of 4 answers.*There are 4 sessions"):
+        with pytest.raises(GenerationError, match=r"conv-1, group 1: none of 4 answers.*There are 4 sessions"):
             await generator.generate(request_)
         assert len(server.requests) == 4
-        with pytest.raises(GenerationFailed):
+        with pytest.raises(GenerationError):
             await generator.generate(request_)
         assert len(server.requests) == 4  # the bad answers are paid for, and kept
 
@@ -582,7 +582,7 @@ async def test_no_call_beyond_the_budget(request_: GroupRequest, tmp_path: Path)
 
     with ChatServer(bad) as server:
         store = AnswerStore(tmp_path / "answers", Costs(per_million(2.0, 10.0), budget=0.014))
-        with pytest.raises(BudgetReached):
+        with pytest.raises(BudgetReachedError):
             await ModelGenerator(chat_model(server), answers=store).generate(request_)
         assert len(server.requests) == 1
     group, server = await generate(GroupModel(), request_, tmp_path)

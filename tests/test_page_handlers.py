@@ -346,7 +346,9 @@ def test_a_bug_in_a_command_is_logged_and_not_told(
     [piece] = command(
         served[1], tmp_path, "ask", '{"text": "secret", "photos": [], "conversation_id": null}'
     ).text.splitlines()
-    assert json.loads(piece) == {"error": "Something went wrong (KeyError); see the app's log for details."}
+    assert json.loads(piece) == {
+        "error": "Something went wrong (KeyError); see the details in the terminal where M2A runs."
+    }
     assert "failed: KeyError at" in caplog.text and "in __call__" in caplog.text
     clock.broken = False
 

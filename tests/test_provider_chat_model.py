@@ -712,5 +712,5 @@ async def test_an_answer_that_nobody_foresaw_is_logged_with_its_place_and_withou
     server = serve(raw(b"data: [1, 2]\n\n"))
     with pytest.raises(ChatModelError, match="not a chat completion"):
         await model_of(server).choose(PROMPT, TOOLS)
-    assert re.search(r"Error at \S+\.py:\d+, over what http://127.0.0.1:\d+", caplog.text)
+    assert re.search(r"Error at \S+\.py:\d+, while reading the answer of http://127.0.0.1:\d+", caplog.text)
     assert KEY not in caplog.text and "Rex" not in caplog.text

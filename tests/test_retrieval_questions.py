@@ -7,7 +7,7 @@ from pathlib import Path
 from PIL import Image, ImageOps
 
 from data_synthesis.accepted import DECLINES, says_too_little, with_noun
-from data_synthesis.check_group import faults_of, keeps_the_rules
+from data_synthesis.check_group import faults_of, rule_check
 from data_synthesis.copies import copies_among
 from data_synthesis.dates import accepted_days, days_text, right_answers, same_answer
 from data_synthesis.group import GeneratedGroup, GroupRequest, Placement
@@ -118,7 +118,7 @@ def test_a_name_that_tells_what_it_looks_like_is_not_asked(concepts: Path) -> No
     for change in changes:
         concepts_now = (replace(first, **change), *others)
         changed = replace(request, group=replace(request.group, concepts=concepts_now))
-        assert keeps_the_rules(GroupView(group, changed))(question) == (not change), change
+        assert rule_check(GroupView(group, changed))(question) == (not change), change
     for word, look in (("Toffee", "brown hound"), ("Rosso", "crimson-red bag"), ("Chime", "yellow alarm clock")):
         assert is_named_for_its_look(replace(first, name=word, short_description=look))
         assert not is_named_for_its_look(replace(first, name=word, short_description="teal thing"))

@@ -124,9 +124,9 @@ def test_to_whom_messages_go_is_said_unless_it_is_this_computer(tmp_path: Path) 
         ("ollama:tiny", "http://localhost:11434/v1"),
     ):
         assert "photos are sent to" not in shown(model, address)
-    assert "this computer, except" in welcome_html(offline=False, returning=False, sends=True)
+    assert "this computer, except" in welcome_html(offline=False, returning=False, has_remote_model=True)
     assert "this computer.</p>" in welcome_html(offline=False, returning=False)
-    assert "this computer" not in welcome_html(offline=True, returning=False, on_server=True)[:400]
+    assert "this computer" not in welcome_html(offline=True, returning=False, has_remote_database=True)[:400]
 
 
 async def test_a_refused_key_is_told_in_the_form_and_what_was_typed_stays(assistant: Assistant) -> None:

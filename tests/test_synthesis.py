@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from data_synthesis.answer_store import Answer, AnswerStore, answer_key
 from data_synthesis.command import app
 from data_synthesis.costs import Costs
-from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest, SynthesisError
+from data_synthesis.group import GeneratedGroup, GenerationError, GroupRequest, SynthesisError
 from data_synthesis.pipeline import Outcome
 from data_synthesis.plan import plan_run
 from data_synthesis.run_folder import RunFolder
@@ -95,7 +95,7 @@ class Failing(TinyGenerator):
 
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         if request.dialogue_id == "conv-1" and request.group.number == 2:
-            raise GenerationFailed("conv-1, group 2: the model wrote a poem, \ud83d.")
+            raise GenerationError("conv-1, group 2: the model wrote a poem, \ud83d.")
         return await super().generate(request)
 
 
@@ -284,7 +284,7 @@ def test_hosts_that_the_check_would_reject_are_refused(tmp_path: Path, concepts:
 def test_a_run_of_the_evaluation_is_no_damaged_set(tmp_path: Path, concepts: Path, locomo: Path) -> None:
     (tmp_path / "run.json").write_text('{"benchmark": "locomo"}', encoding="utf-8")
     code, output = command("--locomo", locomo, "--concepts", concepts, "--out", tmp_path)
-    assert code == 2 and "holds something else than a data set" in output
+    assert code == 2 and "holds something other than a data set" in output
 
 
 def test_a_folder_without_a_set_is_told_in_a_sentence(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ async def test_rules_read_the_memory_go_on_and_write_no_row(tmp_path):
         assert [message.text for message in assistant.messages(owner, chat)][0::2][1:] == [
             "My sister Qwenna lives in Graz.", "Where does Qwenna live?",
         ]  # fmt: skip
-        assert assistant.explanation(owner, answer.message.message_id, chat).sources
+        assert assistant.explanations(owner, [answer.message.message_id], chat)[answer.message.message_id].sources
         [forget] = only(ReplyFinished, await turn(assistant, "Forget what I said about Bobo.", conversation_id=chat))
         assert "Nothing is changed or forgotten from a temporary chat" in forget.message.text
         assert rows(assistant) == before

@@ -107,11 +107,11 @@ async def test_a_superseded_statement_is_marked_as_history_in_a_prompt(
 
 
 REJECTED: dict[str, Callable[[TurnState], Action] | Action] = {
-    "does not hold": ForgetWords(message_id=1, words="nobody said this"),
+    "does not contain": ForgetWords(message_id=1, words="nobody said this"),
     "no message 99": ForgetWords(message_id=99, words="x"),
     "was replaced": RestoreMemory(memory_id=1, reason="both are true"),
     "no memory 9": of_this_turn(AddMemory, text="A part.", corrects=9),
-    "name the words exactly": of_this_turn(DeleteMemory, memory_id=1, reason="asked", words="nobody said this"),
+    "copy the words exactly": of_this_turn(DeleteMemory, memory_id=1, reason="asked", words="nobody said this"),
     "does not say 'coffe'": of_this_turn(DeleteMemory, memory_id=1, reason="asked", rest="I like coffee."),
     "not all or nothing": of_this_turn(DeleteMemory, memory_id=1, reason="asked", rest="I like tea."),
     "staged already": of_this_turn(AddMemory, text="Said once."),

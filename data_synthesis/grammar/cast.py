@@ -29,7 +29,7 @@ class Person:
         return ("she", "her", "her") if self.woman else ("he", "his", "him")
 
     def slots(self, key: str, *, by_owner: bool, introduced: bool) -> dict[str, str]:
-        """The slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`, `himself1`.
+        """Returns the slots of a person under a key: `kin1`, `p1`, `he1`, `his1`, `him1`.
 
         Once introduced, a person is called by name alone.
         """
@@ -43,7 +43,6 @@ class Person:
             f"{start}he{number}": he,
             f"{start}his{number}": his,
             f"{start}him{number}": him,
-            f"{start}himself{number}": f"{him}self",
         }
 
 
@@ -62,7 +61,7 @@ class Cast:
         self._turn = [0, 0]
 
     def helper(self, speaker: int) -> Person:
-        """The next of a speaker's few helpers, so that the same people come up again and again."""
+        """Returns the next of a speaker's few helpers, so that the same people come up again and again."""
         self._turn[speaker] += 1
         helpers = self.helpers[speaker]
         return helpers[self._turn[speaker] % len(helpers)]
@@ -70,20 +69,20 @@ class Cast:
     def new_person(self, speaker: int) -> Person:
         woman = self._rng.random() < 0.5
         relations: Sequence[str] = data("text/cast.json")["relations"]
-        relation = self._decks.chance(f"relations of {speaker}", relations)
+        relation = self._decks.draw_shuffled(f"relations of {speaker}", relations)
         forms = relation.split("|")
         return Person(
-            name=self._decks.chance(f"names {woman}", self._names[woman]),
+            name=self._decks.draw_shuffled(f"names {woman}", self._names[woman]),
             woman=woman,
             relation=forms[-1] if woman else forms[0],
-            job=self._decks.chance("professions", data("text/cast.json")["jobs"]),
+            job=self._decks.draw_shuffled("professions", data("text/cast.json")["jobs"]),
         )
 
 
 def things(decks: Decks) -> dict[str, str]:
-    """Fresh names of places and things for one passage."""
+    """Returns fresh names of places and things for one passage."""
     lists = data("text/cast.json")
-    return {key: decks.chance(key, lists[key]) for key in THING_SLOTS}
+    return {key: decks.draw_shuffled(key, lists[key]) for key in THING_SLOTS}
 
 
 def with_article(noun: str) -> str:

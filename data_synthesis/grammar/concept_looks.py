@@ -32,7 +32,7 @@ _COMMON = frozenset(
 
 
 def secret_words(concept: PersonalConcept) -> set[str]:
-    """The words of the settings and attributes, which only the photos may tell."""
+    """Returns the words of the settings and attributes, which only the photos may tell."""
     texts = [photo.setting for photo in concept.photos]
     texts += [text for attribute in concept.attributes for text in (attribute.value, *attribute.accepted)]
     return {word for text in texts for word in whole_words(text)} - _COMMON - set(whole_words(concept.name))
@@ -43,18 +43,18 @@ def is_place(photo: ConceptPhoto) -> bool:
 
 
 def seasonal(photo: ConceptPhoto) -> bool:
-    """Whether the photo shows a season, which the date of a session may contradict."""
+    """Returns whether the photo shows a season, which the date of a session may contradict."""
     return bool(_SEASON.search(f"{photo.setting} {photo.description}"))
 
 
 def short_places(photo: ConceptPhoto) -> tuple[str, ...]:
-    """The main part of the setting as a further right answer, if it is shorter than the setting."""
+    """Returns the main part of the setting as a further right answer, if it is shorter than the setting."""
     head = short_setting(photo.setting)
     return (head,) if head != photo.setting and len(whole_words(head)) > 1 else ()
 
 
 def without_layout(setting: str, concept: PersonalConcept) -> str:
-    """A setting without its later clauses that only say how the concept is placed in the picture."""
+    """Returns a setting without its later clauses that only say how the concept is placed in the picture."""
     says_nothing_new = POSES | content_of(f"{concept.class_name} {concept.name}")
     first, *clauses = re.split(r",\s*", setting)
     return ", ".join([first, *(clause for clause in clauses if content_of(clause) - says_nothing_new)])
@@ -66,12 +66,12 @@ def odd_hour(hour: int) -> str:
 
 
 def suits_hour(texts: Iterable[str], hour: int) -> bool:
-    """Whether lines can be said at this hour, without their optional parts."""
+    """Returns whether lines can be said at this hour, without their optional parts."""
     return words_at_odds(" ".join(text.split(" ~")[0] for text in texts), hour) is None
 
 
 def has_unique_setting(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> bool:
-    """Whether the main clause of its setting, without poses, says where it is and fits only this photo of its concept."""
+    """Returns whether the main clause of its setting, without poses, says where it is and fits only this photo of its concept."""
     words = content_of(photo.setting.partition(",")[0]) - POSES
     other_settings = (
         content_of(f"{other.setting} {other.description}") for other in photos if other.path != photo.path
@@ -80,12 +80,12 @@ def has_unique_setting(photo: ConceptPhoto, photos: Sequence[ConceptPhoto]) -> b
 
 
 def pictured(name: str, photo: ConceptPhoto) -> str:
-    """A concept in a photo, described by the main clause of the setting: "Rosso on a rock"."""
+    """Returns a concept in a photo, described by the main clause of the setting: "Rosso on a rock"."""
     return f"{name} {photo.setting.partition(',')[0]}"
 
 
 def shared_surroundings(first: ConceptPhoto, second: ConceptPhoto) -> str:
-    """A phrase for the place that two settings have in common; "" if there is none."""
+    """Returns a phrase for the place that two settings have in common; "" if there is none."""
     for word, phrase in data("text/surroundings.json").items():
         if all(re.search(rf"\b{word}\b", photo.setting, re.I) for photo in (first, second)):
             return str(phrase)
@@ -93,20 +93,20 @@ def shared_surroundings(first: ConceptPhoto, second: ConceptPhoto) -> str:
 
 
 def easily_seen(attribute: Attribute) -> bool:
-    """Whether an attribute is present (not "no collar") and recognisable from any side."""
+    """Returns whether an attribute is present (not "no collar") and recognisable from any side."""
     is_there = attribute.value.split(" ")[0].lower() not in ("no", "none", "not", "without")
     return is_there and attribute.key not in data("text/hard_to_see.json")
 
 
 def question_about(template: str, called: str) -> str:
-    """The question with the name of a concept filled in; a name of several words is not put into the genitive."""
+    """Returns the question with the name of a concept filled in; a name of several words is not put into the genitive."""
     if " " in called:
         template = re.sub(r"\{N\}'s (front pocket|\w+)", r"the \1 of {N}", template)
     return template.replace("{N}", called)
 
 
 def attribute_question(attribute: Attribute) -> str:
-    """The question for an attribute, with {N} for the concept. Unknown keys get a wording for singular and plural."""
+    """Returns the question for an attribute, with {N} for the concept. Unknown keys get a wording for singular and plural."""
     known = ATTRIBUTE_QUESTIONS.get(attribute.key)
     words = [word for word in re.split(r"[_\W]+", attribute.key.lower()) if word]
     while len(words) > 1 and words[0] in _SAYS_NOTHING:
@@ -122,7 +122,7 @@ def attribute_question(attribute: Attribute) -> str:
 
 
 def looks_of(concept: PersonalConcept, shown: Sequence[ConceptPhoto]) -> Iterator[str]:
-    """Descriptions of the concept by its look on these photos, to follow "the", the best first: "red-orange chow chow",
+    """Yields descriptions of the concept by its look in these photos, to follow "the", the best first: "red-orange chow chow",
     "one with white paws"."""
     if look := without_remarks(concept.short_description).strip():
         yield look

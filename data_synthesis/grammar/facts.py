@@ -119,5 +119,5 @@ class Facts:
         return list(filter(fits_another, origins))
 
     def ambiguous_nicknames(self) -> dict[str, tuple[Line, ...]]:
-        """The nicknames, if there are several."""
+        """Returns the nicknames, if there are several."""
         return self.nicknames if len(self.nicknames) > 1 else {}

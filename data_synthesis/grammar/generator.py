@@ -6,9 +6,9 @@ from dataclasses import replace
 from data_synthesis.check_group import GroupFault, delivered
 from data_synthesis.grammar.layout import sessions_of
 from data_synthesis.grammar.plan import plan_of
-from data_synthesis.grammar.questions import asked_for, questions_of
+from data_synthesis.grammar.questions import counts_to_keep, questions_of
 from data_synthesis.grammar.script import Script
-from data_synthesis.group import GeneratedGroup, GenerationFailed, GroupRequest
+from data_synthesis.group import GeneratedGroup, GenerationError, GroupRequest
 from data_synthesis.groups import seed_of
 from data_synthesis.wording import long_sentences
 
@@ -34,13 +34,13 @@ class GrammarGenerator:
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         """Returns a valid group. A faulty draft is drawn again, without its stories and its faulty sentences.
 
-        Raises GenerationFailed if none of DRAWS drafts is valid, and if nothing can be asked.
+        Raises GenerationError if none of DRAWS drafts is valid, and if nothing can be asked.
         """
         where = f"{request.dialogue_id}, group {request.group.number}"
         if not request.group.described and not any(
             concept.unseen or concept.questions for concept in request.group.concepts
         ):
-            raise GenerationFailed(
+            raise GenerationError(
                 f"{where}: nothing can be asked, because nothing is known about its concepts and all of their photos are "
                 "shown. Give each concept at least 3 photos, or describe them in a concepts.json."
             )
@@ -72,15 +72,15 @@ class GrammarGenerator:
             for place in {fault.place for fault in faults if fault.place is not None and fault.place.turn}:
                 avoided.update(long_sentences(group.sessions[place.session - 1][place.turn - 1].text))
         reasons = " ".join(map(str, faults[:_FAULTS_SHOWN]))
-        raise GenerationFailed(f"{where}: none of {DRAWS} drafts kept the rules. The last one: {reasons}")
+        raise GenerationError(f"{where}: none of {DRAWS} drafts kept the rules. The last one: {reasons}")
 
 
 def _group(script: Script, *, retrieval_only: bool) -> GeneratedGroup:
-    """The group of a script. Questions that are missing in a category are recorded as dropped."""
+    """Returns the group of a script. Questions that are missing in a category are recorded as dropped."""
     sessions = sessions_of(script)
     questions = questions_of(script, sessions, retrieval_only=retrieval_only)
     notes: dict[str, object] = {"frame": script.plan.frame["id"]}
     if retrieval_only:
         return GeneratedGroup(sessions, questions, notes, retrieval_only=True)
-    missing = Counter(asked_for(questions)) - Counter(question.category for question in questions)
+    missing = Counter(counts_to_keep(questions)) - Counter(question.category for question in questions)
     return GeneratedGroup(sessions, questions, notes, dropped=tuple(sorted(missing.elements())))

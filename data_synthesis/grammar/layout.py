@@ -16,7 +16,7 @@ _ANSWERED = 0.85  # share of the turns with a new subject that first answer the 
 
 
 def sessions_of(script: Script) -> tuple[tuple[GeneratedTurn, ...], ...]:
-    """The sessions as turns. Sets the place of every line of the script."""
+    """Returns the sessions as turns. Sets the place of every line of the script."""
     return tuple(_session(script, number) for number in range(len(script.plan.sessions)))
 
 
@@ -78,7 +78,7 @@ def _turn(script: Script, lines: list[Line]) -> GeneratedTurn:
 
 
 def _mood(passage: Passage | None, lines: list[Line]) -> str:
-    """The kind of answer that the lines call for: "asked", "sad", "mixed", "good", "told", or "" for none."""
+    """Returns the kind of answer that the lines call for: "asked", "sad", "mixed", "good", "told", or "" for none."""
     if passage is None:
         return "asked" if lines[-1].text.endswith("?") else ""
     if lines[-1].speaker != lines[0].speaker:
@@ -89,12 +89,12 @@ def _mood(passage: Passage | None, lines: list[Line]) -> str:
 
 
 def _answer(script: Script, line: Line, mood: str) -> None:
-    """Put a short answer to the other's last words before a line on a new subject. A question is always answered."""
+    """Puts a short answer to the other's last words before a line on a new subject. A question is always answered."""
     if not mood or line.opening or (mood != "asked" and script.plan.rng.random() > _ANSWERED):
         return
     answers = data("text/talk.json")[f"acks_{mood}"]
     for _ in answers:
-        answer = script.plan.decks.chance(f"acks {mood}", answers)
+        answer = script.plan.decks.draw_shuffled(f"acks {mood}", answers)
         if not script.used.repeats(answer):
             script.used.add(answer)
             line.text, line.led = f"{answer} {line.text}", True
@@ -102,7 +102,7 @@ def _answer(script: Script, line: Line, mood: str) -> None:
 
 
 def _lead_in(script: Script, line: Line, *, sad: bool = False, after_sad: bool = False) -> None:
-    """Announce a change of subject, unless the line does so itself. A change to something `sad` is not "by the way"."""
+    """Announces a change of subject, unless the line does so itself. A change to something `sad` is not "by the way"."""
     if _ANNOUNCES.match(line.text):
         return
     deck = "bridges_to_ask" if "?" in line.text else "bridges"
@@ -117,7 +117,7 @@ def _lead_in(script: Script, line: Line, *, sad: bool = False, after_sad: bool =
 def _invitation(
     script: Script, passage: Passage | None, spoken_of: set[str], shown: bool, turn: list[Line]
 ) -> Line | None:
-    """The friend's invitation to show or tell something that was not mentioned in this session yet, or None.
+    """Returns the friend's invitation to show or tell something that was not mentioned in this session yet, or None.
 
     Before a photo it is always wanted, because a photo should not share its turn with anything else.
     """

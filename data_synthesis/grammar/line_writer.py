@@ -34,7 +34,7 @@ class LineWriter:
         self._repeated = False
 
     def invitation(self, member: Member, *, show: bool, again: bool) -> Line | None:
-        """A short question that invites the owner of a concept to speak, or None if all are used up.
+        """Returns a short question that invites the owner of a concept to speak, or None if all are used up.
 
         `show` asks for a photo, `again` for one more photo.
         """
@@ -63,7 +63,7 @@ class LineWriter:
         helper: Person | None = None,
         own_name: bool = False,
     ) -> tuple[Slots, list[Line]]:
-        """A passage from a deck of templates with new sentences, and the slots that it was filled with."""
+        """Returns a passage from a deck of templates with new sentences, and the slots that it was filled with."""
         plan = self.plan
         for attempt in range(attempts):
             template = templates[0]
@@ -98,7 +98,7 @@ class LineWriter:
         return Line(speaker, filled_in(parts.core, slots), opening=parts.opening, extras=extras)
 
     def _fits(self, template: list[str], owner: int | None) -> bool:
-        """Whether a template suits the hour and begins with the speaker whose turn it is."""
+        """Returns whether a template suits the hour and begins with the speaker whose turn it is."""
         if not suits_hour(template, self._hour):
             return False
         return owner is None or (template[0][0] == "O") == (owner == self._first)
@@ -123,7 +123,7 @@ class LineWriter:
         return slots | {"wrong": other.name, "job": giver.job, "a_job": with_article(giver.job)}
 
     def _date_before(self, passage: Passage) -> date | None:
-        """The date of the session before that of the passage."""
+        """Returns the date of the session before that of the passage."""
         return self.plan.dates[passage.session - 1] if passage.session else None
 
     def _expression(self, passage: Passage, day: date, *, exact: bool = False) -> str:
@@ -133,7 +133,7 @@ class LineWriter:
         return expression_for(day, today, self.plan.rng, british=british, exact=exact or ambiguous)
 
     def within(self, lead: str, sentence: str) -> str:
-        """A sentence with a lead before it."""
+        """Returns a sentence with a lead before it."""
         return lead + lowered(sentence, [member.name for member in self.plan.members]) if lead else sentence
 
 

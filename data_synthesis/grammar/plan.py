@@ -38,8 +38,7 @@ class Member:
     def name(self) -> str:
         return self.concept.name
 
-    def slots(self, called: str | None = None) -> dict[str, str]:
-        called = called or self.name
+    def slots(self, called: str) -> dict[str, str]:
         it, its = self.pronouns if self.pronouns[0] else (called, f"{called}'s")
         return {"N": called, "it": it, "it_o": {"he": "him", "she": "her"}.get(it, it), "its": its}
 
@@ -84,15 +83,15 @@ class Plan:
 
 
 def plan_of(request: GroupRequest, avoided_stories: Collection[str] = ()) -> Plan:
-    """The plan of a group. Stories with the ids in `avoided_stories` are only told if there are no others."""
+    """Returns the plan of a group. Stories with the ids in `avoided_stories` are only told if there are no others."""
     rng = random.Random(f"{request.dialogue_id} {request.group.number} {request.seed} grammar")
     decks = Decks(request.dialogue_id, request.group.number, rng)
     names = [concept.name for concept in request.group.concepts]
     mentioned = (name for voice in request.voices for name in sorted(voice.mentioned))
     cast = Cast(rng, decks, [*request.speakers, *names, *mentioned])
     speech = (
-        Speech(request.voices[0], request.speakers[1], names, rng),
-        Speech(request.voices[1], request.speakers[0], names, rng),
+        Speech(request.voices[0], request.speakers[1], rng),
+        Speech(request.voices[1], request.speakers[0], rng),
     )
     members = _members(request, rng, decks, cast)
     plan = Plan(
@@ -131,12 +130,12 @@ def _members(request: GroupRequest, rng: random.Random, decks: Decks, cast: Cast
     nicknames = data("text/cast.json")["nickname"]
     for member in members[:2]:
         free = [name for name in nicknames if name.split()[-1].lower() not in taken]
-        member.nickname = decks.chance("nickname", free)
+        member.nickname = decks.draw_shuffled("nickname", free)
     return members
 
 
 def _place_photos(plan: Plan) -> None:
-    """Put the photos of a concept into different sessions, so that its name and a date identify a photo."""
+    """Puts the photos of a concept into different sessions, so that its name and a date identify a photo."""
     for member in plan.members:
         photos = plan.rng.sample(member.concept.photos, len(member.concept.photos))
         for photo in photos:
@@ -150,7 +149,10 @@ def _place_photos(plan: Plan) -> None:
 
 
 def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
-    """The best session for a photo: one whose opening the owner answers, without one of their passages yet, else a short one."""
+    """Returns the best session for a photo: one whose opening the owner answers, without one of their passages yet.
+
+    If there is none, returns a short one.
+    """
 
     def wanted(number: int) -> tuple[bool, int]:
         answers = number % 2 == 1 - owner if number < len(plan.sessions) - 1 else owner == 0
@@ -162,7 +164,7 @@ def _session_for(plan: Plan, owner: int, free: Sequence[int]) -> int:
 
 
 def _place_life(plan: Plan) -> None:
-    """Put something from the speakers' own lives into each session, with sequels in later sessions."""
+    """Puts something from the speakers' own lives into each session, with sequels in later sessions."""
     month = plan.dates[0].month
     for owner in plan.rng.sample(range(2), 2):
         lives = [life for life in data("text/life.json") if month in life.get("months", (month,))]
@@ -194,7 +196,7 @@ def _chat(plan: Plan, number: int) -> Passage:
 
 
 def chat_for(plan: Plan, number: int) -> Any:
-    """Small talk that suits the month, the day of the week and the hour of a session."""
+    """Returns small talk that suits the month, the day of the week and the hour of a session."""
     day, hour = plan.dates[number], plan.hour(number)
 
     def suits(chat: Any) -> bool:
@@ -205,7 +207,7 @@ def chat_for(plan: Plan, number: int) -> Any:
 
 
 def _chains(plan: Plan) -> list[list[Passage]]:
-    """Chains of passages that must come in this order in different sessions; the first chains are placed first."""
+    """Returns chains of passages that must come in this order in different sessions; the first chains are placed first."""
     members = plan.rng.sample(plan.members, len(plan.members))
     chains = []
     for place, member in enumerate(members[:3]):
@@ -235,7 +237,7 @@ def _chains(plan: Plan) -> list[list[Passage]]:
 
 
 def _template_for(plan: Plan, name: str, member: Member) -> Any:
-    """An arc or an origin that suits the member; a new one, if there is any."""
+    """Returns an arc or an origin that suits the member; a new one, if there is any."""
     templates = data("text/arcs.json") if name == "arcs" else data("text/talk.json")["origins"]
     fitting = [template for template in templates if member.kind in template["kinds"] or "any" in template["kinds"]]
     template = plan.decks.draw(name, templates, _new_stories(plan, fitting).__contains__)
@@ -244,7 +246,7 @@ def _template_for(plan: Plan, name: str, member: Member) -> Any:
 
 
 def _new_stories(plan: Plan, templates: Sequence[Any]) -> Sequence[Any]:
-    """The templates whose stories neither this plan nor another group has told; all of them if there is none."""
+    """Returns the templates whose stories neither this plan nor another group has told; all of them if there is none."""
     told = {*plan.avoided_stories, *plan.stories}
     return [template for template in templates if _story_id(template) not in told] or templates
 
@@ -254,7 +256,7 @@ def _story_id(template: Any) -> str:
 
 
 def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
-    """Put a chain into sessions in its order, if there is room for all of it."""
+    """Puts a chain into sessions in its order, if there is room for all of it."""
     count = len(plan.sessions)
     options: list[tuple[int, ...]]
     if len(chain) == 1:
@@ -291,7 +293,7 @@ def _place_chain(plan: Plan, chain: Sequence[Passage]) -> None:
 
 
 def _fill_up(plan: Plan) -> None:
-    """Add small talk where a session has room, and draw the order of its passages; those on the speakers' lives come first."""
+    """Adds small talk where a session has room, and draws the order of its passages; those on the speakers' lives come first."""
     for number, session in enumerate(plan.sessions):
         if load(session) + LINES["chat"] <= plan.most_lines[number]:
             session.append(_chat(plan, number))
@@ -300,5 +302,5 @@ def _fill_up(plan: Plan) -> None:
 
 
 def load(session: Sequence[Passage]) -> int:
-    """The number of lines in a session."""
+    """Returns the number of lines in a session."""
     return OPENING_AND_CLOSING + sum(LINES[passage.kind] for passage in session)

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 
 from data_synthesis.accepted import says_too_little
-from data_synthesis.check_group import keeps_the_rules
+from data_synthesis.check_group import rule_check
 from data_synthesis.classes import ClassFact, class_facts
 from data_synthesis.dates import WEEKDAYS, accepted_days, accepted_forms, date_text, days_text, resolve
 from data_synthesis.grammar.facts import Event
@@ -43,7 +43,7 @@ from data_synthesis.wording import answer_given_away, contains_phrase, is_sugges
 
 
 def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = False) -> tuple[GeneratedQuestion, ...]:
-    """4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval questions, or only the last.
+    """Returns 4 multi-hop, 6 temporal, 2 open-domain, 8 single-hop, and visual retrieval questions, or only the last.
 
     No question breaks a rule; `sessions` are the script's turns. If too little is known for so many, there are half as
     many; a category may have fewer.
@@ -53,7 +53,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     remembered = partial(remembered_of, script)
     if retrieval_only:
         return tuple(retrieval_questions(request, sessions, remembered, per_concept=PER_CONCEPT_ALONE))
-    keeps = keeps_the_rules(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
+    keeps = rule_check(GroupView(GeneratedGroup(tuple(map(tuple, sessions)), ()), request))
     for category, candidates in (
         (MULTI_HOP, multi_hop(script, rng)),
         (TEMPORAL, _temporal(script)),
@@ -64,7 +64,7 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
             candidate for candidate in map(_clean, candidates) if candidate is not None and keeps(candidate.question)
         ]
         chosen += _choose(usable, QUESTION_COUNTS[category], chosen, rng)
-    counts = asked_for(chosen)
+    counts = counts_to_keep(chosen)
     if counts is not QUESTION_COUNTS:
         by_category = [[question for question in chosen if question.category == category] for category in counts]
         chosen = [
@@ -77,8 +77,8 @@ def questions_of(script: Script, sessions: Sessions, *, retrieval_only: bool = F
     return (*chosen, *further)
 
 
-def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
-    """The number of questions of each category to keep of these: QUESTION_COUNTS, or half of that."""
+def counts_to_keep(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
+    """Returns the number of questions of each category to keep of these: QUESTION_COUNTS, or half of that."""
     count = sum(question.category in QUESTION_COUNTS for question in questions)
     enough = count >= LEAST_DELIVERED * sum(QUESTION_COUNTS.values())
     return QUESTION_COUNTS if enough else {category: count // 2 for category, count in QUESTION_COUNTS.items()}
@@ -87,7 +87,7 @@ def asked_for(questions: Sequence[GeneratedQuestion]) -> dict[int, int]:
 def _choose(
     usable: list[Candidate], count: int, before: Sequence[GeneratedQuestion], rng: random.Random
 ) -> list[GeneratedQuestion]:
-    """Up to `count` candidates, rare forms and concepts first, otherwise in a drawn order."""
+    """Returns up to `count` candidates, rare forms and concepts first, otherwise in a drawn order."""
     rng.shuffle(usable)
     answers = Counter(question.answer for question in before)
     forms: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def _choose(
 
 
 def _give_away(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
-    """Whether the text of one question contains the answer to the other, or both have the same answer."""
+    """Returns whether the text of one question contains the answer to the other, or both have the same answer."""
     if first.answer == second.answer and {first.category, second.category} <= {MULTI_HOP, SINGLE_HOP}:
         return True
     return any(
@@ -131,7 +131,7 @@ def _give_away(first: GeneratedQuestion, second: GeneratedQuestion) -> bool:
 
 
 def _clean(candidate: Candidate) -> Candidate | None:
-    """The candidate without poor accepted answers, or None if its answer is empty or given away."""
+    """Returns the candidate without poor accepted answers, or None if its answer is empty or given away."""
     question = candidate.question
     if not words_of(question.answer) or answer_given_away(question.text, (question.answer,)):
         return None

@@ -40,7 +40,7 @@ class Script(LineWriter):
     # Beginnings and ends
 
     def _opening(self) -> list[Line]:
-        """The first lines of a group, which name all of its concepts."""
+        """Returns the first lines of a group, which name all of its concepts."""
         mine = [self._introduced_by(member, "my") for member in self.plan.members if member.owner == 0]
         yours = [self._introduced_by(member, "your") for member in self.plan.members if member.owner == 1]
         template = [f"{'OF'['AB'.index(line[0])]}{line[1:]}" for line in self.plan.frame["lines"]]
@@ -50,13 +50,13 @@ class Script(LineWriter):
         return self._lines("", [template], 0, {"mine": _joined(mine), "yours": _joined(yours)}, None)[1]
 
     def _introduced_by(self, member: Member, whose: str) -> str:
-        """A concept's name with its class, unless its name is the class or a question will be about the class."""
+        """Returns a concept's name with its class, unless its name is the class or a question will be about the class."""
         kind = member.concept.class_name.replace("_", " ")
         alone = member.hidden or not kind or member.kind in _NAMELESS_KINDS or member.name.startswith("the ")
         return f"<{member.name}>" if alone else f"{whose} {kind} <{member.name}>"
 
     def _greeting(self, number: int) -> list[Line]:
-        """A greeting that suits the hour."""
+        """Returns a greeting that suits the hour."""
         texts, lines = data("text/greetings.json"), []
         when = odd_hour(self._hour)
         opened, answered = (f"open_{when}", f"answer_{when}") if when else ("open", "answer")
@@ -78,7 +78,7 @@ class Script(LineWriter):
     # Passages
 
     def _in_order(self, session: list[Passage], last: int, number: int) -> Iterator[tuple[Passage, list[Line]]]:
-        """The passages in an order in which, if possible, the other speaker begins each one.
+        """Yields the passages in an order in which, if possible, the other speaker begins each one.
 
         The first is about the speakers' lives, or a photo in the first session, whose opening asks for photos.
         """
@@ -102,7 +102,7 @@ class Script(LineWriter):
         return passage.kind != "origin" or passage.owner != self._first
 
     def _write(self, passage: Passage) -> list[Line]:
-        """The lines of a passage, by the method named after its kind: `_date_correction` writes a "date correction"."""
+        """Returns the lines of a passage, by the method named after its kind: `_date_correction` writes a "date correction"."""
         lines: list[Line] = getattr(self, f"_{passage.kind.replace(' ', '_')}")(passage)
         if passage.kind in ("life", "chat", "arc"):
             for before, line in pairwise(lines):
@@ -161,7 +161,7 @@ class Script(LineWriter):
         return lines
 
     def _reaction(self, kind: str, *, brief: bool) -> list[str]:
-        """The friend's reaction to a photo and the owner's answer; without the answer sometimes, and always if `brief`."""
+        """Returns the friend's reaction to a photo and the owner's answer, which is sometimes left out, always if `brief`."""
         texts, decks = data("text/photos.json")["reactions"], self.plan.decks
         kind_deck = "thing" if kind in OBJECT_KINDS else kind
         deck = kind_deck if kind_deck in texts and self.plan.rng.random() < 0.6 else "any"
@@ -252,22 +252,22 @@ class Script(LineWriter):
         member, talk, plan = member_of(passage), data("text/talk.json"), self.plan
         colours = [c for c in talk["colours"] if c not in secret_words(member.concept)]
         extra = {
-            "other": plan.decks.chance("others", talk["others"]),
-            "colour": plan.decks.chance("colours", colours),
+            "other": plan.decks.draw_shuffled("others", talk["others"]),
+            "colour": plan.decks.draw_shuffled("colours", colours),
         }
         deck = f"class_distractors_{'pet' if member.kind == 'pet' else 'thing'}"
         return self._lines(deck, talk[deck], member.owner, extra, member)[1]
 
     def _place_distractor(self, passage: Passage) -> list[Line]:
         texts = data("text/talk.json")["place_distractors"]
-        place = self.plan.decks.chance("places", data("text/talk.json")["places"])
+        place = self.plan.decks.draw_shuffled("places", data("text/talk.json")["places"])
         return self._lines("place distractors", texts, None, {"place": place}, None)[1]
 
     def _life(self, passage: Passage) -> list[Line]:
         return self._lines("", [passage.template["lines"]], passage.owner, {}, None, helper=passage.helper)[1]
 
     def _chat(self, passage: Passage) -> list[Line]:
-        """Small talk, begun by the next speaker; on another subject if it would repeat sentences."""
+        """Returns small talk, begun by the next speaker; on another subject if it would repeat sentences."""
         for _ in data("text/chat.json"):
             lines = self._lines("", [passage.template["lines"]], None, {}, None)[1]
             if not self._repeated:
@@ -281,12 +281,12 @@ def _joined(names: list[str]) -> str:
 
 
 def lines_of(script: Script, number: int) -> Iterator[tuple[Passage | None, list[Line]]]:
-    """The passages of a session in their order, with the greeting first and the farewell last."""
+    """Yields the passages of a session in their order, with the greeting first and the farewell last."""
     yield None, script.greetings[number]
     yield from script.passages[number]
     yield None, script.closings[number]
 
 
 def _saying(lines: Sequence[Line], line: Line, member: Member) -> tuple[Line, ...]:
-    """The line, with the first one of its passage if only that names the concept: "Lynn carried the heavy things"."""
+    """Returns the line, with the first one of its passage if only that names the concept: "Lynn carried the heavy things"."""
     return (line,) if line is lines[0] or contains_phrase(line.text, member.name) else (lines[0], line)

@@ -48,9 +48,8 @@ class Template:
 class Speech:
     """The turns of one speaker in one group."""
 
-    def __init__(self, voice: Voice, other: str, names: Sequence[str], rng: random.Random):
+    def __init__(self, voice: Voice, other: str, rng: random.Random):
         self.other = other
-        self._names = names
         self.british = voice.british
         self._voice, self._rng = voice, rng
         self._tails: dict[str, list[str]] = {}
@@ -63,7 +62,7 @@ class Speech:
         self._opened = min(1.5 * sum(shares.get(word, 0) for word in words), 0.95)
 
     def turn(self, parts: Sequence[Template], may_say: Callable[[str], bool]) -> str:
-        """The parts as one text, with as many optional sentences as the length of the turn allows."""
+        """Returns the parts as one text, with as many optional sentences as the length of the turn allows."""
         wanted = _STRETCH * self._rng.choice(self._voice.lengths)
         opening, named = self._opening(parts[0].opening, may_say)
         texts = [[part.core] for part in parts]
@@ -84,7 +83,7 @@ class Speech:
         return self.spelled(f"{opening} {text}".strip())
 
     def _tail(self, part: Template, may_say: Callable[[str], bool]) -> str:
-        """A sentence without new information that goes with lines of this kind; "" if none is left."""
+        """Returns a sentence without new information that goes with lines of this kind; "" if none is left."""
         if part.tail not in self._tails:
             texts = data("text/tails.json").get(part.tail, [])
             self._tails[part.tail] = self._rng.sample(texts, len(texts))
@@ -107,26 +106,26 @@ class Speech:
         return (named, True) if may_say(named) else ("", False)
 
     def _with_name(self, text: str) -> str:
-        """The other's name at the end of a closing question, or of a short sentence at the start."""
+        """Returns the other's name at the end of a closing question, or of a short sentence at the start."""
         if text.endswith("?"):
             return f"{text[:-1]}, {self.other}?"
         first, mark, rest = re.split(r"([.!])", text, maxsplit=1) if re.search(r"[.!]", text) else (text, "", "")
         return f"{first}, {self.other}{mark}{rest}" if 0 < len(first.split()) <= _SHORT else text
 
     def spelled(self, text: str) -> str:
-        """The text in the speaker's spelling; the templates are in American spelling."""
+        """Returns the text in the speaker's spelling; the templates are in American spelling."""
         if self.british:
             for american, british in data("text/spelling.json")["american_to_british"].items():
                 text = re.sub(rf"(?<![\w'-]){american}(?!\w)", british, text)
         return text
 
     def variant(self, text: str) -> str:
-        """The text with the speaker's choice of each "[British|American]"."""
+        """Returns the text with the speaker's choice of each "[British|American]"."""
         return re.sub(r"\[([^|\[\]]*)\|([^|\[\]]*)\]", lambda match: match[1] if self.british else match[2], text)
 
 
 def _before_question(text: str, sentence: str) -> list[str]:
-    """The text with a sentence at its end, or before the question that it ends with."""
+    """Returns the text with a sentence at its end, or before the question that it ends with."""
     if match := re.match(r"(.*[.!?]) (?=[^.!?]*\?$)", text):
         return [match[1], sentence, text[match.end() :]]
     return [text, sentence]
@@ -134,15 +133,15 @@ def _before_question(text: str, sentence: str) -> list[str]:
 
 @cache
 def _phrases() -> dict[str, list[str]]:
-    """Phrases with the same meaning, by the one that the templates use."""
+    """Returns phrases with the same meaning, by the one that the templates use."""
     return {phrases[0]: phrases for phrases in data("text/phrases.json")}
 
 
 _PHRASE = re.compile(r"\b(" + "|".join(map(re.escape, sorted(_phrases(), key=len, reverse=True))) + r")\b")
 
 
-def lowered(text: str, names: Sequence[str] = ()) -> str:
-    """The text with a lower-case letter at its start, unless it starts with "I" or a name."""
+def lowered(text: str, names: Sequence[str]) -> str:
+    """Returns the text with a lower-case letter at its start, unless it starts with "I" or a name."""
     first = text.split(" ")[0].strip(",'!?.").removesuffix("'s")
     people = {*data("text/cast.json")["women"], *data("text/cast.json")["men"]}
     if first == "I" or first.startswith(("I'", "<")) or first in people or first in {n.split(" ")[0] for n in names}:

@@ -7,7 +7,7 @@ from data_synthesis.dates import MONTHS, NUMBERS, WEEKDAYS, resolve
 
 
 def day_before(said_on: date, earliest: date | None, rng: random.Random) -> date:
-    """A day in the week before `said_on` and after `earliest`: people name such a day without a date."""
+    """Returns a day in the week before `said_on` and after `earliest`: people name such a day without a date."""
     first = said_on - timedelta(days=7)
     if earliest is not None:
         first = max(first, earliest + timedelta(days=1))
@@ -15,8 +15,8 @@ def day_before(said_on: date, earliest: date | None, rng: random.Random) -> date
     return said_on - timedelta(days=rng.randint(1, min(span, rng.choice((3, 6, 7)))))
 
 
-def expression_for(day: date, said_on: date, rng: random.Random, *, british: bool, exact: bool = False) -> str:
-    """An expression that means `day` when said on `said_on`; with `exact`, it names the day of the month."""
+def expression_for(day: date, said_on: date, rng: random.Random, *, british: bool, exact: bool) -> str:
+    """Returns an expression that means `day` when said on `said_on`; with `exact`, it names the day of the month."""
     ago = (said_on - day).days
     dated = f"on {day.day} {MONTHS[day.month - 1]}" if british else f"on {MONTHS[day.month - 1]} {day.day}"
     weekday = f"last {WEEKDAYS[day.weekday()]}"

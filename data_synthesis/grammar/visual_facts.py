@@ -1,4 +1,4 @@
-"""Questions whose answer must be seen on a photo, or that need a photo to tell whom they are about."""
+"""Questions whose answer must be seen in a photo, or that need a photo to tell whom they are about."""
 
 import random
 from collections import Counter
@@ -89,7 +89,7 @@ def _look_questions(
     shown: Sequence[ShownPhoto] | None = None,
     before: str = "",
 ) -> Iterator[Candidate]:
-    """Yields questions about the attributes of a concept, on all its photos or only on those `shown`.
+    """Yields questions about the attributes of a concept, in all its photos or only in those `shown`.
 
     The turns at `places` say whom `called` names, and `before` is a sentence before each question. If the concept is not called
     by its name, the first question is about the whole look, as a fallback.
@@ -111,14 +111,14 @@ def _look_questions(
 
 
 def place_of(shown: ShownPhoto) -> str:
-    """The setting of a photo without remarks on where in the picture its subject is: "small in the lower right"."""
+    """Returns the setting of a photo without remarks on where in the picture its subject is: "small in the lower right"."""
     return without_layout(shown.photo.setting, shown.member.concept)
 
 
 def _place_question(
     category: int, form: str, shown: ShownPhoto, which: str, evidence: Iterable[TurnPlace], called: str = ""
 ) -> Candidate:
-    """A question for the setting of a photo. `which` identifies it: "that Ann shared on 7 May 2023"."""
+    """Returns a question for the setting of a photo. `which` identifies it: "that Ann shared on 7 May 2023"."""
     text = f"Where is {called or shown.member.name} in the picture {which}?"
     return candidate(category, form, shown.member, text, place_of(shown), evidence, short_places(shown.photo))
 
@@ -155,7 +155,7 @@ def _two_photos(script: Script) -> Iterator[Candidate]:
 
 
 def _shown_with(script: Script, rng: random.Random) -> Iterator[Candidate]:
-    """Questions about what somebody showed on the day on which something else was first or last shown."""
+    """Yields questions about what somebody showed on the day on which something else was first or last shown."""
     speakers = script.plan.request.speakers
     for picture in pictures(script):
         anchor, owner = picture.shown, speakers[picture.shown.member.owner]
@@ -198,12 +198,12 @@ class Picture:
         return f"the {self.which}picture of {self.words}"
 
     def day_shared(self, owner: str) -> str:
-        """The day on which it was shared, in words."""
+        """Returns the day on which it was shared, in words."""
         return f"the day {owner} {self.which}shared {f'a picture of {self.words}' if self.which else self.phrase}"
 
 
 def pictures(script: Script) -> Iterator[Picture]:
-    """The photos identified by their settings, and by the look of what they show as the first or last one of it."""
+    """Yields the photos identified by their settings, and by the look of what they show as the first or last one of it."""
     for shown in script.facts.shown:
         if shown.quotable:
             yield Picture(shown, pictured(shown.member.name, shown.photo), (shown.line.at,))
@@ -219,7 +219,7 @@ def pictures(script: Script) -> Iterator[Picture]:
 
 
 def by_looks(script: Script, member: Member) -> list[tuple[str, str]]:
-    """Descriptions of a concept by its look, "the red-orange chow chow", each with "?" if questions with it are fallbacks."""
+    """Returns descriptions of a concept by its look, "the red-orange chow chow", each with "?" if it is only for fallbacks."""
     shown = [shown.photo for shown in script.facts.shown if shown.member is member]
     return [(f"the {look}", "?" if look.startswith("one with ") else "") for look in looks_of(member.concept, shown)]
 
@@ -229,7 +229,7 @@ def origin_question(script: Script, fact: Statement, called: str) -> str:
 
 
 def photo_places(script: Script, member: Member) -> list[TurnPlace]:
-    """The turns that show the concept."""
+    """Returns the turns that show the concept."""
     return [shown.line.at for shown in script.facts.shown if shown.member is member]
 
 

@@ -24,12 +24,12 @@ _DIALOGUE_STEP, _GROUP_STEP = 0.525, 0.25  # spread two groups each of LoCoMo's 
 
 @cache
 def data(name: str) -> Any:
-    """The JSON file of that name in this package."""
+    """Returns the JSON file of that name in this package."""
     return json.loads((_FOLDER / name).read_text(encoding="utf-8"))
 
 
 def fill(template: str, slots: Mapping[str, str]) -> str:
-    """The template with its slots filled. Raises KeyError for an unknown slot."""
+    """Returns the template with its slots filled. Raises KeyError for an unknown slot."""
 
     def value(match: re.Match[str]) -> str:
         key = match[1]
@@ -42,7 +42,7 @@ def fill(template: str, slots: Mapping[str, str]) -> str:
 
 
 def filled_in(template: str, slots: Mapping[str, str]) -> str:
-    """The filled template with a capital at the start of each sentence."""
+    """Returns the filled template with a capital at the start of each sentence."""
     text = fill(template, slots)
     return _SENTENCE_START.sub(lambda match: match[1] + match[2] + match[3].upper(), text)
 
@@ -57,7 +57,7 @@ class Decks:
         self._left: dict[str, list[Any]] = {}
 
     def draw(self, name: str, items: Sequence[T], fits: Callable[[T], bool] = lambda item: True) -> T:
-        """The next item of a deck of templates that fits. Neighbouring groups begin at distant positions of the deck.
+        """Returns the next item of a deck of templates that fits. Neighbouring groups begin at distant positions of the deck.
 
         If no remaining item fits, the deck starts again; if no item fits at all, any is drawn.
         """
@@ -70,8 +70,8 @@ class Decks:
         item: T = left.pop(place)
         return item
 
-    def chance(self, name: str, items: Sequence[T]) -> T:
-        """The next item of a list of names or things, which this group's seed has shuffled."""
+    def draw_shuffled(self, name: str, items: Sequence[T]) -> T:
+        """Returns the next item of a list of names or things, which this group's seed has shuffled."""
         if not self._left.get(name):
             self._left[name] = self._rng.sample(list(items), len(items))
         item: T = self._left[name].pop()
@@ -81,12 +81,12 @@ class Decks:
 class UsedSentences:
     """The sentences of one group so far. `elsewhere` are long sentences of other groups, which are not to be repeated."""
 
-    def __init__(self, elsewhere: Collection[str] = ()) -> None:
+    def __init__(self, elsewhere: Collection[str]) -> None:
         self._sentences: set[str] = set()
         self._elsewhere = frozenset(elsewhere)
 
     def repeats(self, *texts: str) -> bool:
-        """Whether the texts repeat a sentence of at least SHORT_SENTENCE words, or a long one from elsewhere."""
+        """Returns whether the texts repeat a sentence of at least SHORT_SENTENCE words, or a long one from elsewhere."""
         new = [sentence for text in texts for sentence in comparable_sentences(text)]
         if len(set(new)) < len(new) or not self._sentences.isdisjoint(new):
             return True

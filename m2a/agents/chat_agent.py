@@ -255,15 +255,15 @@ async def decide_update(
     state: TurnState,
     meter: UsageMeter,
     *,
-    context: Sequence[Message] | None = None,
+    earlier: Sequence[Message] | None = None,
 ) -> Update:
     """Decides what to remember, correct or forget after an exchange. Raises like `ChatAgent.update`.
 
     For a message that only says thanks, nothing is decided and no model is called, unless the policy has the published stages.
-    `context` are the earlier messages for the manager, by default those of the state. Besides the hits for the message, the
+    `earlier` are the earlier messages for the manager, by default those of the state. Besides the hits for the message, the
     manager gets the contexts of the state, such as the hits of the reply's searches.
     """
-    recent = state.recent if context is None else tuple(context)
+    recent = state.recent if earlier is None else tuple(earlier)
     if not policy.published_stages:
         if only_thanks(state.message, recent):
             return Update()

@@ -220,7 +220,7 @@ class _Material:
             places = [self.before] if self.before is not None else []
         else:
             places = [self.message, *(() if in_new_message else reversed(self.earlier))]
-        return next((message for message in places if _stands_in(verdict.words, message.text)), None)
+        return next((message for message in places if _appears_in(verdict.words, message.text)), None)
 
     def evidence(
         self, change: Addition | Replacement, holder: Message | None, memory: MemoryEntry | None
@@ -301,7 +301,7 @@ def _fault(verdict: Verdict, proposal: Proposal, request: ConsentRequest, materi
         return ""
     number = verdict.proposal
     if request.shown:
-        if proposal.photos or any(_stands_in(verdict.words, text) for text in request.pasted):
+        if proposal.photos or any(_appears_in(verdict.words, text) for text in request.pasted):
             return ""
         return f"The words for proposal {number} must be copied exactly from a pasted text."
     if verdict.rests_on == "shown":
@@ -375,7 +375,7 @@ def _decide_shown(item: _Open, verdict: Verdict | str, material: _Material) -> N
     # Only names that the user gave are linked, since photos and pasted texts identify nobody.
     draft = item.decision.draft
     words = " ".join(message.text for message in (material.message, *material.earlier))
-    concepts = tuple(mention for mention in draft.concepts if _stands_in(mention.name, words))
+    concepts = tuple(mention for mention in draft.concepts if _appears_in(mention.name, words))
     item.decision = replace(item.decision, draft=replace(draft, concepts=concepts))
 
 
@@ -398,7 +398,7 @@ def _names_used(concepts: Iterable[Concept], proposals: Sequence[Proposal]) -> l
         and len(name.split()) <= _WORDS_OF_A_NAME
         and any(
             2 * len(name.split()) <= len(draft.text.split())
-            and (_stands_in(name, draft.text) or _plain(name) in {_plain(mention.name) for mention in draft.concepts})
+            and (_appears_in(name, draft.text) or _plain(name) in {_plain(mention.name) for mention in draft.concepts})
             for draft in drafts
         )
     ]
@@ -420,7 +420,7 @@ def _ranges(ids: Sequence[int], newest: Sequence[int]) -> Iterable[EvidenceRange
     yield EvidenceRange(first, last)
 
 
-def _stands_in(words: str, text: str) -> bool:
+def _appears_in(words: str, text: str) -> bool:
     """Returns whether the text contains the words as whole words in this order, ignoring case, spaces and kinds of quotes."""
     plain_words = _plain(words)
     pattern = rf"(?<!{_SPACED}){re.escape(plain_words)}(?!{_SPACED})"

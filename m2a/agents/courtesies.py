@@ -1,4 +1,4 @@
-"""Recognizes messages that only say thanks: nothing is looked up for them, and nothing is kept."""
+"""Recognises messages that only say thanks: nothing is looked up for them, and nothing is kept."""
 
 import re
 from collections.abc import Sequence

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from m2a.agents.courtesies import only_thanks
 from m2a.agents.introductions import introduction
@@ -86,42 +87,38 @@ class MemorySearch:
         queries += map(Query, _names_in(text, state.concepts))
         sentences = [query for query in map(Query, _sentences_of(text)) if query not in queries]
         searches: list[MemorySearched] = []
-        found: dict[RecordKey, Hit] = {}
+        hits_by_key: dict[RecordKey, Hit] = {}
 
         def search(queries: Sequence[Query], enough: float) -> None:
             results = self._searched(state, queries, SEARCH_HITS)
             corrections = self._corrections_of([hit for hits in results for hit in hits])
             for query, result in zip(queries, results, strict=True):
-                if len(found) >= enough:
+                if len(hits_by_key) >= enough:
                     break
-                best = result if not found else result[:HITS_PER_FURTHER_QUERY]
+                best = result if not hits_by_key else result[:HITS_PER_FURTHER_QUERY]
                 hits = _with_evidence(_with_corrections(_worth_recalling(best), corrections))
                 searches.append(MemorySearched(query, hits))
                 for hit in hits:
-                    found.setdefault(hit.key, hit)
+                    hits_by_key.setdefault(hit.key, hit)
 
         search(queries, math.inf)
         finds_itself = any(search.hits for search in searches[:1])
-        if sentences and not (finds_itself and len(found) >= HITS_PER_FURTHER_QUERY):
+        if sentences and not (finds_itself and len(hits_by_key) >= HITS_PER_FURTHER_QUERY):
             search(sentences, HITS_PER_FURTHER_QUERY if finds_itself else math.inf)
         nearest_hits: list[Hit] = []
         if queries and not finds_itself:
             [result] = self._searched(state, queries[:1], nearest, with_far=True)
             nearest_hits = _worth_recalling(result)
             for hit in nearest_hits:
-                found.pop(hit.key, None)
-        return searches, self.context("", tuple(found.values()), nearest=nearest_hits, is_corrected=True)
+                hits_by_key.pop(hit.key, None)
+        return searches, self.context("", tuple(hits_by_key.values()), nearest=nearest_hits, is_corrected=True)
 
     def follow(self, state: TurnState) -> MemoryContext | None:
         """Returns the messages of the chain of facts that leads to the answer, if the policy finds one in long messages."""
         if self._policy.follow is None or not self._bank.may_have_long_message(SENTENCES_FOR_FACTS):
             return None
 
-        def find(text: str) -> list[Message]:
-            messages = self._bank.find_messages(text, MESSAGES_SEARCHED)
-            return [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
-
-        facts = self._policy.follow(state.request, find)
+        facts = self._policy.follow(state.request, partial(self._earlier_of_user, state))
         if not facts:
             return None
         messages = self._bank.messages({fact.message_id for fact in facts})
@@ -130,12 +127,12 @@ class MemorySearch:
 
     def found_for(self, reply: Message) -> tuple[MemoryContext, ...]:
         """Returns what the searches of a reply found; see `MemoryManager.found_for`."""
-        found: dict[RecordKey, Hit] = {}
+        hits_by_key: dict[RecordKey, Hit] = {}
         for search in load_trace(self._bank, reply.message_id).searches:
             for hit in search.hits:
                 if not (isinstance(hit.record, MemoryEntry) and hit.record.superseded_by is not None):
-                    found.setdefault(hit.key, hit)
-        return (self.context("", tuple(found.values())),) if found else ()
+                    hits_by_key.setdefault(hit.key, hit)
+        return (self.context("", tuple(hits_by_key.values())),) if hits_by_key else ()
 
     def introductions(self, state: TurnState, concepts: Iterable[Concept]) -> dict[int, str]:
         """Returns, by concept id, the words with which the user introduced each concept before the new message.
@@ -144,9 +141,7 @@ class MemorySearch:
         """
         introductions = {}
         for concept in concepts:
-            messages = self._bank.find_messages(concept.name, MESSAGES_SEARCHED)
-            earlier = [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
-            earlier.sort(key=lambda message: message.message_id)
+            earlier = sorted(self._earlier_of_user(state, concept.name), key=lambda message: message.message_id)
             introductions[concept.concept_id] = introduction(concept.name, earlier)
         return introductions
 
@@ -227,6 +222,11 @@ class MemorySearch:
             return [[hit for hit in hits if not (judges and _is_the_assistants(hit))][:k] for hits in results]
         return self._bank.search_all(queries, k=k, relevance_floor=floor)
 
+    def _earlier_of_user(self, state: TurnState, text: str) -> list[Message]:
+        """Returns the user's messages before the new one that contain words of the text, best match first."""
+        messages = self._bank.find_messages(text, MESSAGES_SEARCHED)
+        return [m for m in messages if m.role == "user" and m.message_id < state.message.message_id]
+
     def _captions(self, messages: Sequence[Message]) -> dict[str, str]:
         return self._bank.photos.captions([photo_id for message in messages for photo_id in message.photos])
 
@@ -299,7 +299,7 @@ def _is_the_assistants(hit: Hit) -> bool:
 
 def _with_evidence(hits: Iterable[Hit]) -> tuple[Hit, ...]:
     """Returns the hits, each entry followed by those of its evidence messages that match better than its own words."""
-    return tuple(one for hit in hits for one in (hit, *(Hit(message, hit.score, {}) for message in hit.evidence)))
+    return tuple(part for hit in hits for part in (hit, *(Hit(message, hit.score, {}) for message in hit.evidence)))
 
 
 def _ranges(messages: Sequence[Message]) -> tuple[EvidenceRange, ...]:

@@ -69,7 +69,7 @@ class PhotoViews:
         return tuple(view for view in views if view is not None)
 
     def recalled(
-        self, records: Sequence[MemoryEntry | Message], state: TurnState, in_prompt: Container[str] = ()
+        self, records: Sequence[MemoryEntry | Message], state: TurnState, in_prompt: Container[str]
     ) -> tuple[PhotoView, ...]:
         """Returns up to RECALLED_PHOTOS photos of the records as pictures, without those already `in_prompt`.
 

@@ -82,15 +82,15 @@ class ReplyDraft:
 
 def _sources(contexts: Sequence[MemoryContext], cited: Sequence[int]) -> tuple[Source, ...]:
     """Returns the records that a reply rests on: those that it cites, or if it cites none, all hits."""
-    found: dict[RecordKey, Source] = {}
+    sources_by_key: dict[RecordKey, Source] = {}
     nearest: dict[RecordKey, Source] = {}
     for context in contexts:
-        for sources, hits in ((found, context.hits), (nearest, context.nearest)):
+        for sources, hits in ((sources_by_key, context.hits), (nearest, context.nearest)):
             for hit in hits:
                 sources.setdefault(hit.key, Source(hit, _words_of(hit.record, context)))
     keys = [RecordKey("entry", memory_id) for memory_id in cited]
-    citable = {**nearest, **found}
-    return tuple([citable[key] for key in keys if key in citable] or found.values())
+    citable = {**nearest, **sources_by_key}
+    return tuple([citable[key] for key in keys if key in citable] or sources_by_key.values())
 
 
 def _words_of(record: MemoryEntry | Message, context: MemoryContext) -> tuple[Message, ...]:

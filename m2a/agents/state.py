@@ -85,7 +85,7 @@ Captions = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """The observation of a search: entries, or after SearchRawMessages raw messages, best first."""
+    """The observation of a search: memories and raw messages, best first."""
 
     hits: tuple[Hit, ...]
     revisions: Revisions = field(default_factory=dict)

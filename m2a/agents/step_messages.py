@@ -54,7 +54,7 @@ def _result(step: Step, boundary: Boundary, room: int, numbers: PhotoNumbers) ->
         if not observation.alongside:
             return accepted
         alongside = boundary.enclose(
-            "Resting on the same message", [entry_line(one, numbers) for one in observation.alongside]
+            "Resting on the same message", [entry_line(entry, numbers) for entry in observation.alongside]
         )
         return f"{accepted} Forget of these too what the user wants forgotten, and finish.\n{alongside}"
     return boundary.enclose("Result", fitted(_lines(step, numbers), room))

@@ -103,13 +103,13 @@ def _forgetting_of_memory(bank: MemoryBank, state: TurnState, action: DeleteMemo
         spans = _spans_of(forgotten, bank.messages_in_ranges(entry.evidence_ids))
         if not spans:
             raise RejectedWriteError(
-                f"The messages that memory {entry.memory_id} rests on do not hold {forgotten!r}; name the words exactly "
-                "as they stand there, or leave words empty to forget all of it."
+                f"The messages that memory {entry.memory_id} rests on do not contain {forgotten!r}; copy the words "
+                "exactly, or leave words empty to forget all of it."
             )
     elif rest is not None and not words_going(bank, action):
         raise RejectedWriteError(
             f"The messages that memory {entry.memory_id} rests on say it in other words; name in words what of them is to be "
-            "forgotten, exactly as it stands there."
+            "forgotten, copied exactly."
         )
     request = _request(forgotten, action.request, state.message)
     return Forgetting((entry.memory_id,), "the user asked to forget it", (*spans, *request), rest)
@@ -147,7 +147,7 @@ def _forgetting_of_words(bank: MemoryBank, state: TurnState, action: ForgetWords
     spans = _spans_of(action.words, [message])
     if not spans:
         raise RejectedWriteError(
-            f"Message {action.message_id} does not hold {action.words!r}; name the words exactly as they stand there."
+            f"Message {action.message_id} does not contain {action.words!r}; copy the words exactly."
         )
     return Forgetting(
         (), "the user asked to forget it", (*spans, *_request(action.words, action.request, state.message))

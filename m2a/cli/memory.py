@@ -9,6 +9,7 @@ import typer
 from m2a.cli.terminal import AsJson, fail
 from m2a.command_access import run_command, sql_bank
 from m2a.settings import load_settings
+from m2a.speakers import THE_USER
 
 if TYPE_CHECKING:
     from m2a.memory.bank import MemoryBank
@@ -117,7 +118,7 @@ def delete_memory(memory_id: MemoryNumber) -> None:
     try:
         # Recorded among the changes after the newest reply, where `undo` finds it.
         [forgotten, *_others] = bank.write(
-            [Forgetting((memory_id,), "m2a memory delete")], who="the user", trace_of=bank.replies.newest_with_changes()
+            [Forgetting((memory_id,), "m2a memory delete")], who=THE_USER, trace_of=bank.replies.newest_with_changes()
         )
     except RejectedWriteError:
         if bank.kept_back_by_id([memory_id]):

@@ -191,8 +191,8 @@ class M2ASystem(BaseSystem):
             concepts=tuple(await asyncio.to_thread(bank.concepts)),
         )
         manager = MemoryManager(bank, policy, captioner, max_rounds=self._variant.update_rounds)
-        context = _newest(earlier, self._variant.context_turns)
-        return await decide_update(policy, manager, state, UsageMeter(), context=context)
+        newest = _newest(earlier, self._variant.context_turns)
+        return await decide_update(policy, manager, state, UsageMeter(), earlier=newest)
 
     def _bank(self, kind: type[Bank], now: datetime, last_message: int) -> Bank:
         """Returns the memory up to this message, as the variant sees it, with a clock that always shows `now`."""

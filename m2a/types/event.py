@@ -1,4 +1,4 @@
-"""The events of a turn, in order. The web page, the command line, the tests and the evaluation all use the same ones."""
+"""The events of a turn. The web page, the command line, the tests and the evaluation all use the same ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ from m2a.ui.temporary_view import CHANGES_NO_MEMORY, ENDED, OVER
 if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
-PLACEHOLDER = "Write to M2A, or add photos"
+MESSAGE_PLACEHOLDER = "Write to M2A, or add photos"
 MAX_SEARCH_LENGTH = 400
 # Gradio turns a longer pasted text into a file, and then refuses the file because it is not a photo.
 MAX_PASTED_LENGTH = 1_000_000_000
@@ -72,7 +72,7 @@ class ChatPanel:
                 elem_id="m2a-composer",
                 label="Message to M2A",
                 show_label=False,
-                placeholder=PLACEHOLDER,
+                placeholder=MESSAGE_PLACEHOLDER,
                 file_count="multiple",
                 file_types=["image", ".heic", ".heif"],
                 sources=["upload"],

@@ -32,7 +32,10 @@ class ChatStream:
     async def open(
         self, request: gr.Request, requested_id: str | None, message_id: int | None = None
     ) -> AsyncIterator[Update]:
-        """Streams a conversation, back to the message where one is given, and its running turn. None opens a new conversation."""
+        """Streams a conversation and its running turn, far enough back to include `message_id` if given.
+
+        Without `requested_id`, opens a new conversation.
+        """
         owner, tab = owner_of(request), self._tabs.tab_of(request)
         tab.first_turn = None
         if requested_id != tab.temporary_id:

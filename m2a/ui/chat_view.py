@@ -220,9 +220,13 @@ class ChatView:
         return temporary is None or temporary.reads_memory
 
     def _welcome(self, *, returning: bool) -> str:
-        settings, sends = self._assistant.settings, bool(self._assistant.connection().sent_to)
-        on_server = bool(settings.database_url or settings.milvus_uri)
-        hello = welcome.welcome_html(offline=self._offline, returning=returning, sends=sends, on_server=on_server)
+        settings = self._assistant.settings
+        hello = welcome.welcome_html(
+            offline=self._offline,
+            returning=returning,
+            has_remote_model=bool(self._assistant.connection().sent_to),
+            has_remote_database=bool(settings.database_url or settings.milvus_uri),
+        )
         return hello if returning else hello + welcome.examples_html()
 
     @property

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from m2a.types import Conversation, FoundConversation
 from m2a.ui import markup
 from m2a.ui.erase_button import erase_button
+from m2a.ui.evidence import message_target
 
 NEW = "New conversation"
 UNTITLED = "A conversation"  # nothing is left that the user said in it
@@ -44,10 +45,8 @@ def _result(result: FoundConversation) -> str:
     if result.message is None:
         return _item(result.conversation, is_current=False)
     message, title = result.message, markup.text(title_of(result.conversation))
-    address = f"/?conversation={quote(message.conversation_id, safe='')}&amp;message={message.message_id}"
-    see = f'data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
     words = markup.text(f"{message.speaker}: {message.text}")
-    return f'<li><a href="{address}#m{message.message_id}" {see} dir="auto">{title}<small>{words}</small></a></li>'
+    return f'<li><a {message_target(message)} dir="auto">{title}<small>{words}</small></a></li>'
 
 
 def title_of(conversation: Conversation) -> str:

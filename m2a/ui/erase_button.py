@@ -25,7 +25,7 @@ def erase_memory_button(entry: MemoryEntry) -> str:
     return erase_button("memory", entry.memory_id, "Erase…", label=label, style="m-button m-warned")
 
 
-def large_photos(photo_ids: Sequence[str], *, caption: str = "", erasable: bool = True) -> str:
+def large_photos(photo_ids: Sequence[str], *, caption: str, erasable: bool = True) -> str:
     """Returns large photos, each with an erase button if it is `erasable`."""
     if not photo_ids:
         return ""

@@ -37,10 +37,14 @@ def _before_html(message: Message, before: Message) -> str:
 
 def message_link(message: Message) -> str:
     """Returns a link to the message in its conversation; it also works in a new tab."""
+    return f"<a {message_target(message)}>show in the conversation</a>"
+
+
+def message_target(message: Message) -> str:
+    """Returns the attributes of a link to the message."""
     conversation_id = quote(message.conversation_id, safe="")
     address = f"/?conversation={conversation_id}&amp;message={message.message_id}#m{message.message_id}"
-    see = f'data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
-    return f'<a href="{address}" {see}>show in the conversation</a>'
+    return f'href="{address}" data-see="{message.message_id}" data-in="{markup.text(message.conversation_id)}"'
 
 
 def memory_link(entry: MemoryEntry) -> str:

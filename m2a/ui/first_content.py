@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from m2a.sentences import location_of
-from m2a.ui import memory_list, photo_search
-from m2a.ui.chat_panel import PLACEHOLDER
+from m2a.ui import memory_list
+from m2a.ui.chat_panel import MESSAGE_PLACEHOLDER
 from m2a.ui.chat_view import ChatView
 from m2a.ui.conversations_panel import search_html
 from m2a.ui.memory_panel import MemoryPanel
@@ -114,7 +114,7 @@ def _chat(assistant: "Assistant", owner: str, address: Mapping[str, str]) -> tup
         )
     return update.conversations or "", (
         f'<div id="m2a-heading">{update.heading}</div><div id="m2a-talk">{talk}</div>'
-        f'<div id="m2a-foot"><div class="m-first-box">{PLACEHOLDER}</div></div>'
+        f'<div id="m2a-foot"><div class="m-first-box">{MESSAGE_PLACEHOLDER}</div></div>'
     )
 
 
@@ -123,7 +123,7 @@ def _memory(assistant: "Assistant", owner: str, memory_id: str) -> str:
     review = review_html(assistant.review(owner), is_requested=False)
     return (
         '<div id="m2a-memory"><div id="m2a-memory-controls">'
-        f'{memory_list.controls_html(photo_search.button_html())}</div><div id="m2a-memory-body"><div id="m2a-review">'
+        f'{memory_list.controls_html()}</div><div id="m2a-memory-body"><div id="m2a-review">'
         f'{review}</div><div id="m2a-memory-opened">{opened}</div><div id="m2a-memory-list">{list_html}</div>'
         f'</div><div id="m2a-memory-foot">{memory_list.foot_html()}</div></div>'
     )

@@ -29,8 +29,8 @@ _EVERYWHERE = '<button type="button" class="m-button" data-memory-act="everywher
 CLEAR = '<button type="button" class="m-button" data-memory-act="clear">Show everything</button>'
 
 
-def controls_html(by_photo: str) -> str:
-    """Returns the heading, the search with its `by_photo` button, and the filters. They stay while the list changes."""
+def controls_html() -> str:
+    """Returns the heading, the search by words or by a photo, and the filters. They stay while the list changes."""
     kinds = "".join(f'<option value="{kind}">{name}</option>' for kind, name in KINDS.items())
     return (
         f'<div class="m-memory-head">{markup.menu()}<h2 tabindex="-1">Memory</h2><p>What I know, and why · '
@@ -38,7 +38,8 @@ def controls_html(by_photo: str) -> str:
         '<button type="button" class="m-icon" data-place="chat" aria-label="Close the memory">✕</button></div>'
         '<form class="m-find" data-find role="search"><input type="search" name="words" maxlength="400" '
         'autocomplete="off" aria-label="Search what I remember" placeholder="Search what I remember">'
-        f"{by_photo}"
+        '<label class="m-button m-by-photo">By photo'
+        '<input type="file" accept="image/*" data-find-photo aria-label="Search by a photo"></label>'
         '<details class="m-details m-filters"><summary>Filter</summary><div>'
         f'<label>Kind <select name="kind"><option value="">any</option>{kinds}</select></label>'
         '<label>Source <select name="rests_on"><option value="">any</option>'
@@ -75,9 +76,7 @@ def page_html(page: MemoryPage, start: int, corrected: Container[int], *, today:
     return "".join(groups) + pages_html(start, len(page.entries), page.total)
 
 
-def hits_html(
-    hits: Sequence[Hit], words: str, corrected: Container[int], about: str = "", *, is_kept_back: bool = False
-) -> str:
+def hits_html(hits: Sequence[Hit], words: str, corrected: Container[int], about: str, *, is_kept_back: bool) -> str:
     """Returns the hits, best first, each with how it was found. If none is near, it says so and shows the closest.
 
     `about` is the subject that the search is limited to. `is_kept_back`: memories that are not used contain the words.

@@ -100,7 +100,7 @@ class MemoryPanel:
         self.on_choose = self._acting(assistant.choose, "memory_id")
 
     def build(self) -> None:
-        html_part(memory_list.controls_html(photo_search.button_html()), elem_id="m2a-memory-controls")
+        html_part(memory_list.controls_html(), elem_id="m2a-memory-controls")
         with gr.Column(elem_id="m2a-memory-body"):
             self.review.build()
             self.notice = html_part(elem_id="m2a-memory-notice")

@@ -1,6 +1,6 @@
 """The page: the side bar, the chat, the memory beside it, and the settings.
 
-A new panel has `build` and `connect`, and a line in `_PANELS`.
+A new panel has `build` and `connect`, which `build_page` calls. A place in the side bar also needs a line in `_PLACES`.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The page already loads it at its start; this link comes after Gradio's styles and so overrides them.
 HEAD = '<link rel="stylesheet" href="/m2a/page.css">'
 
-_PANELS = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
+_PLACES = (("chat", "Chat", "/"), ("memory", "Memory", "/?memory="), ("settings", "Settings", "/?settings="))
 _MARK = ' aria-current="page"'
 _ON_NEW = forwarded("m2a-new", ["new", "temporary"])
 
@@ -61,7 +61,7 @@ def brand_html(open_place: str = "") -> str:
     """Returns the head of the side bar. The open place is marked; if none is given, the page's script marks it."""
     places = "".join(
         f'<li><a href="{address}" data-place="{place}"{_MARK if place == open_place else ""}>{name}</a></li>'
-        for place, name, address in _PANELS
+        for place, name, address in _PLACES
     )
     return (
         '<a class="m-skip" href="#m2a-talk" data-skip>Skip to the content</a>'

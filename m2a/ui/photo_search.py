@@ -35,14 +35,6 @@ def near_html(entries: Sequence[MemoryEntry]) -> str:
     return f'<h3>With this photo, or one like it</h3><ul class="m-memories">{rows}</ul><p class="m-clear">{CLEAR}</p>'
 
 
-def button_html() -> str:
-    """Returns the button that chooses a picture."""
-    return (
-        '<label class="m-button m-by-photo">By photo'
-        '<input type="file" accept="image/*" data-find-photo aria-label="Search by a photo"></label>'
-    )
-
-
 def like_html(entry: MemoryEntry) -> str:
     """Returns the button that finds memories with photos like this memory's."""
     if not entry.photo_ids:

@@ -9,12 +9,12 @@ from typing import Any
 
 import gradio as gr
 
-from m2a.sentences import known_sentence, location_of
+from m2a.sentences import SEE_LOG, known_sentence, location_of
 from m2a.ui.markup import text as escaped
 
 _log = logging.getLogger(__name__)
 
-UNEXPECTED = "Something went wrong inside M2A; the details are in the terminal where it runs. Please try again."
+UNEXPECTED = f"Something went wrong inside M2A; {SEE_LOG}. Please try again."
 
 
 def in_plain_words(handler: Callable[..., Any]) -> Callable[..., Any]:

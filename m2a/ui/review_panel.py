@@ -26,17 +26,17 @@ class ReviewPanel:
         self.notice = html_part(elem_id="m2a-review-notice")
         self.shown = html_part(elem_id="m2a-review", script=_ON_REVIEW)
         self.at = gr.Textbox("", visible="hidden", elem_id="m2a-review-at", label="Place")
+        self.parts = [self.at, self.notice, self.shown]
 
     def connect(self, page: gr.Blocks, changes: list[Any]) -> list[Any]:
         """Redraws the review after each of `changes`. Returns the events that write to the memory."""
-        parts = [self.at, self.notice, self.shown]
-        connect(page.load, self.on_refresh, self.at, parts)
+        connect(page.load, self.on_refresh, self.at, self.parts)
         for change in changes:
             self.follow(change)
-        connect(self.shown.skip, self.on_skip, outputs=parts)
-        connect(self.shown.show, self.on_show, outputs=parts)
+        connect(self.shown.skip, self.on_skip, outputs=self.parts)
+        connect(self.shown.show, self.on_show, outputs=self.parts)
         return [
-            connect(event, handler, outputs=parts)
+            connect(event, handler, outputs=self.parts)
             for event, handler in (
                 (self.shown.keep, self.on_keep),
                 (self.shown.reject, self.on_reject),
@@ -46,11 +46,11 @@ class ReviewPanel:
 
     def follow(self, change: Any) -> None:
         """Redraws the review after the event, which may have added something to it."""
-        connect(change.then, self.on_refresh, self.at, [self.at, self.notice, self.shown])
+        connect(change.then, self.on_refresh, self.at, self.parts)
 
     def connect_erasing(self, erased: Any) -> None:
         """Redraws the review after each erasure."""
-        connect(erased.then, self.on_erased, self.at, [self.at, self.notice, self.shown])
+        connect(erased.then, self.on_erased, self.at, self.parts)
 
     def on_refresh(self, at: str, request: gr.Request) -> list[Any]:
         """Redraws the review: more may be waiting, and the memory shown may have been decided on in the chat."""

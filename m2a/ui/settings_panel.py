@@ -1,7 +1,8 @@
 """The settings: thin handlers between the page, the assistant and the functions that write HTML.
 
-A new section gets its own part in `build` and a line in `_outputs`. Only the user of this computer may change the model, rebuild
-the index and repair the data, whoever else may log in one day.
+A new section gets a part in `build` and in `section_parts`, and an entry in `_outputs` and `sections`; the two
+`[gr.skip()] * 5` count the sections. Only the user of this computer may change the model, rebuild the index and repair the data,
+whoever else may log in one day.
 """
 
 from collections.abc import AsyncIterator

@@ -78,7 +78,7 @@ def costs_html(days: Sequence[CostSum], total: CostSum, *, shown_days: int, toda
     )
 
 
-def data_html(size: DataSize, *, is_reindexing: bool = False) -> str:
+def data_html(size: DataSize, *, is_reindexing: bool) -> str:
     """Returns the size of the data, and the buttons that check it and rebuild the index."""
     reindex = "Show the progress" if is_reindexing else "Rebuild the search index"
     rows = [

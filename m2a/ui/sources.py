@@ -1,7 +1,6 @@
 """The searches behind an answer, and the memories that it rests on."""
 
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 
 from m2a.plurals import joined
 from m2a.types import Hit, MemoryEntry, MemorySearched, Message, RetrievalPath, Source
@@ -27,8 +26,8 @@ def why_html(
     sources: Sequence[Source],
     *,
     key: str,
-    before: Mapping[int, Message] = MappingProxyType({}),
-    corrected: Collection[int] = (),
+    before: Mapping[int, Message],
+    corrected: Collection[int],
 ) -> str:
     """Returns the collapsible list of the memories that an answer rests on; empty if it rests on none.
 

@@ -69,12 +69,12 @@ def messages_html(
     messages: Sequence[Message],
     details: Mapping[int, AnswerDetails],
     *,
-    hidden: int = 0,
-    failures: Sequence[Failed] = (),
-    open_end: bool = True,
-    editing: Editing | None = None,
-    last_day: date | None = None,
-    by_hand: bool = False,
+    hidden: int,
+    failures: Sequence[Failed],
+    open_end: bool,
+    editing: Editing | None,
+    last_day: date | None,
+    by_hand: bool,
 ) -> str:
     """Returns the stored messages, oldest first, with a heading for each day after `last_day`.
 
@@ -147,7 +147,7 @@ def message_html(
     return _article("assistant", body + below, message=message, buttons=buttons)
 
 
-def turn_html(turn: Turn, *, reads_memory: bool = True) -> str:
+def turn_html(turn: Turn, *, reads_memory: bool) -> str:
     """Returns a running turn: the question, then as much of the answer as there is. Without `reads_memory` no search is shown."""
     message, recorded = turn.message, turn.recorded
     if recorded is None:

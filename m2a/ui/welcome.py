@@ -31,14 +31,16 @@ EXAMPLES = (
 CONNECT = "M2A_CHAT_MODEL=openai:NAME \\\nM2A_CHAT_BASE_URL=http://127.0.0.1:11434/v1 \\\nmake run"
 
 
-def welcome_html(*, offline: bool, returning: bool, sends: bool = False, on_server: bool = False) -> str:
+def welcome_html(
+    *, offline: bool, returning: bool, has_remote_model: bool = False, has_remote_database: bool = False
+) -> str:
     """Returns the text of an empty conversation; a longer one for a user who has no conversation yet.
 
-    `sends`: the language model is not on this computer. `on_server`: the database may not be on it either.
+    `has_remote_model`: the language model is not on this computer. `has_remote_database`: the database may not be on it either.
     """
     stays = (
         "I keep everything in the database that M2A was set up with"
-        if on_server
+        if has_remote_database
         else "Everything stays on this computer"
     )
     if returning:
@@ -50,7 +52,7 @@ def welcome_html(*, offline: bool, returning: bool, sends: bool = False, on_serv
         '<section class="m-welcome"><h2>Hello, I am M2A.</h2>'
         "<p>I chat with you, look at your photos and remember what you tell me. Weeks later you can ask about it, "
         "in words or with another photo, and I show you how I know it.</p>"
-        f"<p>{stays}{', except for what I send to the language model that you connected' if sends else ''}.</p>"
+        f"<p>{stays}{', except for what I send to the language model that you connected' if has_remote_model else ''}.</p>"
         + (offline_html() if offline else "")
         + "<p class='m-try'>Try one of these. A click puts it into the box below, and nothing is sent until you send it.</p>"
         "</section>"

@@ -9,7 +9,7 @@ _OPENINGS = ("{", "<tool_call", "```")
 _MARKS = ('"tool"', "<tool_call")
 
 
-class RequestLine:
+class TextCallDetector:
     """Takes a reply piece by piece and returns the text to show. What may be a call is held back until that is certain.
 
     Once `call` is set, the rest of the reply does not count.
