@@ -81,13 +81,12 @@ async def test_a_tool_is_called_where_the_server_knows_tools(serve):
     ]
 
 
-@pytest.mark.parametrize("code", [400, 404, 422, 500, 501])
 @pytest.mark.parametrize(
-    ("lacks", "modes"),
+    ("lacks", "modes", "code"),
     [
-        (("tools",), ["tools", "json_schema"]),
-        (("tools", "json_schema"), ["tools", "json_schema", "json_object"]),
-        (("tools", "json_schema", "json_object"), ["tools", "json_schema", "json_object", "text"]),
+        *((("tools",), ["tools", "json_schema"], code) for code in (400, 404, 422, 500, 501)),
+        (("tools", "json_schema"), ["tools", "json_schema", "json_object"], 400),
+        (("tools", "json_schema", "json_object"), ["tools", "json_schema", "json_object", "text"], 400),
     ],
 )
 async def test_what_the_server_lacks_is_found_out_once(serve, lacks, modes, code):
@@ -343,7 +342,12 @@ async def test_a_fault_of_the_service_is_retried_and_then_named(serve, reply, re
 PASSING = {
     name: FAULTS[name][0]
     for name in ("408", "409", "429", "502", "503", "504", "cut before headers", "cut before the first piece")
-} | {"500": status(500), "broken SSE": raw(b"data: {broken\n\n"), "no text": say("")}
+} | {
+    "500": status(500),
+    "broken SSE": raw(b"data: {broken\n\n"),
+    "no text": say(""),
+    "no choices": say("", choices=False),
+}
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
@@ -381,9 +385,13 @@ async def test_the_waits_grow_and_jitter(serve):
 
 async def test_retry_after_is_honoured_up_to_a_cap(serve):
     waits = Waits()
-    server = serve(replies(status(429, retry_after="2"), status(503, retry_after="600"), say("Rex.")))
+    server = serve(
+        replies(
+            status(429, retry_after="2"), status(503, retry_after="600"), status(429, retry_after="soon"), say("Rex.")
+        )
+    )
     await reply_of(model_of(server, sleep=waits, longest_retry_after=9.0))
-    assert waits.seconds == [2.0, 9.0]
+    assert waits.seconds == [2.0, 9.0, 0.0]
 
 
 async def test_an_exhausted_quota_is_not_retried(serve):
