@@ -52,8 +52,8 @@ class Case:
     """`faults` are the answers to the first requests of the stage; the last one stays if `forever`.
 
     `nothing kept` is for a model that does not want to keep anything in the end, which is no fault of the service. A
-    request for tools in one of the `lacking` ways is answered by `refusal`. `text` is the reply, and `calls` the number
-    of answered requests of the stage, where it matters.
+    request for tools in one of the `lacking` ways is refused. `text` is the reply, and `calls` the number of answered
+    requests of the stage, where it matters.
     """
 
     name: str
@@ -62,7 +62,6 @@ class Case:
     outcome: Outcome = "recovers"
     forever: bool = False
     lacking: tuple[str, ...] = ()
-    refusal: Reply = NOT_SUPPORTED
     timeout: float = 20.0
     photo: bool = False
     waits: float = 0.0
@@ -83,9 +82,9 @@ LOOKS = (
 )
 
 
-def in_words(*calls: Call, before: str = "") -> Reply:
+def in_words(*calls: Call) -> Reply:
     """Returns calls as a model without tools writes them: as JSON in its text."""
-    return say(before + "\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
+    return say("\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
 
 
 def of_new_message(name: str, **values: Any) -> Callable[[Prompt], Reply]:
@@ -149,12 +148,7 @@ SEARCHES = [
     Case("search: of all messages", "generate", (call("fetch_raw_messages", {"ranges": [[1, 10**9]]}),), calls=2),
     Case("search: broken call", "generate", (call(*BROKEN_SEARCH),), text="Noted.", calls=2),
     Case("search: wrong types", "generate", (call("fetch_raw_messages", {"ranges": "all"}),), calls=2),
-    Case("search: whole call and broken one", "generate", (Reply(tool_calls=(SEARCH, BROKEN_SEARCH)),), calls=2),
-    Case("search: broken call and whole one", "generate", (Reply(tool_calls=(BROKEN_SEARCH, SEARCH)),), calls=2),
-    Case("search: unknown tool", "generate", (call("delete_everything", {}),), text="Noted.", calls=2),
     Case("search: write", "generate", (of_new_message("add_memory", text="I like nothing"),), text="Noted.", calls=2),
-    Case("search: says stop", "generate", (call(*SEARCH, finish_reason="stop"),), text="Noted.", calls=2),
-    Case("search: cut in the call", "generate", (call(*SEARCH, fault="cut after the first piece"),), text="Noted."),
     Case("search: hangs in the call", "generate", (call(*SEARCH, fault="hang after the first piece"),), **HANG),
     Case("search: 503 behind it", "generate", (call(*SEARCH), status(503)), text="Noted.", calls=3),
     Case("search: gone behind it", "generate", (call(*SEARCH), status(503)), "no reply", forever=True),
@@ -206,13 +200,7 @@ SEARCHES = [
     Case("search: where none is offered", "generate", (call(*SEARCH),), "no reply", forever=True, calls=6),
     Case("no tools: plain text", "generate", (), **NO_TOOLS, text="Noted.", calls=1),
     Case("no tools: search", "generate", (in_words(SEARCH),), **NO_TOOLS, text="Noted.", calls=2),
-    Case("no tools: search and words", "generate", (say(in_words(SEARCH).text + "\nHm."),), **NO_TOOLS, text="Noted."),
-    Case("no tools: search in a fence", "generate", (say(f"```json\n{in_words(SEARCH).text}\n```"),), **NO_TOOLS),
-    Case("no tools: thinks first", "generate", (in_words(SEARCH, before="<think>\nHm.\n</think>\n"),), **NO_TOOLS),
     Case("no tools: wrong types", "generate", (in_words(("fetch_raw_messages", {"ranges": 3})),), **NO_TOOLS, calls=2),
-    Case("no tools: 500 for them", "generate", (), lacking=("tools",), refusal=status(500, "no function calling")),
-    Case("no tools, and nothing said of it", "generate", (in_words(SEARCH),), text="Noted.", calls=2),
-    Case("no JSON modes: search", "generate", (in_words(SEARCH),), lacking=("tools", "json_schema", "json_object")),
 ]
 UPDATES = [
     Case("update: 503 without end", "manage update", (status(503),), "no update", forever=True),
@@ -273,11 +261,6 @@ ODDITIES = [
         text="I cannot tell.",
         calls=MAX_QUERIES + 1,
     ),
-    Case(
-        "no tools: broken JSON", "generate", (say('{"tool": "search_semantic_memories", "argu'),), **NO_TOOLS, calls=2
-    ),
-    Case("no tools: unknown tool", "generate", (in_words(("drop_table", {})),), **NO_TOOLS, text="Noted.", calls=2),
-    Case("no tools: 500 without a word", "generate", (), lacking=("tools",), refusal=status(500, "")),
     Case("update: no tools, both writes in one answer", "manage update", (keeps_in_words(0, 1),), **NO_TOOLS),
 ]
 CASES = [pytest.param(case, id=case.name) for case in (*PUBLISHED, *REPLIES, *SEARCHES, *UPDATES, *ODDITIES)]
@@ -338,7 +321,7 @@ class Endpoint:
         if case is None:
             return self.model(dict(request))
         if mode_of(request) in case.lacking:
-            return case.refusal
+            return NOT_SUPPORTED
         if "tool messages" in case.lacking and any(message["role"] == "tool" for message in request["messages"]):
             return status(400, "the chat template knows no role 'tool'")
         self.answered.append(prompt.stage)
@@ -411,7 +394,7 @@ async def world_of(
 
         async def world_of(case: Case) -> World:
             published_stages = case.stage in PUBLISHED_STAGES
-            kind = (case.timeout, case.lacking, case.lacking and repr(case.refusal), published_stages)
+            kind = (case.timeout, case.lacking, published_stages)
             if kind not in worlds:
                 endpoint = Endpoint()
                 server = stack.enter_context(ChatServer(endpoint))
