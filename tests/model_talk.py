@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from m2a import Assistant
 from m2a.agents.language_policy import LanguagePolicy
+from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import ReplyFinished, TurnEvent
 from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, Request, raw
+from tests.chat_server import ChatServer, Reply, Request, raw, say
 from tests.scripted_model import Prompt
 
 Script = Callable[[dict[str, Any]], Reply]
@@ -35,6 +37,9 @@ class Talk:
         return [request for request in self.server.requests if Prompt.of(request.json).stage == stage]
 
 
+Begin = Callable[[Script], Talk]
+
+
 @asynccontextmanager
 async def talk(
     folder: Path, script: Script, *, window: int | None = None, published_stages: bool = False
@@ -47,6 +52,19 @@ async def talk(
         policy = LanguagePolicy(model, published_stages=published_stages)
         async with Assistant.open(load_settings(data_dir=folder), policy=policy) as assistant:
             yield Talk(assistant, server)
+
+
+@asynccontextmanager
+async def talks(folder: Path) -> AsyncIterator[Begin]:
+    """Opens one assistant and its server for any number of users, each of whom begins with a script of their own."""
+    async with talk(folder, lambda request: say("")) as chat:
+
+        def begin(script: Script) -> Talk:
+            chat.server.script = script
+            chat.assistant.local_owner = owner_named(chat.assistant.stores.database, uuid4().hex)
+            return Talk(chat.assistant, chat.server)
+
+        yield begin
 
 
 def keep_and_find(prompt: Prompt) -> tuple[str, dict[str, Any]]:

@@ -6,15 +6,8 @@ from typing import Any
 
 from tests.scripted_model import Call, Prompt
 
-STORIES = {
-    "English": ("That's Mango, my dog.", "And this is my teapot", "Show me the first photo again", "Who is this?"),
-    "German": (
-        "Das ist mein Hund Mango.",
-        "Und das ist meine Teekanne",
-        "Zeig mir das erste Foto noch mal",
-        "Wer ist das?",
-    ),
-}
+NAMING, ANOTHER = "That's Mango, my dog.", "And this is my teapot"
+REQUEST, QUESTION = "Show me the first photo again", "Who is this?"
 
 
 def keep_names(prompt: Prompt) -> Call:
@@ -38,6 +31,6 @@ def earlier(prompt: Prompt) -> list[int]:
 def answer(prompt: Prompt) -> str:
     if match := re.search(r"It looks like (\w+), whom the user named", prompt.material):
         return f"{match[1]}!"
-    if "first photo" in prompt.said or "erste Foto" in prompt.said:
+    if "first photo" in prompt.said:
         return f"[photo {earlier(prompt)[0]}]"
     return "Hm?"

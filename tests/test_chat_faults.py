@@ -2,8 +2,9 @@
 
 Every turn tells two facts, which the scripted model keeps with two writes. Whatever goes wrong, the user's words are
 kept, the user is told in a sentence, either both facts are in the memory or none, and once the server is well again
-the update is done exactly once. Each case has an assistant of its own, opened as a user opens one; the stages that exist
-only as published have one that is asked for them. Faults that end at the adapter of the endpoint are in test_provider_chat_model.
+the update is done exactly once. Each case has an owner of its own, and shares its assistant, opened as a user opens one,
+with the cases that need the same timeout and the same abilities of the server; the stages that exist only as published
+have one that is asked for them. Faults that end at the adapter of the endpoint are in test_provider_chat_model.
 """
 
 import asyncio
@@ -11,19 +12,22 @@ import json
 import logging
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from m2a import Assistant
 from m2a.agents.consent_prompt import TOOL
 from m2a.agents.language_policy import LanguagePolicy
 from m2a.memory.bank import MemoryBank
+from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import Failed, ReplyFinished, TextDelta, TurnEvent
 from m2a.wiring import chat_model
@@ -32,6 +36,8 @@ from tests.chat_server import ChatServer, Reply, call, hang, mode_of, say, statu
 from tests.chat_server import Fault as ServerFault
 from tests.drawings import draw_teapot
 from tests.scripted_model import Call, Prompt, PromptStage, ScriptedModel
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # the assistants are the module's
 
 KEY = "sk-secret-4711"
 PUBLISHED_STAGES = ("query", "manage query", "update")
@@ -46,8 +52,8 @@ class Case:
     """`faults` are the answers to the first requests of the stage; the last one stays if `forever`.
 
     `nothing kept` is for a model that does not want to keep anything in the end, which is no fault of the service. A
-    request for tools in one of the `lacking` ways is answered by `refusal`. `text` is the reply, and `calls` the number
-    of answered requests of the stage, where it matters.
+    request for tools in one of the `lacking` ways is refused. `text` is the reply, and `calls` the number of answered
+    requests of the stage, where it matters.
     """
 
     name: str
@@ -56,7 +62,6 @@ class Case:
     outcome: Outcome = "recovers"
     forever: bool = False
     lacking: tuple[str, ...] = ()
-    refusal: Reply = NOT_SUPPORTED
     timeout: float = 20.0
     photo: bool = False
     waits: float = 0.0
@@ -66,7 +71,6 @@ class Case:
 
 HANG = {"timeout": 0.25}
 NO_TOOLS: Any = {"lacking": ("tools",)}
-NO_CHOICES = say("", choices=False)
 FACT = {"text": "I like nothing", "evidence_ids": [[1, 1]]}
 SEARCH = ("search_semantic_memories", {"query": "locker"})
 BROKEN_SEARCH = ("search_semantic_memories", '{"query": "lock')
@@ -78,9 +82,9 @@ LOOKS = (
 )
 
 
-def in_words(*calls: Call, before: str = "") -> Reply:
+def in_words(*calls: Call) -> Reply:
     """Returns calls as a model without tools writes them: as JSON in its text."""
-    return say(before + "\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
+    return say("\n".join(json.dumps({"tool": name, "arguments": arguments}) for name, arguments in calls))
 
 
 def of_new_message(name: str, **values: Any) -> Callable[[Prompt], Reply]:
@@ -111,26 +115,20 @@ PUBLISHED = [
     Case("429 with Retry-After of a day", "query", (status(429, retry_after="86400"),), waits=30),
     Case("503 without end", "manage query", (status(503),), "no reply", forever=True),
     Case("hangs in a tool call", "query", (call("answer", {}, fault="hang after the first piece"),), **HANG),
-    Case("no choices without end", "query", (NO_CHOICES,), "no search", forever=True),
     Case("arguments cut off", "query", (call("query_memory", '{"query": "Bo', finish_reason="length"),)),
-    Case("arguments of wrong types", "query", (call("query_memory", {"query": ["a", 2]}),)),
     Case("arguments too many", "query", (call("query_memory", {"query": "a", "owner": "someone else"}),)),
     Case("tool of another stage", "query", (call("add_memory", FACT),)),
     Case("never a tool call", "query", (say("Hm."),), "no search", forever=True),
     Case("never a whole tool call", "manage query", (call("finish", "{"),), forever=True),
-    Case("finish names memories that are none", "manage query", (call("finish", {"memory_ids": [999]}),)),
     Case("finish names messages that are none", "manage query", (call("finish", {"message_ids": [9999]}),)),
     Case("no JSON modes, prose", "query", (say("Sure!"),), lacking=("tools", "json_schema", "json_object")),
     Case("update: asked for: 503 without end", "update", (status(503),), "no update", forever=True),
     Case("update: not asked for", "update", (call("finish", {}),), "nothing kept"),
 ]
 REPLIES = [
-    Case("reply: 429 with Retry-After", "generate", (status(429, retry_after="7"),), waits=7),
-    Case("reply: 429 with a Retry-After that is none", "generate", (status(429, retry_after="soon"),)),
     Case("reply: 500 without end", "generate", (status(500),), "no reply", forever=True),
     Case("reply: 401", "generate", (status(401, f"{KEY} is wrong"),), "no reply", forever=True),
     Case("reply: prompt too long", "generate", (status(400, "maximum context length"),), "no reply", forever=True),
-    Case("reply: hangs before headers", "generate", (hang(),), **HANG),
     Case("reply: hangs for ever", "generate", (hang(),), "no reply", forever=True, **HANG),
     Case("reply: hangs after a piece", "generate", (hang("hang after the first piece"),), "partial reply", **HANG),
     Case(
@@ -138,8 +136,6 @@ REPLIES = [
     ),
     Case("reply: cut before the end", "generate", (say("Noted it.", fault="cut before the end"),), "partial reply"),
     Case("reply: empty without end", "generate", (say(""),), "no reply", forever=True),
-    Case("reply: no choices", "generate", (NO_CHOICES,)),
-    Case("reply: says length", "generate", (say("Noted.", finish_reason="length"),)),
     Case("reply: says tool_calls", "generate", (say("No.", finish_reason="tool_calls"),), text="No.", calls=1),
     Case("reply: marks alone", "generate", (say("[memory 999]"),), "no reply", forever=True),
     Case("reply: begins like JSON", "generate", (say('{"a": 1} is JSON.'),), text='{"a": 1} is JSON.', calls=1),
@@ -152,12 +148,7 @@ SEARCHES = [
     Case("search: of all messages", "generate", (call("fetch_raw_messages", {"ranges": [[1, 10**9]]}),), calls=2),
     Case("search: broken call", "generate", (call(*BROKEN_SEARCH),), text="Noted.", calls=2),
     Case("search: wrong types", "generate", (call("fetch_raw_messages", {"ranges": "all"}),), calls=2),
-    Case("search: whole call and broken one", "generate", (Reply(tool_calls=(SEARCH, BROKEN_SEARCH)),), calls=2),
-    Case("search: broken call and whole one", "generate", (Reply(tool_calls=(BROKEN_SEARCH, SEARCH)),), calls=2),
-    Case("search: unknown tool", "generate", (call("delete_everything", {}),), text="Noted.", calls=2),
     Case("search: write", "generate", (of_new_message("add_memory", text="I like nothing"),), text="Noted.", calls=2),
-    Case("search: says stop", "generate", (call(*SEARCH, finish_reason="stop"),), text="Noted.", calls=2),
-    Case("search: cut in the call", "generate", (call(*SEARCH, fault="cut after the first piece"),), text="Noted."),
     Case("search: hangs in the call", "generate", (call(*SEARCH, fault="hang after the first piece"),), **HANG),
     Case("search: 503 behind it", "generate", (call(*SEARCH), status(503)), text="Noted.", calls=3),
     Case("search: gone behind it", "generate", (call(*SEARCH), status(503)), "no reply", forever=True),
@@ -209,13 +200,7 @@ SEARCHES = [
     Case("search: where none is offered", "generate", (call(*SEARCH),), "no reply", forever=True, calls=6),
     Case("no tools: plain text", "generate", (), **NO_TOOLS, text="Noted.", calls=1),
     Case("no tools: search", "generate", (in_words(SEARCH),), **NO_TOOLS, text="Noted.", calls=2),
-    Case("no tools: search and words", "generate", (say(in_words(SEARCH).text + "\nHm."),), **NO_TOOLS, text="Noted."),
-    Case("no tools: search in a fence", "generate", (say(f"```json\n{in_words(SEARCH).text}\n```"),), **NO_TOOLS),
-    Case("no tools: thinks first", "generate", (in_words(SEARCH, before="<think>\nHm.\n</think>\n"),), **NO_TOOLS),
     Case("no tools: wrong types", "generate", (in_words(("fetch_raw_messages", {"ranges": 3})),), **NO_TOOLS, calls=2),
-    Case("no tools: 500 for them", "generate", (), lacking=("tools",), refusal=status(500, "no function calling")),
-    Case("no tools, and nothing said of it", "generate", (in_words(SEARCH),), text="Noted.", calls=2),
-    Case("no JSON modes: search", "generate", (in_words(SEARCH),), lacking=("tools", "json_schema", "json_object")),
 ]
 UPDATES = [
     Case("update: 503 without end", "manage update", (status(503),), "no update", forever=True),
@@ -248,11 +233,8 @@ UPDATES = [
     Case("update: searches first", "manage update", (call(*SEARCH),), calls=2),
     Case("update: searches beside a write", "manage update", (keeps(0, then=(SEARCH,)), keeps(1)), calls=2),
     Case("update: searches without end", "manage update", (call(*SEARCH),), "nothing kept", forever=True),
-    Case("update: write cut off", "manage update", (call("add_memory", '{"text": "My lo'),), calls=2),
     Case("update: second write cut off", "manage update", (keeps(0, then=(("add_memory", '{"text": "My'),)),)),
-    Case("update: write of wrong types", "manage update", (call("add_memory", {"text": 3, "evidence_ids": "x"}),)),
     Case("update: never a whole write", "manage update", (call("add_memory", "{"),), "no update", forever=True),
-    Case("update: words", "manage update", (say("I would keep it."),)),
     Case("update: unknown tool beside a write", "manage update", (keeps(0, then=(("drop_table", {}),)),)),
     Case("update: forged memory id", "manage update", (of_new_message("delete_memory", memory_id=999, reason="x"),)),
     Case("update: forged evidence", "manage update", (call("add_memory", FACT | {"evidence_ids": [[9999, 9999]]}),)),
@@ -263,10 +245,8 @@ UPDATES = [
     Case("update: the same write again", "manage update", (keeps(0, more=True), keeps(0)), calls=3),
     Case("update: not wanted", "manage update", (call("finish", {}),), "nothing kept", calls=1),
     Case("update: no tools, one write after the other", "manage update", (), **NO_TOOLS, calls=2),
-    Case("update: no tools, broken JSON", "manage update", (say('{"tool": "add_memory", "argu'),), **NO_TOOLS),
     Case("consent: cut", "consent", (call(TOOL, {}, fault="cut before the end"),)),
     Case("consent: gone", "consent", (status(503),), "no update", forever=True),
-    Case("consent: cut off", "consent", (call(TOOL, '{"verdicts": [{'),)),
     Case("consent: no verdicts", "consent", (call(TOOL, {"verdicts": []}),)),
     Case("consent: never usable", "consent", (call(TOOL, "{"),), "nothing kept", forever=True),
     Case("caption: cut", "caption", (say("A blue pot", fault="cut after the first piece"),), photo=True),
@@ -281,11 +261,6 @@ ODDITIES = [
         text="I cannot tell.",
         calls=MAX_QUERIES + 1,
     ),
-    Case(
-        "no tools: broken JSON", "generate", (say('{"tool": "search_semantic_memories", "argu'),), **NO_TOOLS, calls=2
-    ),
-    Case("no tools: unknown tool", "generate", (in_words(("drop_table", {})),), **NO_TOOLS, text="Noted.", calls=2),
-    Case("no tools: 500 without a word", "generate", (), lacking=("tools",), refusal=status(500, "")),
     Case("update: no tools, both writes in one answer", "manage update", (keeps_in_words(0, 1),), **NO_TOOLS),
 ]
 CASES = [pytest.param(case, id=case.name) for case in (*PUBLISHED, *REPLIES, *SEARCHES, *UPDATES, *ODDITIES)]
@@ -346,7 +321,7 @@ class Endpoint:
         if case is None:
             return self.model(dict(request))
         if mode_of(request) in case.lacking:
-            return case.refusal
+            return NOT_SUPPORTED
         if "tool messages" in case.lacking and any(message["role"] == "tool" for message in request["messages"]):
             return status(400, "the chat template knows no role 'tool'")
         self.answered.append(prompt.stage)
@@ -363,6 +338,13 @@ class World:
     assistant: Assistant
     endpoint: Endpoint
     server: ChatServer
+
+    def for_new_owner(self) -> "World":
+        """Returns this world with a server that is well and a user who has no memories yet."""
+        self.endpoint.heal()
+        self.server.requests.clear()
+        self.assistant.local_owner = owner_named(self.assistant.stores.database, uuid4().hex)
+        return self
 
     @property
     def bank(self) -> MemoryBank:
@@ -402,10 +384,31 @@ def place(tmp_path: Path) -> Iterator[Place]:
         yield Place(tmp_path / "data", endpoint, server)
 
 
-@pytest.fixture
-async def world(place: Place) -> AsyncIterator[World]:
-    async with place.opened(timeout=60) as world:
-        yield world
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def world_of(
+    waited: list[float], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Callable[[Case], Awaitable[World]]]:
+    """Returns the world for a case: what a model has learned of its server stays, so each kind of server has one."""
+    worlds: dict[tuple[object, ...], World] = {}
+    async with AsyncExitStack() as stack:
+
+        async def world_of(case: Case) -> World:
+            published_stages = case.stage in PUBLISHED_STAGES
+            kind = (case.timeout, case.lacking, published_stages)
+            if kind not in worlds:
+                endpoint = Endpoint()
+                server = stack.enter_context(ChatServer(endpoint))
+                place = Place(tmp_path_factory.mktemp("data"), endpoint, server)
+                opening = place.opened(timeout=case.timeout, published_stages=published_stages)
+                worlds[kind] = await stack.enter_async_context(opening)
+            return worlds[kind].for_new_owner()
+
+        yield world_of
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(world_of: Callable[[Case], Awaitable[World]]) -> World:
+    return await world_of(Case("", "generate", ()))
 
 
 @pytest.fixture(scope="module")
@@ -416,8 +419,8 @@ def rows() -> Iterator[list[str]]:
     print("\n" + "\n".join(lines))
 
 
-@pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+@pytest.fixture(scope="module", autouse=True)
+def waited() -> Iterator[list[float]]:
     """Records how long the models would have waited between attempts."""
     waited: list[float] = []
 
@@ -425,7 +428,15 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
 
     unhurried = partial(ProviderChatModel, backoff=0, sleep=note)
-    monkeypatch.setattr("models.provider_chat_model.ProviderChatModel", unhurried)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("models.provider_chat_model.ProviderChatModel", unhurried)
+        yield waited
+
+
+@pytest.fixture
+def waits(waited: list[float]) -> list[float]:
+    """What `waited` records during one test."""
+    waited.clear()
     return waited
 
 
@@ -439,51 +450,51 @@ def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.mark.parametrize("case", CASES)
 async def test_a_fault_loses_nothing_and_writes_nothing_half(
-    place: Place, case: Case, waits: list[float], rows: list[str], tmp_path: Path
+    world_of: Callable[[Case], Awaitable[World]], case: Case, waits: list[float], rows: list[str], tmp_path: Path
 ) -> None:
     text = "My locker word is tulip. My gate word is heron."
     facts = ["My locker word is tulip.", "My gate word is heron."]
     photos = [draw_teapot(tmp_path / "teapot.png", 1)] if case.photo else []
-    async with place.opened(timeout=case.timeout, published_stages=case.stage in PUBLISHED_STAGES) as world:
-        world.endpoint.break_down(case)
-        events = await world.turn(text, *photos)
-        world.endpoint.heal()
+    world = await world_of(case)
+    world.endpoint.break_down(case)
+    events = await world.turn(text, *photos)
+    world.endpoint.heal()
 
-        failures = [event for event in events if isinstance(event, Failed)]
-        replied = any(isinstance(event, ReplyFinished) for event in events)
-        rows.append(f"{case.name:<45}{case.stage:<15}{case.outcome:<15}{failures[0].reason if failures else ''}")
-        failing = {"no search": "query", "no reply": "reply", "partial reply": "reply", "no update": "update"}
-        assert [failure.stage for failure in failures] == [
-            stage for outcome, stage in failing.items() if outcome == case.outcome
-        ]
-        for failure in failures:
-            assert re.fullmatch(r"[A-Z].{20,}[.)?]", failure.reason), failure.reason
-            assert KEY not in failure.reason and "Something went wrong" not in failure.reason
-        assert replied == (case.outcome != "no reply")
-        kept = [entry.text for entry in world.bank.entries()]
-        assert kept == ([] if case.outcome in ("no reply", "no update", "nothing kept") else facts)
-        assert max(waits, default=0) == case.waits
-        assert case.calls in (None, world.endpoint.answered.count(case.stage))
-        recorded = events[0].message  # type: ignore[union-attr]
-        assert (recorded.text, len(recorded.photos)) == (text, len(photos))
-        assert recorded in world.assistant.messages(world.assistant.local_owner, recorded.conversation_id)
-        if replied:
-            reply = next(event.message for event in events if isinstance(event, ReplyFinished))
-            assert reply.partial == (case.outcome == "partial reply")
-            assert reply.text == "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
-            assert case.text in (None, reply.text)
+    failures = [event for event in events if isinstance(event, Failed)]
+    replied = any(isinstance(event, ReplyFinished) for event in events)
+    rows.append(f"{case.name:<45}{case.stage:<15}{case.outcome:<15}{failures[0].reason if failures else ''}")
+    failing = {"no search": "query", "no reply": "reply", "partial reply": "reply", "no update": "update"}
+    assert [failure.stage for failure in failures] == [
+        stage for outcome, stage in failing.items() if outcome == case.outcome
+    ]
+    for failure in failures:
+        assert re.fullmatch(r"[A-Z].{20,}[.)?]", failure.reason), failure.reason
+        assert KEY not in failure.reason and "Something went wrong" not in failure.reason
+    assert replied == (case.outcome != "no reply")
+    kept = [entry.text for entry in world.bank.entries()]
+    assert kept == ([] if case.outcome in ("no reply", "no update", "nothing kept") else facts)
+    assert max(waits, default=0) == case.waits
+    assert case.calls in (None, world.endpoint.answered.count(case.stage))
+    recorded = events[0].message  # type: ignore[union-attr]
+    assert (recorded.text, len(recorded.photos)) == (text, len(photos))
+    assert recorded in world.assistant.messages(world.assistant.local_owner, recorded.conversation_id)
+    if replied:
+        reply = next(event.message for event in events if isinstance(event, ReplyFinished))
+        assert reply.partial == (case.outcome == "partial reply")
+        assert reply.text == "".join(event.text for event in events if isinstance(event, TextDelta)).strip()
+        assert case.text in (None, reply.text)
 
-        # The server is well again: what was left to do is done once. Where no reply came, the user sends it again.
-        request_count = len(world.server.requests)
-        events = await world.turn(text if case.outcome == "no reply" else "Thank you!", *photos)
-        assert not [event for event in events if isinstance(event, Failed)]
-        assert len(world.server.requests) > request_count
-        if case.outcome != "nothing kept":
-            entries = world.bank.entries()
-            assert [entry.text for entry in entries] == facts
-            assert [len(world.bank.history(entry.memory_id)) for entry in entries] == [1, 1]
-            assert all(len(entry.photo_ids) == len(photos) for entry in entries)
-        assert world.bank.replies.pending_updates() == []
+    # The server is well again: what was left to do is done once. Where no reply came, the user sends it again.
+    request_count = len(world.server.requests)
+    events = await world.turn(text if case.outcome == "no reply" else "Thank you!", *photos)
+    assert not [event for event in events if isinstance(event, Failed)]
+    assert len(world.server.requests) > request_count
+    if case.outcome != "nothing kept":
+        entries = world.bank.entries()
+        assert [entry.text for entry in entries] == facts
+        assert [len(world.bank.history(entry.memory_id)) for entry in entries] == [1, 1]
+        assert all(len(entry.photo_ids) == len(photos) for entry in entries)
+    assert world.bank.replies.pending_updates() == []
 
 
 @pytest.mark.parametrize(
@@ -498,7 +509,11 @@ async def test_a_fault_loses_nothing_and_writes_nothing_half(
     ],
 )
 async def test_stop_ends_a_call_that_hangs(
-    place: Place, stage: PromptStage, before: tuple[Reply, ...], fault: ServerFault, kept: str
+    world_of: Callable[[Case], Awaitable[World]],
+    stage: PromptStage,
+    before: tuple[Reply, ...],
+    fault: ServerFault,
+    kept: str,
 ) -> None:
     request_arrived, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -506,19 +521,20 @@ async def test_stop_ends_a_call_that_hangs(
         loop.call_soon_threadsafe(request_arrived.set)
         return hang(fault)
 
-    async with place.opened(timeout=60, published_stages=stage in PUBLISHED_STAGES) as world:
-        world.endpoint.break_down(Case("stopped", stage, (*before, hold)))
-        events = world.assistant.turn(world.assistant.local_owner, "Where is my locker?")
-        recorded = (await anext(events)).message  # type: ignore[union-attr]
-        async with asyncio.timeout(20):
-            await request_arrived.wait()
-            while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
-                pass
-            world.assistant.turns.stop(world.assistant.local_owner, recorded.conversation_id)
-            rest = [event async for event in events]
-        [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
-        assert reply.partial and kept.startswith(reply.text)
-        assert not [event for event in rest if isinstance(event, Failed)]
+    case = Case("stopped", stage, (*before, hold), timeout=60)
+    world = await world_of(case)
+    world.endpoint.break_down(case)
+    events = world.assistant.turn(world.assistant.local_owner, "Where is my locker?")
+    recorded = (await anext(events)).message  # type: ignore[union-attr]
+    async with asyncio.timeout(20):
+        await request_arrived.wait()
+        while fault == "hang after the first piece" and not isinstance(await anext(events), TextDelta):
+            pass
+        world.assistant.turns.stop(world.assistant.local_owner, recorded.conversation_id)
+        rest = [event async for event in events]
+    [reply] = [event.message for event in rest if isinstance(event, ReplyFinished)]
+    assert reply.partial and kept.startswith(reply.text)
+    assert not [event for event in rest if isinstance(event, Failed)]
 
 
 async def test_the_server_is_gone_after_the_reply_and_stays_away_for_long(place: Place) -> None:

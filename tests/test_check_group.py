@@ -59,6 +59,10 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
     ),
     "an unknown name": (lambda: with_turn("2:1", text="And <Bello>?"), "<Bello> is no concept of this group"),
     "a placeholder": (lambda: with_turn("2:1", text="How is <sks>?"), "'<sks>' is a placeholder"),
+    "a placeholder in square brackets": (
+        lambda: with_turn("2:1", text="I gave it to [NAME] at noon."),
+        "'[NAME]' is a placeholder",
+    ),
     "a placeholder in a question": (
         lambda: with_question(7, text="What is under {name}?"),
         "'{name}' is a placeholder",

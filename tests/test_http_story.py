@@ -1,4 +1,4 @@
-"""The story of the product through an OpenAI-compatible server: with tool calls, and with less and less of them."""
+"""The story of the product through an OpenAI-compatible server: with tool calls, and in plain text alone."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -76,10 +76,8 @@ def recalled_labels(text: str) -> list[tuple[int, int, str]]:
     return [(int(number), int(memory_id), day) for number, memory_id, day in labels]
 
 
-LADDER = {
+SERVERS = {
     "tools": ("tools", lambda model: model),
-    "no tools": ("json_schema", lambda model: refusing("tools", then=model)),
-    "json object alone": ("json_object", lambda model: refusing("tools", "json_schema", then=model)),
     "plain text": ("text", lambda model: refusing("tools", "json_schema", "json_object", code=500, then=model)),
 }
 
@@ -153,7 +151,7 @@ def teapots(tmp_path: Path) -> list[Path]:
     return [draw_teapot(tmp_path / f"teapot-{view}.png", view) for view in range(2)]
 
 
-@pytest.mark.parametrize(("mode", "serve"), LADDER.values(), ids=LADDER)
+@pytest.mark.parametrize(("mode", "serve"), SERVERS.values(), ids=SERVERS)
 async def test_the_story_over_http(
     tmp_path: Path, dogs: list[Path], teapots: list[Path], mode: str, serve: Callable[[ScriptedModel], Any]
 ) -> None:

@@ -33,7 +33,7 @@ from data_synthesis.model_generator import ModelGenerator, ServiceError
 from models.chat_model import ChatModel
 from models.prices import per_million
 from models.provider_chat_model import ProviderChatModel
-from tests.chat_server import ChatServer, Reply, Script, call, hang, raw, refusing, replies, say, status
+from tests.chat_server import ChatServer, Reply, Script, call, refusing, replies, say, status
 from tests.group_answers import Answer, GroupModel, GroupPrompt, good_answer, reply
 from tests.synthesis_crash import make_sources
 
@@ -184,18 +184,6 @@ def question(answer: Answer, category: int) -> dict[str, Any]:
     return entry
 
 
-def cut_turns(answer: Answer, keep: int) -> None:
-    answer["sessions"][4]["turns"] = answer["sessions"][4]["turns"][:keep]
-
-
-def many_turns(answer: Answer) -> None:
-    turns = answer["sessions"][0]["turns"]
-    turns += [
-        {"id": f"S1T{8 + n}", "speaker": "Ann", "text": f"Rosso has one more scratch: {n}.", "photos": []}
-        for n in range(9)
-    ]
-
-
 def german(answer: Answer) -> object:
     return {"sitzungen": answer["sessions"], "fragen": answer["questions"]}
 
@@ -230,34 +218,11 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
     "category a word": (spoilt(lambda answer: question(answer, 9).update(category="single-hop")), "category"),
     "category of LoCoMo": (spoilt(lambda answer: question(answer, 9).update(category=4)), "category"),
     "evidence as text": (spoilt(lambda answer: question(answer, 9).update(evidence="S1T3")), "evidence"),
-    "too few sessions": (spoilt(lambda answer: answer["sessions"].pop()), "write exactly 5"),
-    "too many sessions": (
-        spoilt(lambda answer: answer["sessions"].append({"turns": [turn(answer)]})),
-        "There are 6 sessions",
-    ),
-    "no sessions": (spoilt(lambda answer: answer["sessions"].clear()), "There are 0 sessions"),
-    "too few turns": (spoilt(lambda answer: cut_turns(answer, 4)), "Session 5: it has 4 turns"),
-    "no turns": (spoilt(lambda answer: cut_turns(answer, 0)), "Session 5: it has 0 turns"),
-    "too many turns": (spoilt(many_turns), "Session 1: it has 16 turns"),
     "thousands of turns": (spoilt(huge), "more than 1000 turns"),
-    "a wrong speaker": (spoilt(lambda answer: turn(answer).update(speaker="Narrator")), "'Narrator'"),
-    "one speaker alone": (
-        spoilt(lambda answer: [turn.update(speaker="Ann") for turn in answer["sessions"][2]["turns"]]),
-        "Ann speaks twice in a row",
-    ),
-    "an empty text": (spoilt(lambda answer: turn(answer).update(text="  ")), "the text is empty"),
-    "a name missing at the start": (
-        spoilt(lambda answer: turn(answer, 1, 1).update(text="Meet <Rosso> and <Tick>, all mine now.")),
-        "missing: <Mona Lu>",
-    ),
     "a name without brackets": (
         spoilt(lambda answer: turn(answer, 1, 1).update(text="Meet Rosso, Tick and Mona Lu, all mine now.")),
         "in angle brackets",
     ),
-    "an unknown name": (spoilt(lambda answer: turn(answer).update(text="And who is <Zorro> then?")), "<Zorro>"),
-    "<sks>": (spoilt(lambda answer: turn(answer).update(text="I saw <sks> again at noon.")), "placeholder"),
-    "a placeholder": (spoilt(lambda answer: turn(answer).update(text="I gave it to [NAME] at noon.")), "placeholder"),
-    "an unknown photo": (spoilt(lambda answer: turn(answer).update(photos=["P9"])), "P9, which was not chosen"),
     "a photo by its file": (spoilt(lambda answer: turn(answer).update(photos=["00.png"])), "not chosen"),
     "a photo never shown": (
         spoilt(
@@ -270,11 +235,6 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
         ),
         "The photo P2 of Rosso",
     ),
-    "a photo twice": (spoilt(lambda answer: turn(answer).update(photos=["P2", "P2"])), "same photo twice"),
-    "a sentence twice": (
-        spoilt(lambda answer: turn(answer).update(text=turn(answer, 1, 4)["text"])),
-        "was said before",
-    ),
     "evidence that is not there": (
         spoilt(lambda answer: question(answer, 9).update(evidence=["S9T1"])),
         "does not exist",
@@ -284,49 +244,11 @@ CHANGED: dict[str, tuple[Spoil, str]] = {
         spoilt(lambda answer: turn(answer, 2, 4).update(text="Rosso lay about on the kitchen table.")),
         "S2T4: it says 'kitchen table', which its photo shows",
     ),
-    "no evidence": (spoilt(lambda answer: question(answer, 9).update(evidence=[])), "nor its evidence says"),
-    "a question too few": (spoilt(lambda answer: answer["questions"].pop()), "2:3:1:4"),
-    "a wrong ratio": (spoilt(lambda answer: question(answer, 9).update(category=8)), "2:3:1:4"),
-    "no questions at all": (spoilt(lambda answer: answer["questions"].clear()), "2:3:1:4"),
-    "a wrong date": (spoilt(lambda answer: question(answer, 7).update(answer="6 May 2023")), "must be '30 April 2023'"),
-    "a date in words": (spoilt(lambda answer: question(answer, 7).update(answer="two days before")), "must be"),
-    "no derivation": (spoilt(lambda answer: question(answer, 7).update(derivation=None)), "needs its derivation"),
-    "an expression nobody says": (
-        spoilt(lambda answer: question(answer, 7)["derivation"]["event"].update(expression="last Friday")),
-        "does not say",
-    ),
-    "an expression without a date": (
-        spoilt(lambda answer: question(answer, 7)["derivation"]["event"].update(expression="the other day")),
-        "the other day",
-    ),
-    "the answer in the question": (
-        spoilt(lambda answer: question(answer, 9).update(question="Which mark is it, markyx?", answer="markyx")),
-        "the question contains the answer",
-    ),
-    "an empty answer": (spoilt(lambda answer: question(answer, 9).update(answer="")), "answer is empty"),
-    "a question twice": (
-        spoilt(lambda answer: answer["questions"][-1].update(question=answer["questions"][-2]["question"])),
-        "was asked before",
-    ),
-    "<sks> in a question": (
-        spoilt(lambda answer: question(answer, 9).update(question="Where did <sks> go on that day?")),
-        "placeholder",
-    ),
 }
 
-SAID: dict[str, tuple[Callable[[str], Reply], str]] = {
-    "nothing": (lambda good: say(""), "empty"),
-    "a refusal": (lambda good: say("I'm sorry, but I can't help with that."), "not a tool call"),
-    "broken JSON": (lambda good: call("write_group", good.replace(":", "", 1)), "not valid JSON"),
-    "cut off": (lambda good: call("write_group", good[: len(good) // 2], finish_reason="length"), "cut off"),
-    "cut off in words": (lambda good: say('{"tool": "write_group", "arguments": ' + good[:900]), "cut off"),
-    "another tool": (lambda good: call("write_poem", good), "no tool named 'write_poem'"),
-    "bare JSON without the tool": (lambda good: say(good), 'names no "tool"'),
-    "no arguments": (lambda good: call("write_group", ""), "arguments of 'write_group' are missing"),
-    "JSON in JSON in JSON": (lambda good: call("write_group", json.dumps(json.dumps(good))), "must be a JSON object"),
-    "brackets without end": (lambda good: call("write_group", "[" * 100_000), "not valid JSON"),
-    "braces without end": (lambda good: say('{"a":' * 50_000), "broken or was cut off"),
-    "thoughts and no answer": (lambda good: say("<think>Ann and Bo could"), "empty"),
+SAID = {
+    "brackets without end": (call("write_group", "[" * 100_000), "not valid JSON"),
+    "braces without end": (say('{"a":' * 50_000), "broken or was cut off"),
 }
 
 
@@ -347,16 +269,11 @@ async def test_a_bad_group_goes_back_with_the_reasons(kind: str, request_: Group
 
 @pytest.mark.parametrize("kind", SAID)
 async def test_what_is_no_group_goes_back_with_the_reason(kind: str, request_: GroupRequest, tmp_path: Path) -> None:
-    spoil, reason = SAID[kind]
-    answered = 0
-
-    def script(request: dict[str, Any]) -> Reply:
-        nonlocal answered
-        answered += 1
-        good = good_answer(GroupPrompt.of(request))
-        return spoil(json.dumps(good)) if answered == 1 else reply(request, good)
-
-    faults = await repaired(script, reason, request_, tmp_path)
+    bad, reason = SAID[kind]
+    waiting = [bad]
+    faults = await repaired(
+        lambda request: waiting.pop() if waiting else GroupModel()(request), reason, request_, tmp_path
+    )
     assert any(reason in fault for fault in faults)
 
 
@@ -373,56 +290,12 @@ async def repaired(script: Script, reason: str, request: GroupRequest, folder: P
     return faults
 
 
-@pytest.mark.parametrize(
-    "form", ["prose around", "a code fence", "tags", "thoughts before", "other names for the parts"]
-)
-async def test_a_good_group_in_other_clothes_is_taken(form: str, request_: GroupRequest, tmp_path: Path) -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        group = good_answer(GroupPrompt.of(request))
-        plain = json.dumps({"tool": "write_group", "arguments": group})
-        return say(
-            {
-                "prose around": f"Here you are {{with love}}:\n{plain}\nTell me if you want more!",
-                "a code fence": f"```json\n{plain}\n```",
-                "tags": f"<tool_call>{plain}</tool_call>",
-                "thoughts before": f"<think>Rosso first.</think>{plain}",
-                "other names for the parts": json.dumps({"name": "write_group", "parameters": group}),
-            }[form]
-        )
-
-    group, server = await generate(script, request_, tmp_path)
-    assert len(server.requests) == 1 and len(group.questions) == 20
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        status(500),
-        status(503),
-        status(429, retry_after="1"),
-        status(408),
-        Reply(fault="cut before headers"),
-        Reply(text="{", fault="cut after the first piece"),
-        Reply(text="{", fault="end without a finish"),
-        raw(b"<html>Bad gateway</html>", "text/html", 502),
-        raw(b"not a stream at all"),
-    ],
-    ids=lambda reply: str(reply.fault or reply.status),
-)
-async def test_a_service_that_stumbles_is_asked_again(fault: Reply, request_: GroupRequest, tmp_path: Path) -> None:
-    waiting = [fault, fault]
+async def test_a_service_that_stumbles_is_asked_again(request_: GroupRequest, tmp_path: Path) -> None:
+    waiting = [status(503), status(503)]
     group, server = await generate(
         lambda request: waiting.pop() if waiting else GroupModel()(request), request_, tmp_path
     )
     assert len(server.requests) == 3 and group.notes["repairs"] == [] and group.notes["calls"] == 1
-
-
-async def test_a_silent_server_is_asked_again(request_: GroupRequest, tmp_path: Path) -> None:
-    waiting = [hang()]
-    group, server = await generate(
-        lambda request: waiting.pop() if waiting else GroupModel()(request), request_, tmp_path, timeout=0.5
-    )
-    assert len(server.requests) == 2 and group.notes["calls"] == 1
 
 
 @pytest.mark.parametrize(
@@ -458,8 +331,16 @@ FILTERED = (
 
 
 @pytest.mark.parametrize("words", FILTERED)
-def test_a_content_filter_sets_its_group_aside_and_the_others_are_made(words: str, tmp_path: Path) -> None:
+async def test_a_refusal_by_a_content_filter_fails_its_group(
+    words: str, request_: GroupRequest, tmp_path: Path
+) -> None:
+    with pytest.raises(GenerationFailed, match=words.rstrip(".")):
+        await generate(replies(status(400, words)), request_, tmp_path)
+
+
+def test_a_content_filter_sets_its_group_aside_and_the_others_are_made(tmp_path: Path) -> None:
     make_sources(tmp_path)
+    words = FILTERED[0]
 
     def script(request: dict[str, Any]) -> Reply:
         prompt = GroupPrompt.of(request)

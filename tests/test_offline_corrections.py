@@ -232,6 +232,22 @@ def test_where_another_could_be_meant_too_none_is_corrected(
             "Parcels for the harbour shop go to ramp b.",
             ["Parcels for the castle shop go to ramp c."],
         ),
+        (
+            "Mi prima Rita ya no trabaja en el hotel.",
+            "Mi prima Rita trabaja en un hotel.",
+            ["Mi primo Raúl trabaja en un banco."],
+        ),
+        (
+            "Le code de la cave a changé, maintenant c'est 2649.",
+            "Le code de la cave est 7716.",
+            ["Le code du garage est 9053."],
+        ),
+        (
+            "Mi sono sbagliato, mia zia Ersilia sta a Bari.",
+            "Mia zia Ersilia sta a Rapallo.",
+            ["Mia zia Ersilde sta a Cervia."],
+        ),
+        ("Мой пёс теперь спит на кресле.", "Мой пёс спит на диване.", ["Мой кот спит на шкафу."]),
     ],
 )
 def test_of_several_alike_the_one_that_is_named_is_meant(
@@ -421,6 +437,14 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("The rent is 850.", "The rent is 900 euros.", True),
         ("Lunch is at 12:30.", "Lunch is at 1:30 today.", False),
         ("The shed code is 4417.", "The shed code is on the fridge.", False),
+        (
+            "The tune I'm trying to get into my fingers is Lord Gordon.",
+            "The tune I'm trying to get into my fingers is The Moving Cloud.",
+            True,
+        ),
+        ("The engine at platform one is Merlin.", "The engine at platform one is Clovelly.", True),
+        ("We've settled on pale blue for the walls.", "We've settled on mustard for the walls.", True),
+        ("Otto is 4 foot 11 tall.", "Otto is 5 foot 1 tall.", True),
     ],
 )
 def test_of_what_holds_for_now_only_the_newest_is_told(older: str, newer: str, excluded: bool) -> None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -96,8 +97,8 @@ def test_the_same_pixels_are_the_same_photo_in_every_lossless_format(store: Phot
 
 
 @on_sqlite
-@pytest.mark.parametrize("image_format", ["JPEG", "PNG", "WEBP"])
-def test_a_photo_is_stored_upright(store: PhotoStore, image_format: str) -> None:
+@pytest.mark.parametrize(("image_format", "orientations"), [("JPEG", range(1, 9)), ("PNG", [6]), ("WEBP", [6])])
+def test_a_photo_is_stored_upright(store: PhotoStore, image_format: str, orientations: Sequence[int]) -> None:
     upright = Image.new("RGB", (80, 40), "white")
     upright.paste("red", (0, 0, 40, 20))
     turns = Image.Transpose
@@ -110,7 +111,7 @@ def test_a_photo_is_stored_upright(store: PhotoStore, image_format: str) -> None
         7: turns.TRANSVERSE,
         8: turns.ROTATE_270,
     }
-    for orientation in range(1, 9):
+    for orientation in orientations:
         exif = Image.Exif()
         exif[0x0112] = orientation
         as_taken = upright.transpose(back[orientation]) if orientation in back else upright
@@ -176,6 +177,7 @@ def test_a_photo_of_pure_noise_stays_within_ten_megabytes(store: PhotoStore) -> 
     assert 3_000_000 < photo.size <= 10_000_000
 
 
+@on_sqlite
 def test_what_is_not_there_is_not_found(store: PhotoStore, jpeg: bytes) -> None:
     photo_id = store.add(OWNER, jpeg).photo_id
     for method in (store.get, store.path, store.data, store.thumbnail, store.image):
@@ -265,6 +267,7 @@ def test_repair_leaves_the_file_of_a_photo_that_is_being_recorded(
     assert store.data(OWNER, photo.photo_id)
 
 
+@on_sqlite
 def test_damage_is_found_told_and_healed_by_sending_the_photo_again(store: PhotoStore, jpeg: bytes) -> None:
     damaged = store.add(OWNER, jpeg)
     missing = store.add(OWNER, encode(picture(Random(8)), "PNG"))
@@ -351,6 +354,7 @@ def test_what_lies_in_a_photos_place_is_not_followed(
     assert store.audit().rows_with_damaged_file == ((OWNER, photo.photo_id),)
 
 
+@on_sqlite
 def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jpeg: bytes, tmp_path: Path) -> None:
     photo_id = store.add(OWNER, jpeg).photo_id
     store.add(OTHER, jpeg)
@@ -364,6 +368,7 @@ def test_files_go_only_with_their_rows(store: PhotoStore, database: Database, jp
     assert store.audit() == CLEAN
 
 
+@on_sqlite
 @pytest.mark.parametrize("step", ["file", "fsync", "rename"])
 def test_a_full_disk_leaves_nothing_behind(
     store: PhotoStore, database: Database, jpeg: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

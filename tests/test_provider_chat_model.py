@@ -7,6 +7,7 @@ import socket
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -81,13 +82,12 @@ async def test_a_tool_is_called_where_the_server_knows_tools(serve):
     ]
 
 
-@pytest.mark.parametrize("code", [400, 404, 422, 500, 501])
 @pytest.mark.parametrize(
-    ("lacks", "modes"),
+    ("lacks", "modes", "code"),
     [
-        (("tools",), ["tools", "json_schema"]),
-        (("tools", "json_schema"), ["tools", "json_schema", "json_object"]),
-        (("tools", "json_schema", "json_object"), ["tools", "json_schema", "json_object", "text"]),
+        *((("tools",), ["tools", "json_schema"], code) for code in (400, 404, 422, 500, 501)),
+        (("tools", "json_schema"), ["tools", "json_schema", "json_object"], 400),
+        (("tools", "json_schema", "json_object"), ["tools", "json_schema", "json_object", "text"], 400),
     ],
 )
 async def test_what_the_server_lacks_is_found_out_once(serve, lacks, modes, code):
@@ -343,7 +343,12 @@ async def test_a_fault_of_the_service_is_retried_and_then_named(serve, reply, re
 PASSING = {
     name: FAULTS[name][0]
     for name in ("408", "409", "429", "502", "503", "504", "cut before headers", "cut before the first piece")
-} | {"500": status(500), "broken SSE": raw(b"data: {broken\n\n"), "no text": say("")}
+} | {
+    "500": status(500),
+    "broken SSE": raw(b"data: {broken\n\n"),
+    "no text": say(""),
+    "no choices": say("", choices=False),
+}
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
@@ -381,9 +386,13 @@ async def test_the_waits_grow_and_jitter(serve):
 
 async def test_retry_after_is_honoured_up_to_a_cap(serve):
     waits = Waits()
-    server = serve(replies(status(429, retry_after="2"), status(503, retry_after="600"), say("Rex.")))
+    server = serve(
+        replies(
+            status(429, retry_after="2"), status(503, retry_after="600"), status(429, retry_after="soon"), say("Rex.")
+        )
+    )
     await reply_of(model_of(server, sleep=waits, longest_retry_after=9.0))
-    assert waits.seconds == [2.0, 9.0]
+    assert waits.seconds == [2.0, 9.0, 0.0]
 
 
 async def test_an_exhausted_quota_is_not_retried(serve):
@@ -476,6 +485,60 @@ def test_an_open_thought_is_dropped_at_the_start_and_kept_after_text():
     for text, shown in (("<think>cut off", ""), ("The tag <think> opens it.", "The tag <think> opens it.")):
         thoughts = ThoughtFilter()
         assert thoughts.feed(text) + thoughts.finish() == shown
+
+
+# A call instead of a reply
+
+WITHOUT_TOOLS = partial(refusing, "tools")
+CALLING = {
+    "finished as a stop": (call("search", REX, finish_reason="stop"), ["tools"]),
+    "cut at first": (
+        replies(call("search", REX, fault="cut after the first piece"), call("search", REX)),
+        ["tools"] * 2,
+    ),
+    "in words, though tools were offered": (say(REX_JSON), ["tools"]),
+    "in words": (WITHOUT_TOOLS(then=say(REX_JSON)), ["tools", "text"]),
+    "in words and more of them": (WITHOUT_TOOLS(then=say(f"{REX_JSON}\nHm.")), ["tools", "text"]),
+    "in a code fence": (WITHOUT_TOOLS(then=say(f"```json\n{REX_JSON}\n```")), ["tools", "text"]),
+    "after a thought": (WITHOUT_TOOLS(then=say(f"<think>\nHm.\n</think>\n{REX_JSON}")), ["tools", "text"]),
+    "without JSON modes": (refusing("tools", "json_schema", "json_object", then=say(REX_JSON)), ["tools", "text"]),
+}
+
+
+@pytest.mark.parametrize(("script", "modes"), CALLING.values(), ids=CALLING)
+async def test_a_call_in_place_of_a_reply_is_no_text(serve, script, modes):
+    server = serve(script)
+    tool_call, usage = [piece async for piece in model_of(server).stream(PROMPT, TOOLS)]
+    assert (tool_call.name, tool_call.arguments, tool_call.further) == ("search", REX, ())
+    assert isinstance(usage, TokenUsage) and server.modes == modes
+
+
+async def test_a_broken_call_behind_a_whole_one_is_its_complaint(serve):
+    server = serve(Reply(tool_calls=(("search", REX), ("search", '{"query": "Re'))))
+    tool_call, _usage = [piece async for piece in model_of(server).stream(PROMPT, TOOLS)]
+    [complaint] = tool_call.further
+    assert tool_call.arguments == REX and "not valid JSON" in str(complaint)
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        (Reply(tool_calls=(("search", '{"query": "Re'), ("search", REX))), "not valid JSON"),
+        (call("fly", {}), "no tool named 'fly'"),
+        (WITHOUT_TOOLS(then=say('{"tool": "search", "argu')), "broken or was cut off"),
+        (WITHOUT_TOOLS(then=say('{"tool": "fly", "arguments": {}}')), "no tool named 'fly'"),
+    ],
+)
+async def test_a_broken_call_in_place_of_a_reply_goes_back_to_the_model(serve, script, complaint):
+    with pytest.raises(MalformedReplyError, match=complaint):
+        assert not [piece async for piece in model_of(serve(script)).stream(PROMPT, TOOLS)]
+
+
+@pytest.mark.parametrize(("words", "tries"), [("no function calling", 1), ("", 4)])
+async def test_a_reply_comes_though_the_server_fails_at_tools(serve, words, tries):
+    server = serve(lambda request: status(500, words) if request.get("tools") else say("Rex."))
+    assert [piece async for piece in model_of(server).stream(PROMPT, TOOLS)] == ["Re", "x.", USAGE]
+    assert server.modes == ["tools"] * tries + ["text"]
 
 
 # Photos
