@@ -11,6 +11,7 @@ from m2a.agents.offline.learned import learned
 from m2a.agents.offline.sense import Sense
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
+from m2a.memory.index import MemoryIndex
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.ui.gradio_start import without_interface_files
@@ -23,7 +24,7 @@ from tests.offline_talk import Talk, offline_talks
 from tests.opened_folder import fill
 from tests.postgres import cleared, emptied, postgres_server, second_database
 from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory
+from tests.told_memory import Memory, index_in
 from tests.turns import Clock
 
 without_interface_files()
@@ -105,11 +106,23 @@ def bank(assistant: Assistant) -> MemoryBank:
     return assistant.memory(assistant.local_owner)
 
 
-@pytest.fixture
-def memory(database: Database, owner: str, tmp_path: Path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
+@pytest.fixture(scope="module")
+def module_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
+    opened = index_in(tmp_path_factory.mktemp("index"))
     yield opened
-    opened.index.close()
+    opened.close()
+
+
+@pytest.fixture
+def index(module_index: MemoryIndex) -> Iterator[MemoryIndex]:
+    """An empty index, whose process runs for the whole module: starting one takes longer than most tests."""
+    yield module_index
+    module_index.drop()
+
+
+@pytest.fixture
+def memory(database: Database, owner: str, tmp_path: Path, index: MemoryIndex) -> Memory:
+    return Memory(database, owner, tmp_path, index)
 
 
 @pytest.fixture(scope="session")

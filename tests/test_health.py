@@ -23,7 +23,7 @@ from m2a.ui.health_view import health_html
 from m2a.ui.settings_panel import SettingsPanel
 from tests.page_calls import request
 from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory, draft_of, jpeg
+from tests.told_memory import draft_of, jpeg
 from tests.turns import Clock
 
 # Attacks, three at least of each form, and what people say of themselves and of others.
@@ -249,16 +249,14 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # the size of a step depends on no database
-def test_many_memories_are_looked_through_a_part_at_a_time(database, owner, tmp_path) -> None:
-    memory = Memory(database, owner, tmp_path)
+def test_many_memories_are_looked_through_a_part_at_a_time(memory) -> None:
     message, _ = memory.say("I count my parcels.")
     for numbers in (range(500), range(500, 1000), range(1000, 1100)):
         drafts = [draft_of(message, f"Parcel {number} came.") for number in numbers]
         memory.bank.write([Addition(draft, "") for draft in drafts], who="test")
-    check = HealthCheck(memory.stores, owner)
+    check = HealthCheck(memory.stores, memory.bank.owner)
     steps = list(check.steps())
     assert len(steps) == 3 and steps == sorted(steps) and steps[-1][0] == steps[-1][1] == 1100
     assert check.findings == [] and (check.memories, check.unused) == (1100, 1100)
-    other = HealthCheck(memory.stores, owner_named(database, "other"))
+    other = HealthCheck(memory.stores, owner_named(memory.database, "other"))
     assert list(other.steps()) == [] and other.memories == 0
-    memory.index.close()

@@ -192,10 +192,8 @@ def test_a_place_that_one_message_loses_goes_to_the_next(memory: Retrieved) -> N
 
 
 @pytest.fixture
-def bank_memory(database: Database, owner: str, tmp_path: Path) -> Iterator[Memory]:
-    memory = Memory(database, owner, tmp_path)
-    yield memory
-    memory.index.close()
+def bank_memory(database: Database, owner: str, tmp_path: Path, index: MemoryIndex) -> Memory:
+    return Memory(database, owner, tmp_path, index)
 
 
 def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory: Memory) -> None:
