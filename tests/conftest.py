@@ -2,6 +2,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -96,9 +97,34 @@ def policy() -> ScriptedPolicy:
 
 
 @pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, policy: ScriptedPolicy, clock: Clock) -> AsyncIterator[Assistant]:
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as opened:
         yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def module_assistant(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[Assistant, ScriptedPolicy, Clock]]:
+    settings, policy, clock = load_settings(data_dir=tmp_path_factory.mktemp("shared")), ScriptedPolicy(), Clock()
+    async with Assistant.open(settings, policy=policy, clock=clock) as opened:
+        yield opened, policy, clock
+
+
+@pytest.fixture
+def shared_assistant(
+    module_assistant: tuple[Assistant, ScriptedPolicy, Clock], policy: ScriptedPolicy, clock: Clock
+) -> Assistant:
+    """The module's assistant, with a new user and with this test's policy and clock."""
+    assistant, module_policy, module_clock = module_assistant
+    module_policy.__dict__, module_clock.__dict__ = policy.__dict__, clock.__dict__
+    assistant.local_owner = owner_named(assistant.stores.database, uuid4().hex)
+    return assistant
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A look through the memory finds what may be wrong, little else, and each is repaired or dismissed for good."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,11 +102,12 @@ def test_two_texts_say_the_same_only_where_nothing_but_their_form_differs() -> N
         assert same_words(text) != same_words(other)
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @pytest.fixture
-async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
-    settings = load_settings(data_dir=tmp_path / "data")
-    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=Clock()) as opened:
-        yield opened
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
 
 
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:

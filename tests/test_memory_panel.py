@@ -39,6 +39,13 @@ from m2a.ui.request import NoSuchThingError
 from tests.page_calls import HOSTILE, click, other_user, request, told
 from tests.turns import photo
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
+
 
 @pytest.fixture
 def panel(assistant: Assistant) -> MemoryPanel:
