@@ -15,12 +15,14 @@ from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
+from m2a.systems.shared import SharedStores
 from m2a.ui.gradio_start import without_interface_files
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.browser import chromium, playwright, server, shoot, visit  # noqa: F401
 from tests.chat_server import ChatServer, Reply, Script
+from tests.dialogues import stores_in
 from tests.offline_talk import Talk, offline_talks
 from tests.opened_folder import fill
 from tests.postgres import cleared, emptied, postgres_server, second_database
@@ -149,6 +151,14 @@ def index(module_index: MemoryIndex) -> Iterator[MemoryIndex]:
 @pytest.fixture
 def memory(database: Database, owner: str, tmp_path: Path, index: MemoryIndex) -> Memory:
     return Memory(database, owner, tmp_path, index)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStores]:
+    """What the memory systems of a module's tests share, because each system gets a memory of its own."""
+    opened = stores_in(tmp_path_factory.mktemp("stores"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

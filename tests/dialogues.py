@@ -11,7 +11,7 @@ from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.systems.shared import Parts, SharedStores
 from m2a.wiring import offline_rules
-from models.captioner import Captioner, Count, uncounted
+from models.captioner import Count, uncounted
 from models.chat_model import ChatModel
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer
@@ -89,19 +89,18 @@ class NamingCaptioner:
         return "a red thing"
 
 
-def parts_of(
-    model: ChatModel | None = None, *, retrieval_only: bool = False, window: int = 10_000
-) -> Callable[[Path], Parts]:
-    def captioner(chat_model: ChatModel | None) -> Captioner:
-        return NamingCaptioner()
+def stores_in(work: Path) -> SharedStores:
+    return SharedStores(work, lambda: HashingTokenEncoder(dimensions=384), ColourImageEncoder, LearnedRanking.shipped)
 
-    def parts(work: Path) -> Parts:
-        stores = SharedStores(
-            work, lambda: HashingTokenEncoder(dimensions=384), ColourImageEncoder, LearnedRanking.shipped
-        )
-        return Parts(stores, model, retrieval_only, captioner, offline_rules, window)
 
-    return parts
+def parts_on(
+    stores: SharedStores, model: ChatModel | None = None, *, retrieval_only: bool = False, window: int = 10_000
+) -> Parts:
+    return Parts(stores, model, retrieval_only, lambda chat_model: NamingCaptioner(), offline_rules, window)
+
+
+def parts_of(model: ChatModel | None = None, **options: Any) -> Callable[[Path], Parts]:
+    return lambda work: parts_on(stores_in(work), model, **options)
 
 
 def model_of(server: ChatServer, name: str = "openai:small") -> ProviderChatModel:
