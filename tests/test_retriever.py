@@ -1,4 +1,3 @@
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -19,7 +18,7 @@ from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import embedding, entry, entry_photo
-from m2a.types import DateInterval, Query, RecordKey
+from m2a.types import DateInterval, Query
 from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
 from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of
 
@@ -125,23 +124,6 @@ def test_another_owners_memories_are_never_found(memory, owner):
         memory.search(other, photos=(red,))
     for kinds in (ENTRIES, MESSAGES, BOTH):
         assert memory.found(other, "red", kinds=kinds) == []
-
-
-def test_another_owners_rows_change_no_ranking(memory, owner):
-    from m2a.memory.index_rows import TextRow
-
-    texts = [f"Bobo {word} the ball {i}" for i, word in enumerate(["chased", "lost", "found", "bit", "hid"] * 6)]
-    for text in texts:
-        memory.add(owner, text)
-    before = memory.search(owner, "who bit the ball?")
-    chooser = random.Random(0)
-    other = uuid4().hex
-    words = ["bite", "ball", "bobo", "chase", "cat"]
-    vector = memory.text_encoder.encode(["bit the ball"])[0]
-    rows = [TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9)) for i in range(500)]
-    memory.index.put(other, rows)
-    assert memory.search(owner, "who bit the ball?") == before
-    memory.index.drop(other)
 
 
 def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
