@@ -14,7 +14,7 @@ from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
 from m2a.memory.owners import owner_named
-from m2a.settings import load_settings
+from m2a.settings import Settings, load_settings
 from m2a.systems.shared import SharedStores
 from m2a.ui.gradio_start import without_interface_files
 from m2a.wiring import cache_dir
@@ -96,6 +96,14 @@ def talk(talks: Callable[[], Talk]) -> Talk:
 @pytest.fixture
 def policy() -> ScriptedPolicy:
     return ScriptedPolicy()
+
+
+@pytest.fixture
+def nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Removes the machine's variables and moves to an empty folder."""
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"M2A_{name.upper()}", raising=False)
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
