@@ -1,7 +1,5 @@
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -9,34 +7,21 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, func, select, update
 
-from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash, forget_vectors
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import embedding, entry, entry_photo
 from m2a.types import DateInterval, Query
-from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of
-
-
-@contextmanager
-def memory_in(folder: Path, fusion: str) -> Iterator[Memory]:
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = HashingTokenEncoder(), ColourImageEncoder()
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    yield Memory(database, index, text_encoder, image_encoder, best=fusion == "best")
-    index.close()
-    database.close()
+from tests.encoders import COLOURS, HashingTextEncoder
+from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of, memory_in
 
 
 @pytest.fixture(scope="module", params=["paper", "best"])
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """One memory for the module and the fusion; each test has its own owner."""
-    with memory_in(tmp_path_factory.mktemp("memory"), request.param) as memory:
+    with memory_in(tmp_path_factory.mktemp("memory"), best=request.param == "best") as memory:
         yield memory
 
 
@@ -185,7 +170,7 @@ def test_an_outage_raises(memory, owner, monkeypatch):
 
 @pytest.mark.parametrize("fusion", ["paper", "best"])
 def test_draining_empties_the_outbox_and_encodes_nothing_twice(tmp_path, fusion):
-    with memory_in(tmp_path, fusion) as memory:
+    with memory_in(tmp_path, best=fusion == "best") as memory:
         owner = owner_named(memory.database, "ann")
         red = memory.show(owner, "red")
         memory.add(owner, "Bobo loves balls", (red,))
