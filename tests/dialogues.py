@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from PIL import Image
 
 from m2a.evaluation.record import QuestionRecord, read_questions
 from m2a.memory.ranking.learned_ranking import LearnedRanking
-from m2a.systems.shared import Parts, SharedStores
+from m2a.systems.shared import Parts, SharedStores, Utterance
 from m2a.wiring import offline_rules
 from models.captioner import Count, uncounted
 from models.chat_model import ChatModel
@@ -78,6 +79,15 @@ def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...
     file = folder / "benchmark.json"
     file.write_text(json.dumps(samples))
     return file
+
+
+def session(number: int, *texts: str) -> list[Utterance]:
+    """What Anna and Ben say in turn on that day of June."""
+    said_at = datetime(2023, 6, number, 9, tzinfo=UTC)
+    return [
+        Utterance(f"D{number}:{place}", "user", "Anna" if place % 2 else "Ben", text, said_at)
+        for place, text in enumerate(texts, start=1)
+    ]
 
 
 class NamingCaptioner:

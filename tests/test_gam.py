@@ -1,7 +1,6 @@
 """GAM: what memorizer, planner, integration and reflection are given, which tools find what, and when it ends."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,14 @@ from m2a.systems.gam.pages import PAGES, cut
 from m2a.systems.gam.variants import GAM
 from m2a.systems.metered import tokens_of
 from m2a.systems.notes import Notes
-from m2a.systems.shared import SharedStores, Utterance
+from m2a.systems.shared import SharedStores
 from m2a.systems.system import Meter
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
-from tests.dialogues import model_of, parts_on
+from tests.dialogues import model_of, parts_on, session
 from tests.placed_systems import opened_again, told
 from tests.scripted_model import Prompt
 from tests.steps_model import Fill, StepsModel, said_in, steps_of
-
-JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
-
-
-def session(number: int, *texts: str) -> list[Utterance]:
-    return [
-        Utterance(f"D{number}:{place}", "user", "Anna" if place % 2 else "Ben", text, JUNE.replace(day=number))
-        for place, text in enumerate(texts, start=1)
-    ]
-
 
 SESSIONS = [
     session(1, "I bought a canoe.", "Mine is a kayak."),

@@ -1,7 +1,6 @@
 """HyMem: units and summaries, the light and the deep module, and the reflection whose question is really searched."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,14 @@ from m2a.systems import registry
 from m2a.systems.hymem.units import SUMMARIES, UNITS, complete
 from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.notes import Notes
-from m2a.systems.shared import SharedStores, Utterance
+from m2a.systems.shared import SharedStores
 from m2a.systems.system import Meter
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
-from tests.dialogues import model_of, parts_on
+from tests.dialogues import model_of, parts_on, session
 from tests.placed_systems import opened_again, told
 from tests.scripted_model import Prompt
 from tests.steps_model import Fill, StepsModel, said_in, steps_of
-
-JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
-
-
-def session(number: int, *texts: str) -> list[Utterance]:
-    return [
-        Utterance(f"D{number}:{place}", "user", "Anna", text, JUNE.replace(day=number))
-        for place, text in enumerate(texts, start=1)
-    ]
-
 
 SESSIONS = [
     session(1, "Hi!", "I bought a canoe.", "Coco can whistle now.", "Bye!"),
@@ -90,7 +79,7 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
     assert steps_of(server).steps == ["division", "summary", "summary"] * 2 and place.system.ingestion.calls == 6
     assert said_in(steps_of(server).prompts("division")[0], "Session").splitlines()[1] == (
-        "2. Thursday 1 June 2023, 09:00, Anna: I bought a canoe."
+        "2. Thursday 1 June 2023, 09:00, Ben: I bought a canoe."
     )
     assert "I bought a canoe." in said_in(steps_of(server).prompts("summary")[1], "Unit")
     notes = Notes(place.memory, "hymem", without_vectors=(UNITS,))
