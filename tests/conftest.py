@@ -2,6 +2,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -11,19 +12,22 @@ from m2a.agents.offline.learned import learned
 from m2a.agents.offline.sense import Sense
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
+from m2a.memory.index import MemoryIndex
 from m2a.memory.owners import owner_named
-from m2a.settings import load_settings
+from m2a.settings import Settings, load_settings
+from m2a.systems.shared import SharedStores
 from m2a.ui.gradio_start import without_interface_files
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.browser import chromium, playwright, server, shoot, visit  # noqa: F401
 from tests.chat_server import ChatServer, Reply, Script
+from tests.dialogues import stores_in
 from tests.offline_talk import Talk, offline_talks
 from tests.opened_folder import fill
 from tests.postgres import cleared, emptied, postgres_server, second_database
 from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory
+from tests.told_memory import Memory, index_in
 from tests.turns import Clock
 
 without_interface_files()
@@ -95,9 +99,42 @@ def policy() -> ScriptedPolicy:
 
 
 @pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as opened:
+def nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Removes the machine's variables and moves to an empty folder."""
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"M2A_{name.upper()}", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def assistant(tmp_path: Path, policy: ScriptedPolicy, clock: Clock) -> AsyncIterator[Assistant]:
+    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as opened:
         yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def module_assistant(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[tuple[Assistant, ScriptedPolicy, Clock]]:
+    settings, policy, clock = load_settings(data_dir=tmp_path_factory.mktemp("shared")), ScriptedPolicy(), Clock()
+    async with Assistant.open(settings, policy=policy, clock=clock) as opened:
+        yield opened, policy, clock
+
+
+@pytest.fixture
+def shared_assistant(
+    module_assistant: tuple[Assistant, ScriptedPolicy, Clock], policy: ScriptedPolicy, clock: Clock
+) -> Assistant:
+    """The module's assistant, with a new user and with this test's policy and clock."""
+    assistant, module_policy, module_clock = module_assistant
+    module_policy.__dict__, module_clock.__dict__ = policy.__dict__, clock.__dict__
+    assistant.local_owner = owner_named(assistant.stores.database, uuid4().hex)
+    return assistant
 
 
 @pytest.fixture
@@ -105,11 +142,31 @@ def bank(assistant: Assistant) -> MemoryBank:
     return assistant.memory(assistant.local_owner)
 
 
-@pytest.fixture
-def memory(database: Database, owner: str, tmp_path: Path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
+@pytest.fixture(scope="module")
+def module_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
+    opened = index_in(tmp_path_factory.mktemp("index"))
     yield opened
-    opened.index.close()
+    opened.close()
+
+
+@pytest.fixture
+def index(module_index: MemoryIndex) -> Iterator[MemoryIndex]:
+    """An empty index, whose process runs for the whole module: starting one takes longer than most tests."""
+    yield module_index
+    module_index.drop()
+
+
+@pytest.fixture
+def memory(database: Database, owner: str, tmp_path: Path, index: MemoryIndex) -> Memory:
+    return Memory(database, owner, tmp_path, index)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStores]:
+    """What the memory systems of a module's tests share, because each system gets a memory of its own."""
+    opened = stores_in(tmp_path_factory.mktemp("stores"))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,9 @@ from PIL import Image
 
 from m2a.evaluation.record import QuestionRecord, read_rows
 from m2a.memory.ranking.learned_ranking import LearnedRanking
-from m2a.systems.shared import Parts, SharedStores
+from m2a.systems.shared import Parts, SharedStores, Utterance
 from m2a.wiring import offline_rules
-from models.captioner import Captioner, Count, uncounted
+from models.captioner import Count, uncounted
 from models.chat_model import ChatModel
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer
@@ -80,6 +81,15 @@ def write_dialogues(folder: Path, *, photos: bool = False, names: tuple[str, ...
     return file
 
 
+def session(number: int, *texts: str) -> list[Utterance]:
+    """What Anna and Ben say in turn on that day of June."""
+    said_at = datetime(2023, 6, number, 9, tzinfo=UTC)
+    return [
+        Utterance(f"D{number}:{place}", "user", "Anna" if place % 2 else "Ben", text, said_at)
+        for place, text in enumerate(texts, start=1)
+    ]
+
+
 class NamingCaptioner:
     """Gives every photo the same caption."""
 
@@ -89,19 +99,18 @@ class NamingCaptioner:
         return "a red thing"
 
 
-def parts_of(
-    model: ChatModel | None = None, *, retrieval_only: bool = False, window: int = 10_000
-) -> Callable[[Path], Parts]:
-    def captioner(chat_model: ChatModel | None) -> Captioner:
-        return NamingCaptioner()
+def stores_in(work: Path) -> SharedStores:
+    return SharedStores(work, lambda: HashingTokenEncoder(dimensions=384), ColourImageEncoder, LearnedRanking.shipped)
 
-    def parts(work: Path) -> Parts:
-        stores = SharedStores(
-            work, lambda: HashingTokenEncoder(dimensions=384), ColourImageEncoder, LearnedRanking.shipped
-        )
-        return Parts(stores, model, retrieval_only, captioner, offline_rules, window)
 
-    return parts
+def parts_on(
+    stores: SharedStores, model: ChatModel | None = None, *, retrieval_only: bool = False, window: int = 10_000
+) -> Parts:
+    return Parts(stores, model, retrieval_only, lambda chat_model: NamingCaptioner(), offline_rules, window)
+
+
+def parts_of(model: ChatModel | None = None, **options: Any) -> Callable[[Path], Parts]:
+    return lambda work: parts_on(stores_in(work), model, **options)
 
 
 def model_of(server: ChatServer, name: str = "openai:small") -> ProviderChatModel:

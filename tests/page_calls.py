@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from m2a import Assistant
 from m2a.memory.bank import MemoryBank
@@ -13,29 +13,26 @@ from m2a.types import (
     EvidenceRange,
     MemoryEntry,
 )
-from m2a.ui.chat_panel import Update
 
-HOSTILE = (
-    "<script>window.ran = 1</script>",
-    "\"><img src=x onerror='window.ran = 1'>",
-    "' onfocus='window.ran = 1' autofocus='",
-    "</textarea><svg onload=window.ran=1>",
-    "{{constructor}} ${window.ran = 1} javascript:window.ran=1",
-)
+Output = TypeVar("Output")
 
 
 def request(assistant: Assistant, tab: str = "tab", **query: str) -> Any:
     return SimpleNamespace(username=assistant.local_owner, session_hash=tab, query_params=query)
 
 
-def other_user(assistant: Assistant) -> Any:
+def other_user(assistant: Assistant, **query: str) -> Any:
     """Returns a request of another user than the assistant's own."""
     owner = owner_named(assistant.stores.database, "other")
-    return SimpleNamespace(username=owner, session_hash="tab", query_params={})
+    return SimpleNamespace(username=owner, session_hash="tab", query_params=query)
 
 
-async def all_of(updates: AsyncIterator[Update]) -> list[Update]:
-    return [update async for update in updates]
+async def all_of(outputs: AsyncIterator[Output]) -> list[Output]:
+    return [output async for output in outputs]
+
+
+async def last_of(outputs: AsyncIterator[Output]) -> Output:
+    return (await all_of(outputs))[-1]
 
 
 def click(**data: object) -> Any:

@@ -1,7 +1,11 @@
 """Retrieval over a real database and a real index, with writers that are quick to call."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -12,6 +16,7 @@ from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.embedding_cache import content_hash
 from m2a.memory.index import MemoryIndex
+from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.photo_store import PhotoDamagedError
 from m2a.memory.ranking.encoding import RecordEncoder
 from m2a.memory.ranking.features import FEATURES
@@ -24,7 +29,9 @@ from m2a.memory.schema import outbox, photo
 from m2a.memory.semantic_memory_store import SemanticMemoryStore
 from m2a.memory.stores import Retrieval
 from m2a.types import EntryDraft, EvidenceRange, Hit, Query
-from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder
+from models.image_encoder import ImageEncoder
+from models.text_encoder import TextEncoder
+from tests.encoders import COLOURS, ColourImageEncoder, HashingTokenEncoder
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
@@ -38,8 +45,8 @@ class Memory:
 
     database: Database
     index: MemoryIndex
-    text_encoder: HashingTextEncoder
-    image_encoder: ColourImageEncoder
+    text_encoder: TextEncoder
+    image_encoder: ImageEncoder
     relevance_floor: bool = False
     best: bool = False
     photo_words_floor: float | None = None
@@ -105,7 +112,23 @@ class Memory:
         return self.pictures[photo_id]
 
 
-def ranking_by_hand(store: RankedRecordStore, encoder: HashingTextEncoder) -> LearnedRanking:
+@contextmanager
+def memory_in(
+    folder: Path,
+    text_encoder: TextEncoder | None = None,
+    image_encoder: ImageEncoder | None = None,
+    **options: Any,
+) -> Iterator[Memory]:
+    """A memory in the folder, by default with encoders that need no weights."""
+    text_encoder, image_encoder = text_encoder or HashingTokenEncoder(), image_encoder or ColourImageEncoder()
+    database = Database(f"sqlite:///{folder / 'memory.db'}")
+    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
+    yield Memory(database, index, text_encoder, image_encoder, **options)
+    index.close()
+    database.close()
+
+
+def ranking_by_hand(store: RankedRecordStore, encoder: TextEncoder) -> LearnedRanking:
     """Ranks by similarity of tokens, and breaks ties by words in context."""
     random = np.random.default_rng(5)
     head = TokenHead(random.normal(size=(encoder.dimensions, 32)), np.zeros(encoder.dimensions))

@@ -12,29 +12,22 @@ from sqlalchemy import delete, insert, select, update
 
 from m2a.memory import conversations
 from m2a.memory.database import Database
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.passages import passages
 from m2a.memory.ranking.learned_ranking import LearnedRanking
 from m2a.memory.schema import erasure, message, outbox, ranked_count, ranked_record, setting
 from m2a.types import RecordKey
 from m2a.types.errors import UserError
-from tests.encoders import ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-from tests.retrieval_memory import ENTRIES, MESSAGES, Memory, id_of
+from tests.encoders import HashingTextEncoder, HashingTokenEncoder
+from tests.retrieval_memory import ENTRIES, MESSAGES, Memory, id_of, memory_in
 
 NOW = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    folder = tmp_path_factory.mktemp("best")
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = HashingTokenEncoder(), ColourImageEncoder()
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    yield Memory(database, index, text_encoder, image_encoder, best=True)
-    index.close()
-    database.close()
+    with memory_in(tmp_path_factory.mktemp("best"), best=True) as memory:
+        yield memory
 
 
 @pytest.fixture

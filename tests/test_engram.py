@@ -17,11 +17,11 @@ from m2a.systems.engram.engram import Engram
 from m2a.systems.engram.variants import ENGRAM, EngramVariant
 from m2a.systems.model_steps import GaveUpError
 from m2a.systems.notes import Notes
-from m2a.systems.shared import Utterance
+from m2a.systems.shared import SharedStores, Utterance
 from m2a.systems.system import Meter, Question
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, Reply, say, status
-from tests.dialogues import model_of, parts_of, write_dialogues
+from tests.dialogues import model_of, parts_of, parts_on, write_dialogues
 from tests.placed_systems import NOW, opened_again, told
 from tests.scripted_model import Prompt
 from tests.steps_model import StepsModel, said_in, steps_of
@@ -61,8 +61,10 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-async def test_a_message_is_routed_and_each_bit_has_one_extractor(tmp_path: Path, server: ChatServer) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+async def test_a_message_is_routed_and_each_bit_has_one_extractor(
+    tmp_path: Path, stores: SharedStores, server: ChatServer
+) -> None:
+    parts = parts_on(stores, model_of(server))
     place = await told(tmp_path / "data", "engram", parts)
     steps = steps_of(server)
     assert steps.steps.count("route") == 6
@@ -88,7 +90,6 @@ async def test_a_message_is_routed_and_each_bit_has_one_extractor(tmp_path: Path
     }
     assert place.references[answer.sources[0]] == "D2:1"
     assert (await place.found("Where did Olga move?"))[0] == "D2:1"
-    parts.stores.close()
 
 
 async def test_what_was_taken_in_is_there_after_another_start(tmp_path: Path, server: ChatServer) -> None:
@@ -115,9 +116,9 @@ async def test_what_was_taken_in_is_there_after_another_start(tmp_path: Path, se
     ],
 )
 async def test_an_ablation_writes_and_reads_its_stores_alone(
-    tmp_path: Path, server: ChatServer, name: str, extractors: set[str]
+    tmp_path: Path, stores: SharedStores, server: ChatServer, name: str, extractors: set[str]
 ) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+    parts = parts_on(stores, model_of(server))
     place = await told(tmp_path / "data", name, parts)
     assert set(steps_of(server).steps) - {"route"} == extractors
     assert ("route" in steps_of(server).steps) == (name != "engram-single-store")
@@ -128,10 +129,11 @@ async def test_an_ablation_writes_and_reads_its_stores_alone(
     assert ("Getting there." in found_block) == (name == "engram-procedural-only")
     if name == "engram-single-store":
         assert f"8 May 2023, 13:56: {CANOE}" in found_block.splitlines() and place.system.ingestion.calls == 0
-    parts.stores.close()
 
 
-async def test_each_speaker_gets_k_records_from_alternating_types_without_duplicates(tmp_path: Path) -> None:
+async def test_each_speaker_gets_k_records_from_alternating_types_without_duplicates(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     """Of one type there are many near ones: they leave room for the other, and nothing stands twice."""
     every = {"episodic": True, "semantic": True, "procedural": False}
     forms = {
@@ -140,7 +142,7 @@ async def test_each_speaker_gets_k_records_from_alternating_types_without_duplic
         "fact": lambda prompt: {"fact": "The same fact." if "Ben" in said_in(prompt, "Message") else words(prompt)},
     }
     with ChatServer(StepsModel(forms)) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         memory = (await told(tmp_path / "data", "engram", parts)).memory
         small = Engram("engram", EngramVariant(k=3), memory, parts)
         steps_of(server).forget()
@@ -149,15 +151,14 @@ async def test_each_speaker_gets_k_records_from_alternating_types_without_duplic
         lines = anna.splitlines()[2:]
         assert len(lines) == 3 and sum("2020: Lisbon." in line for line in lines) == 2
         assert len(ben.splitlines()) == 3 and ben.count("The same fact.") == 1
-        parts.stores.close()
 
 
 async def test_photos_are_remembered_by_captions_and_found_by_m2as_photo_path(
-    tmp_path: Path, server: ChatServer
+    tmp_path: Path, stores: SharedStores, server: ChatServer
 ) -> None:
     steps_of(server).forms["route"] = lambda prompt: {"episodic": False, "semantic": True, "procedural": False}
     for name, first in (("engram", None), ("engram-photos", "D1:3")):
-        parts = parts_of(model_of(server))(tmp_path / name)
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", name, parts, photos=True)
         assert any("[photo: a red thing]" in said_in(p, "Message") for p in steps_of(server).prompts("fact"))
         found_ids = await place.found("", tmp_path / "data" / "photos" / "asked.png", k=3)
@@ -166,11 +167,10 @@ async def test_photos_are_remembered_by_captions_and_found_by_m2as_photo_path(
         question = place.question("Where is this kept?", tmp_path / "data" / "photos" / "asked.png")
         await place.system.answer(question, Meter())
         assert len(server.requests[-1].photos) == (2 if name == "engram-photos" else 1)
-        parts.stores.close()
 
 
-async def test_rules_in_the_models_place(tmp_path: Path) -> None:
-    parts = parts_of(retrieval_only=True)(tmp_path / "work")
+async def test_rules_in_the_models_place(tmp_path: Path, stores: SharedStores) -> None:
+    parts = parts_on(stores, retrieval_only=True)
     place = await told(tmp_path / "data", "engram-offline", parts)
     notes = Notes(place.memory, "engram-offline")
     assert [note.fields["when"] for note in notes.in_store("Anna/episodic")][:1] == ["7 May 2023"]
@@ -180,13 +180,14 @@ async def test_rules_in_the_models_place(tmp_path: Path) -> None:
     with pytest.raises(registry.UnknownSystemError, match="use engram-offline"):
         registry.check(("engram",), retrieval_only=True, has_model=False)
     registry.check(("engram-offline", "engram-single-store"), retrieval_only=True, has_model=False)
-    parts.stores.close()
 
 
 # What fails
 
 
-async def test_an_answer_that_does_not_fit_is_given_back_and_one_failure_loses_one_message(tmp_path: Path) -> None:
+async def test_an_answer_that_does_not_fit_is_given_back_and_one_failure_loses_one_message(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     answers = iter(["", "", "", "My parrot Coco whistles."])
 
     def fact(prompt: Prompt) -> Mapping[str, Any]:
@@ -194,35 +195,36 @@ async def test_an_answer_that_does_not_fit_is_given_back_and_one_failure_loses_o
 
     only_facts = {"episodic": False, "semantic": True, "procedural": False}
     with ChatServer(StepsModel({"route": lambda prompt: only_facts, "fact": fact})) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "engram", parts)
         complained = steps_of(server).prompts("fact")[1]
         assert "could not be used" in complained.outside and "fact: String should have at least" in complained.outside
         assert place.system.ingestion.failures == 1
         assert len(Notes(place.memory, "engram").in_store("Anna/semantic")) == 2
         assert await place.found("Coco") != []
-        parts.stores.close()
 
 
 @pytest.mark.parametrize(
     ("reply", "error"), [(status(400, "out of order"), ChatModelError), (say("I would rather chat."), GaveUpError)]
 )
-async def test_a_model_that_fails_stops_the_taking_in(tmp_path: Path, reply: Reply, error: type[Exception]) -> None:
+async def test_a_model_that_fails_stops_the_taking_in(
+    tmp_path: Path, stores: SharedStores, reply: Reply, error: type[Exception]
+) -> None:
     with ChatServer(reply) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         with pytest.raises(error):
             await told(tmp_path / "data", "engram", parts)
-        parts.stores.close()
 
 
-async def test_a_model_that_routes_and_never_fills_in_a_record_stops_it_too(tmp_path: Path) -> None:
+async def test_a_model_that_routes_and_never_fills_in_a_record_stops_it_too(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     only_facts = {"episodic": False, "semantic": True, "procedural": False}
     forms = {"route": lambda prompt: only_facts, "fact": lambda prompt: {"fact": ""}}
     with ChatServer(StepsModel(forms)) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         with pytest.raises(GaveUpError, match="no usable answer to fact in 3 tries"):
             await told(tmp_path / "data", "engram", parts)
-        parts.stores.close()
 
 
 async def test_a_store_that_memorising_and_asking_do_not_share_is_a_failed_row(

@@ -1,6 +1,5 @@
 """Erasing in the page, without a browser: what the dialog shows of each kind, what it says afterwards, and for whom."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,7 @@ from m2a.ui.erase_panel import ErasePanel, erasure_of
 from m2a.ui.memory_panel import MemoryPanel, View
 from m2a.ui.request import NoSuchThingError
 from tests.erase_scan import bytes_under
-from tests.page_calls import HOSTILE, click, other_user, request, told
+from tests.page_calls import click, last_of, other_user, request, told
 from tests.turns import photo
 
 PIN = "My bank PIN is 44 71."
@@ -26,10 +25,6 @@ PIN = "My bank PIN is 44 71."
 @pytest.fixture
 def panel(assistant: Assistant) -> ErasePanel:
     return ErasePanel(assistant)
-
-
-async def last_of(answers: AsyncIterator[str]) -> str:
-    return [answer async for answer in answers][-1]
 
 
 async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_content(
@@ -180,19 +175,6 @@ async def test_nobody_erases_what_is_anothers(assistant: Assistant, bank: Memory
     anonymous: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
     with pytest.raises(gr.Error, match="log in"):
         await last_of(panel.on_erase(click(kind="everything"), anonymous))
-
-
-async def test_text_of_others_stays_text_in_the_dialog(
-    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
-) -> None:
-    for words in HOSTILE:
-        entry = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.photos.set_caption(entry.photo_ids[0], words)
-        assistant.rename_conversation(assistant.local_owner, bank.conversations()[0].conversation_id, words)
-    shown = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
-    assert "Names that I will no longer know" in shown
-    for words in HOSTILE:
-        assert words not in shown.replace("{{constructor}} ${window.ran = 1} javascript:window.ran=1", "")
 
 
 @pytest.mark.parametrize(

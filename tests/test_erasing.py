@@ -258,23 +258,20 @@ def test_the_receipt_holds_numbers_alone(memory):
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "number", "expected"),
-    [
+def test_what_is_not_there_is_named(memory):
+    memory.tell(PIN)
+    before = held(memory)
+    for kind, number, expected in (
         ("message", 99, "There is no message 99."),
         ("memory", 99, "There is no memory 99."),
         ("photo", "ab" * 32, "There is no photo 'abab"),
         ("conversation", "none", "There is no conversation 'none'."),
         ("forgotten", 7, "There is no forgetting with number 7."),
         ("message", "seven", "There is no message 'seven'."),
-    ],
-)
-def test_what_is_not_there_is_named(memory, kind, number, expected):
-    memory.tell(PIN)
-    before = held(memory)
-    with pytest.raises(NothingToEraseError, match=expected):
-        memory.bank.erase(Erasure(kind, number))
-    assert held(memory) == before
+    ):
+        with pytest.raises(NothingToEraseError, match=expected):
+            memory.bank.erase(Erasure(kind, number))
+        assert held(memory) == before
 
 
 def test_another_owner_keeps_what_is_the_same(memory, database, tmp_path: Path):

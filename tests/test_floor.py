@@ -5,31 +5,22 @@ from uuid import uuid4
 
 import pytest
 
-from m2a.memory.database import Database
 from m2a.memory.floor import NO_FLOOR, floor_of
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.types import Hit, Query
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
-from tests.encoders import ColourImageEncoder
-from tests.retrieval_memory import ENTRIES, MESSAGES, Memory, id_of
+from tests.retrieval_memory import ENTRIES, MESSAGES, Memory, id_of, memory_in
 
 FAR = "Which train goes to Paris?"
 
 
 @pytest.fixture(scope="module", params=["paper", "best"])
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
-    folder = tmp_path_factory.mktemp("floor")
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = load_text_encoder(MINILM, cache_dir()), ColourImageEncoder()
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    best = request.param == "best"
-    yield Memory(database, index, text_encoder, image_encoder, relevance_floor=True, best=best)  # type: ignore[arg-type]
-    index.close()
-    database.close()
+    folder, encoder = tmp_path_factory.mktemp("floor"), load_text_encoder(MINILM, cache_dir())
+    with memory_in(folder, encoder, relevance_floor=True, best=request.param == "best") as memory:
+        yield memory
 
 
 @pytest.fixture

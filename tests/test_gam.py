@@ -1,7 +1,6 @@
 """GAM: what memorizer, planner, integration and reflection are given, which tools find what, and when it ends."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,14 @@ from m2a.systems.gam.pages import PAGES, cut
 from m2a.systems.gam.variants import GAM
 from m2a.systems.metered import tokens_of
 from m2a.systems.notes import Notes
-from m2a.systems.shared import Utterance
+from m2a.systems.shared import SharedStores
 from m2a.systems.system import Meter
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
-from tests.dialogues import model_of, parts_of
+from tests.dialogues import model_of, parts_on, session
 from tests.placed_systems import opened_again, told
 from tests.scripted_model import Prompt
 from tests.steps_model import Fill, StepsModel, said_in, steps_of
-
-JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
-
-
-def session(number: int, *texts: str) -> list[Utterance]:
-    return [
-        Utterance(f"D{number}:{place}", "user", "Anna" if place % 2 else "Ben", text, JUNE.replace(day=number))
-        for place, text in enumerate(texts, start=1)
-    ]
-
 
 SESSIONS = [
     session(1, "I bought a canoe.", "Mine is a kayak."),
@@ -74,9 +63,9 @@ def server() -> Iterator[ChatServer]:
 
 
 async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_under_its_header(
-    tmp_path: Path, server: ChatServer
+    tmp_path: Path, stores: SharedStores, server: ChatServer
 ) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+    parts = parts_on(stores, model_of(server))
     place = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
     steps = steps_of(server)
     assert steps.steps == ["memo"] * 3 and place.system.ingestion.calls == 3
@@ -93,11 +82,10 @@ async def test_a_memo_of_each_session_in_the_light_of_those_before_and_a_page_un
     assert await reopened.found("sailor") == await place.found("sailor") and steps.steps == []
     await reopened.system.observe(reopened.memory.record(SESSIONS[3]))
     assert len(said_in(steps.prompts("memo")[0], "Memory so far").splitlines()) == 3
-    parts.stores.close()
 
 
-async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: ChatServer) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+async def test_plan_search_integrate_reflect_answer(tmp_path: Path, stores: SharedStores, server: ChatServer) -> None:
+    parts = parts_on(stores, model_of(server))
     place = await told(tmp_path / "data", "gam", parts, SESSIONS)
     steps = steps_of(server)
     steps.forget()
@@ -114,10 +102,11 @@ async def test_plan_search_integrate_reflect_answer(tmp_path: Path, server: Chat
     assert "Olga moved to Lisbon." in said_in(answering, "Found") and "Page 2" not in said_in(answering, "Found")
     assert [place.references[source] for source in answer.sources][:2] == ["D2:1", "D2:2"]
     assert 0 < answer.search_seconds < answer.seconds
-    parts.stores.close()
 
 
-async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_times(tmp_path: Path) -> None:
+async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_times(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     def plan(prompt: Prompt) -> Mapping[str, Any]:
         asks = prompt.outside.split("What is asked:\n")[1]
         return {"info_needs": [], "keywords": ["nurse" if "work" in asks else "Lisbon"], "page_ids": [3, 99]}
@@ -126,7 +115,7 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
         return {"enough": False, "new_requests": ["What is Olga's work?", *map(str, range(9))]}
 
     with ChatServer(StepsModel(forms(plan=plan, reflection=reflect))) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "gam", parts, SESSIONS)
         steps_of(server).forget()
         answer = await place.answer("Where did Olga move, and what does she do?")
@@ -141,7 +130,6 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
         found_block = said_in(steps_of(server).prompts("answer")[0], "Found")
         assert "Lisbon" in found_block and "nurse" in found_block
         assert [turn["round"] for turn in answer.trace if isinstance(turn, dict) and "round" in turn] == [1, 2, 3]
-        parts.stores.close()
 
 
 @pytest.mark.parametrize(
@@ -155,10 +143,12 @@ async def test_what_is_missing_is_looked_for_with_a_new_request_at_most_three_ti
         ("gam-no-vector", {"keywords", "page_ids"}),
     ],
 )
-async def test_a_tool_that_is_off_is_neither_offered_nor_used(tmp_path: Path, name: str, fields: set[str]) -> None:
+async def test_a_tool_that_is_off_is_neither_offered_nor_used(
+    tmp_path: Path, stores: SharedStores, name: str, fields: set[str]
+) -> None:
     every = {"info_needs": [], "keywords": ["Bristol"], "vector_queries": ["I read a novel"], "page_ids": [4]}
     with ChatServer(StepsModel(forms(plan=lambda prompt: every))) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", name, parts, SESSIONS)
         answer = await place.answer("Where?")
         offered = steps_of(server).prompts("plan")[0].text.splitlines()[-1]
@@ -172,11 +162,12 @@ async def test_a_tool_that_is_off_is_neither_offered_nor_used(tmp_path: Path, na
         if fields == {"page_ids"}:
             assert turn["pages"] == [4]
             assert await place.system.retrieve(place.question("Bristol"), 5) is None and not registry.retrieves(name)
-        parts.stores.close()
 
 
-async def test_research_without_memory_and_memory_without_research(tmp_path: Path, server: ChatServer) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+async def test_research_without_memory_and_memory_without_research(
+    tmp_path: Path, stores: SharedStores, server: ChatServer
+) -> None:
+    parts = parts_on(stores, model_of(server))
     without = await told(tmp_path / "data", "gam-no-memory", parts, SESSIONS[:3])
     pages = Notes(without.memory, "gam-no-memory").in_store(PAGES)
     assert without.system.ingestion.calls == 0 and all(page.text.startswith("Thursday") for page in pages[:1])
@@ -191,13 +182,12 @@ async def test_research_without_memory_and_memory_without_research(tmp_path: Pat
     assert steps_of(server).steps == ["answer"] and answer.sources == ()
     assert said_in(steps_of(server).asked[0][1], "Found").splitlines()[1] == "Page 2: About Olga moved to Lisbon."
     assert not registry.retrieves("gam-no-research")
-    parts.stores.close()
 
 
 async def test_the_answer_is_given_the_pages_or_what_stands_in_them_word_for_word(
-    tmp_path: Path, server: ChatServer
+    tmp_path: Path, stores: SharedStores, server: ChatServer
 ) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+    parts = parts_on(stores, model_of(server))
     for name in ("gam-with-pages", "gam-with-extracts"):
         place = await told(tmp_path / "data", name, parts, SESSIONS)
         steps_of(server).forget()
@@ -209,26 +199,28 @@ async def test_the_answer_is_given_the_pages_or_what_stands_in_them_word_for_wor
             assert steps_of(server).steps == ["plan", "integration", "reflection", "extracts", "answer"]
             assert "Page 2" in said_in(steps_of(server).prompts("extracts")[0], "Pages")
             assert found_lines.count("Olga moved to Lisbon.") == 2 and "Olga moved to Porto." not in found_lines
-    parts.stores.close()
 
 
-async def test_a_long_session_is_several_pages_as_a_document_is(tmp_path: Path, server: ChatServer) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+async def test_a_long_session_is_several_pages_as_a_document_is(
+    tmp_path: Path, stores: SharedStores, server: ChatServer
+) -> None:
+    parts = parts_on(stores, model_of(server))
     long = session(1, *[f"Fact {number}: " + "word " * 400 for number in range(12)])
     place = await told(tmp_path / "data", "gam", parts, [long])
     assert steps_of(server).steps == ["memo"] * 3
     assert "Page 2: " in said_in(steps_of(server).prompts("memo")[2], "Memory so far")
     assert len(place.references) == 12
-    parts.stores.close()
     pages = cut([(1, "x" * 10_000), (2, "short")], 2048)
     assert [{message_id for message_id, _ in page} for page in pages] == [{1}, {1, 2}]
     assert all(sum(tokens_of(line) for _, line in page) <= 2048 for page in pages)
     assert "".join(line for page in pages for message_id, line in page if message_id == 1) == "x" * 10_000
 
 
-async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: ChatServer) -> None:
+async def test_photos_by_caption_and_by_m2as_photo_path(
+    tmp_path: Path, stores: SharedStores, server: ChatServer
+) -> None:
     for name in ("gam", "gam-photos"):
-        parts = parts_of(model_of(server))(tmp_path / name)
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", name, parts, photos=True)
         assert "[photo: a red thing]" in said_in(steps_of(server).prompts("memo")[0], "Session")
         photo = tmp_path / "data" / "photos" / "asked.png"
@@ -237,27 +229,27 @@ async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: 
         await place.system.answer(place.question("Where is this kept?", photo), Meter())
         assert "[photo: a red thing]" in steps_of(server).prompts("plan")[0].outside
         assert len(server.requests[-1].photos) == (2 if name == "gam-photos" else 1)
-        parts.stores.close()
 
 
-async def test_rules_in_the_memorizers_place(tmp_path: Path) -> None:
-    parts = parts_of(retrieval_only=True)(tmp_path / "work")
+async def test_rules_in_the_memorizers_place(tmp_path: Path, stores: SharedStores) -> None:
+    parts = parts_on(stores, retrieval_only=True)
     place = await told(tmp_path / "data", "gam-offline", parts, SESSIONS)
     assert "D2:1" in (await place.found("Where did Olga move to: Lisbon?"))[:4]
     pages = Notes(place.memory, "gam-offline").in_store(PAGES)
     assert pages[1].text.startswith("Before: Page 1: Thursday 1 June 2023, 09:00, Anna: I bought a canoe.")
     assert place.system.ingestion.calls == 0 and "by rules" in place.system.version
-    parts.stores.close()
 
 
 # What fails
 
 
-async def test_a_page_without_a_memo_is_searched_all_the_same_and_a_model_that_is_gone_is_told(tmp_path: Path) -> None:
+async def test_a_page_without_a_memo_is_searched_all_the_same_and_a_model_that_is_gone_is_told(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     answers = iter([status(403, "out of order")])
     once = forms(memo=lambda prompt: next(answers, None) or memo(prompt))
     with ChatServer(StepsModel(once)) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
         assert place.system.ingestion.failures == 1
         assert (await place.found("canoe"))[0] == "D1:1"
@@ -268,21 +260,19 @@ async def test_a_page_without_a_memo_is_searched_all_the_same_and_a_model_that_i
         steps_of(server).forms["memo"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):
             await told(tmp_path / "data", "gam", parts, SESSIONS)
-        parts.stores.close()
 
 
-async def test_two_sessions_with_the_same_memo_are_two_pages(tmp_path: Path) -> None:
+async def test_two_sessions_with_the_same_memo_are_two_pages(tmp_path: Path, stores: SharedStores) -> None:
     same = forms(
         memo=lambda prompt: {"memo": "Small talk.", "header": ""},
         plan=lambda prompt: {"info_needs": [], "page_ids": [2]},
     )
     with ChatServer(StepsModel(same)) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "gam", parts, SESSIONS[:3])
         answer = await place.answer("Where did Olga move?")
         assert said_in(steps_of(server).prompts("plan")[0], "Memory").count("Small talk.") == 3
         assert [place.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
-        parts.stores.close()
 
 
 def test_each_ablation_differs_in_what_it_is_named_for() -> None:

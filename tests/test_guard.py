@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,24 @@ PORT = 7998
 SECRET = "my grandmother's diagnosis"
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    settings = load_settings(data_dir=tmp_path, port=PORT)
+@contextmanager
+def served(folder: Path) -> Iterator[TestClient]:
+    settings = load_settings(data_dir=folder, port=PORT)
     assistant = Assistant.open(settings, policy=ScriptedPolicy())
     with TestClient(create_app(settings, assistant), base_url=f"http://127.0.0.1:{PORT}") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with served(tmp_path_factory.mktemp("served")) as client:
+        yield client
+
+
+@pytest.fixture
+def fresh_client(tmp_path: Path) -> Iterator[TestClient]:
+    """A page whose data folder is the test's."""
+    with served(tmp_path) as client:
         yield client
 
 
@@ -150,11 +164,11 @@ def test_no_address_is_fetched_that_stands_in_a_path(
     assert requests == []
 
 
-def test_a_photo_that_was_uploaded_is_sent(client: TestClient, tmp_path: Path) -> None:
-    [path] = client.post("/gradio_api/upload", files={"files": ("dog.png", photo("red"), "image/png")}).json()
+def test_a_photo_that_was_uploaded_is_sent(fresh_client: TestClient, tmp_path: Path) -> None:
+    [path] = fresh_client.post("/gradio_api/upload", files={"files": ("dog.png", photo("red"), "image/png")}).json()
     own = f"http://127.0.0.1:{PORT}/gradio_api/file={path}"
     file = {"path": path, "url": own, "orig_name": "dog.png", "meta": {"_type": "gradio.FileData"}}
-    assert send(client, {"text": "look: http://strange.example/x.png", "files": [file]}).status_code == 200
+    assert send(fresh_client, {"text": "look: http://strange.example/x.png", "files": [file]}).status_code == 200
     assert len(list((tmp_path / "photos").rglob("*.jpg"))) == 2
     assert not Path(path).exists()
 
@@ -168,19 +182,19 @@ def test_forms_are_for_uploads_and_everything_else_is_json(client: TestClient) -
     assert client.post("/gradio_api/queue/join", content=b"[" + b" " * 2_000_000 + b"]").status_code == 413
 
 
-def test_no_file_of_a_story_is_for_others_to_read(client: TestClient, tmp_path: Path) -> None:
-    [path] = client.post("/gradio_api/upload", files={"files": ("dog.png", photo("red"), "image/png")}).json()
-    send(client, {"text": SECRET, "files": [{"path": path, "meta": {"_type": "gradio.FileData"}}]})
-    client.post("/gradio_api/upload", files={"files": ("unsent.png", photo("blue"), "image/png")})
+def test_no_file_of_a_story_is_for_others_to_read(fresh_client: TestClient, tmp_path: Path) -> None:
+    [path] = fresh_client.post("/gradio_api/upload", files={"files": ("dog.png", photo("red"), "image/png")}).json()
+    send(fresh_client, {"text": SECRET, "files": [{"path": path, "meta": {"_type": "gradio.FileData"}}]})
+    fresh_client.post("/gradio_api/upload", files={"files": ("unsent.png", photo("blue"), "image/png")})
     modes = {item: stat.S_IMODE(item.lstat().st_mode) for item in [tmp_path, *tmp_path.rglob("*")]}
     assert {"memory.db", "index.db", ".index.db.lock", "lock", "unsent.png"} <= {item.name for item in modes}
     assert {item: mode for item, mode in modes.items() if mode != (0o700 if item.is_dir() else 0o600)} == {}
 
 
-def test_what_was_uploaded_and_not_sent_goes_with_the_process(client: TestClient, tmp_path: Path) -> None:
-    client.post("/gradio_api/upload", files={"files": ("gps.jpg", photo("blue"), "image/jpeg")})
+def test_what_was_uploaded_and_not_sent_goes_with_the_process(fresh_client: TestClient, tmp_path: Path) -> None:
+    fresh_client.post("/gradio_api/upload", files={"files": ("gps.jpg", photo("blue"), "image/jpeg")})
     assert [path.name for path in (tmp_path / "uploads").rglob("*.jpg")] == ["gps.jpg"]
-    client.__exit__()
+    fresh_client.__exit__()
     assert list((tmp_path / "uploads").iterdir()) == []
 
 
@@ -219,15 +233,15 @@ def test_an_upload_that_is_larger_than_all_room_is_refused_in_a_sentence(client:
 
 
 def test_a_request_that_fails_leaves_no_words_in_the_log(
-    client: TestClient, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    fresh_client: TestClient, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.handler.setFormatter(WordlessFormatter())
     for value in ({"text": {"x": SECRET}, "files": []}, {"text": SECRET, "files": [{"path": 5}]}, SECRET):
-        assert send(client, value).status_code == 200  # it fails where Gradio takes the message apart
+        assert send(fresh_client, value).status_code == 200  # it fails where Gradio takes the message apart
     for session in ("unknown", SECRET):
-        assert client.get("/gradio_api/queue/data", params={"session_hash": session}).status_code == 200
+        assert fresh_client.get("/gradio_api/queue/data", params={"session_hash": session}).status_code == 200
     body = {"data": [{"text": SECRET, "files": []}, ""], "fn_index": 9999, "session_hash": "x"}
-    assert client.post("/gradio_api/queue/join", json=body).status_code >= 400
+    assert fresh_client.post("/gradio_api/queue/join", json=body).status_code >= 400
     printed = "".join(capfd.readouterr()) + caplog.text
     assert SECRET not in printed and "Traceback" not in printed
     assert "A request failed: " in printed

@@ -1,7 +1,6 @@
 """A look through the memory finds what may be wrong, little else, and each is repaired or dismissed for good."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +22,7 @@ from m2a.ui.health_view import health_html
 from m2a.ui.settings_panel import SettingsPanel
 from tests.page_calls import request
 from tests.scripted_policy import ScriptedPolicy
-from tests.told_memory import Memory, draft_of, jpeg
+from tests.told_memory import draft_of, jpeg
 from tests.turns import Clock
 
 # Attacks, three at least of each form, and what people say of themselves and of others.
@@ -103,11 +102,12 @@ def test_two_texts_say_the_same_only_where_nothing_but_their_form_differs() -> N
         assert same_words(text) != same_words(other)
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @pytest.fixture
-async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
-    settings = load_settings(data_dir=tmp_path / "data")
-    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=Clock()) as opened:
-        yield opened
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
 
 
 def tell(bank: MemoryBank, text: str, *, rivals: tuple[int, ...] = (), **draft: Any) -> int:
@@ -249,16 +249,14 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # the size of a step depends on no database
-def test_many_memories_are_looked_through_a_part_at_a_time(database, owner, tmp_path) -> None:
-    memory = Memory(database, owner, tmp_path)
+def test_many_memories_are_looked_through_a_part_at_a_time(memory) -> None:
     message, _ = memory.say("I count my parcels.")
     for numbers in (range(500), range(500, 1000), range(1000, 1100)):
         drafts = [draft_of(message, f"Parcel {number} came.") for number in numbers]
         memory.bank.write([Addition(draft, "") for draft in drafts], who="test")
-    check = HealthCheck(memory.stores, owner)
+    check = HealthCheck(memory.stores, memory.bank.owner)
     steps = list(check.steps())
     assert len(steps) == 3 and steps == sorted(steps) and steps[-1][0] == steps[-1][1] == 1100
     assert check.findings == [] and (check.memories, check.unused) == (1100, 1100)
-    other = HealthCheck(memory.stores, owner_named(database, "other"))
+    other = HealthCheck(memory.stores, owner_named(memory.database, "other"))
     assert list(other.steps()) == [] and other.memories == 0
-    memory.index.close()

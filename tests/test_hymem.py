@@ -1,7 +1,6 @@
 """HyMem: units and summaries, the light and the deep module, and the reflection whose question is really searched."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +10,14 @@ from m2a.systems import registry
 from m2a.systems.hymem.units import SUMMARIES, UNITS, complete
 from m2a.systems.hymem.variants import HYMEM, HymemVariant
 from m2a.systems.notes import Notes
-from m2a.systems.shared import Utterance
+from m2a.systems.shared import SharedStores
 from m2a.systems.system import Meter
 from models.chat_model import ChatModelError
 from tests.chat_server import ChatServer, status
-from tests.dialogues import model_of, parts_of
+from tests.dialogues import model_of, parts_on, session
 from tests.placed_systems import opened_again, told
 from tests.scripted_model import Prompt
 from tests.steps_model import Fill, StepsModel, said_in, steps_of
-
-JUNE = datetime(2023, 6, 5, 9, tzinfo=UTC)
-
-
-def session(number: int, *texts: str) -> list[Utterance]:
-    return [
-        Utterance(f"D{number}:{place}", "user", "Anna", text, JUNE.replace(day=number))
-        for place, text in enumerate(texts, start=1)
-    ]
-
 
 SESSIONS = [
     session(1, "Hi!", "I bought a canoe.", "Coco can whistle now.", "Bye!"),
@@ -84,13 +73,13 @@ def server() -> Iterator[ChatServer]:
 
 
 async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
-    tmp_path: Path, server: ChatServer
+    tmp_path: Path, stores: SharedStores, server: ChatServer
 ) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+    parts = parts_on(stores, model_of(server))
     place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
     assert steps_of(server).steps == ["division", "summary", "summary"] * 2 and place.system.ingestion.calls == 6
     assert said_in(steps_of(server).prompts("division")[0], "Session").splitlines()[1] == (
-        "2. Thursday 1 June 2023, 09:00, Anna: I bought a canoe."
+        "2. Thursday 1 June 2023, 09:00, Ben: I bought a canoe."
     )
     assert "I bought a canoe." in said_in(steps_of(server).prompts("summary")[1], "Unit")
     notes = Notes(place.memory, "hymem", without_vectors=(UNITS,))
@@ -110,11 +99,12 @@ async def test_a_session_is_divided_by_topic_and_each_summary_leads_to_its_unit(
     assert await reopened.found("Lisbon") == await place.found("Lisbon") and len(server.requests) == calls
     await reopened.system.observe(reopened.memory.record(session(3, "I bought a canoe again.")))
     assert Notes(place.memory, "hymem").in_store(UNITS)[-1].fields["unit"] == "4"
-    parts.stores.close()
 
 
-async def test_where_the_summaries_are_enough_nothing_else_is_looked_at(tmp_path: Path, server: ChatServer) -> None:
-    parts = parts_of(model_of(server))(tmp_path / "work")
+async def test_where_the_summaries_are_enough_nothing_else_is_looked_at(
+    tmp_path: Path, stores: SharedStores, server: ChatServer
+) -> None:
+    parts = parts_on(stores, model_of(server))
     place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
     steps_of(server).forget()
     answer = await place.answer("What did Anna buy?")
@@ -124,13 +114,12 @@ async def test_where_the_summaries_are_enough_nothing_else_is_looked_at(tmp_path
     assert not [block for block in light.blocks if block.title == "Found before"]
     assert said_in(review, "Answer") == "a canoe" and "The question: What did Anna buy?" in review.outside
     assert [place.references[source] for source in answer.sources][:2] == ["D1:1", "D1:2"]
-    parts.stores.close()
 
 
-async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_path: Path) -> None:
+async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_path: Path, stores: SharedStores) -> None:
     many = [session(day, "Olga is my sister.", "She has moved to Lisbon.", f"Roof {day}.") for day in range(1, 13)]
     with ChatServer(StepsModel(forms(light_answer=unsure))) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "hymem", parts, many)
         steps_of(server).forget()
         answer = await place.answer("Where has Olga moved?")
@@ -146,10 +135,11 @@ async def test_the_deep_module_chooses_in_batches_and_reads_the_raw_units(tmp_pa
         assert len(read) == 24 and any("She has moved to Lisbon." in line for line in read)
         assert not any("Roof" in line for line in read) and "The question: Where has Olga moved?" in deep.outside
         assert answer.text == "Lisbon" and len(answer.sources) == 24
-        parts.stores.close()
 
 
-async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_found(tmp_path: Path) -> None:
+async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_found(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     """Algorithm 1: the query of the next round is the reflection's, the question that is answered stays the first one."""
     reviews = iter([{"finished": False, "new_question": "Where has Olga moved?"}, {"finished": True}])
     summaries: list[str] = []
@@ -159,7 +149,7 @@ async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_fo
         return {"complete": True, "answer": "Olga" if len(summaries) == 1 else "Lisbon"}
 
     with ChatServer(StepsModel(forms(light_answer=light, review=lambda prompt: next(reviews)))) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         steps_of(server).forget()
         answer = await place.answer("Who is a sister of Anna's?")
@@ -173,13 +163,14 @@ async def test_the_rewritten_question_is_searched_and_the_pool_keeps_what_was_fo
             "Who is a sister of Anna's?",
             "Where has Olga moved?",
         ]
-        parts.stores.close()
 
 
-async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_is(tmp_path: Path) -> None:
+async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_is(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     never = forms(light_answer=unsure, review=lambda prompt: {"finished": False, "new_question": "And the roof?"})
     with ChatServer(StepsModel(never)) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         steps_of(server).forget()
         answer = await place.answer("Where has Olga moved?")
@@ -189,7 +180,6 @@ async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_i
         assert pool == ["Where has Olga moved? → Lisbon", "And the roof? → Lisbon"]
         assert "The question: And the roof?" in steps_of(server).prompts("choice")[1].outside
         assert "The question: Where has Olga moved?" in steps_of(server).prompts("deep_answer")[1].outside
-        parts.stores.close()
 
 
 @pytest.mark.parametrize(
@@ -204,9 +194,11 @@ async def test_reflection_ends_after_the_last_round_with_the_answer_that_there_i
         ("hymem-raw-no-reflection", ["light_answer"]),
     ],
 )
-async def test_a_module_that_is_off_is_not_asked(tmp_path: Path, name: str, steps: list[str]) -> None:
+async def test_a_module_that_is_off_is_not_asked(
+    tmp_path: Path, stores: SharedStores, name: str, steps: list[str]
+) -> None:
     with ChatServer(StepsModel(forms(light_answer=unsure))) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", name, parts, SESSIONS)
         assert ("summary" in steps_of(server).steps) == ("raw" not in name)
         steps_of(server).forget()
@@ -220,16 +212,17 @@ async def test_a_module_that_is_off_is_not_asked(tmp_path: Path, name: str, step
             strict = "Be strict" in steps_of(server).asked[0][1].outside
             assert strict == ("deep_answer" in steps)  # where nothing else is looked at, it answers as well as it can
         assert (await place.found("Olga in Lisbon"))[0] == "D2:1"
-        parts.stores.close()
 
 
-async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: ChatServer) -> None:
+async def test_photos_by_caption_and_by_m2as_photo_path(
+    tmp_path: Path, stores: SharedStores, server: ChatServer
+) -> None:
     steps_of(server).forms["division"] = lambda prompt: {
         "units": [{"topic": "it", "messages": [number]} for number in range(1, 5)]
     }
     steps_of(server).forms["summary"] = lambda prompt: {"sentences": [said_in(prompt, "Unit").splitlines()[1]]}
     for name in ("hymem", "hymem-photos"):
-        parts = parts_of(model_of(server))(tmp_path / name)
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", name, parts, photos=True)
         assert "[photo: a red thing]" in said_in(steps_of(server).prompts("division")[0], "Session")
         photo = tmp_path / "data" / "photos" / "asked.png"
@@ -239,11 +232,10 @@ async def test_photos_by_caption_and_by_m2as_photo_path(tmp_path: Path, server: 
         light = steps_of(server).prompts("light_answer")[0]
         assert "The question: Where is this kept? [photo: a red thing]" in light.outside
         assert len(server.requests[-2].photos) == (2 if name == "hymem-photos" else 1)
-        parts.stores.close()
 
 
-async def test_rules_divide_and_summarise_in_the_models_place(tmp_path: Path) -> None:
-    parts = parts_of(retrieval_only=True)(tmp_path / "work")
+async def test_rules_divide_and_summarise_in_the_models_place(tmp_path: Path, stores: SharedStores) -> None:
+    parts = parts_on(stores, retrieval_only=True)
     place = await told(tmp_path / "data", "hymem-offline", parts, SESSIONS)
     notes = Notes(place.memory, "hymem-offline", without_vectors=(UNITS,))
     units = [set(note.message_ids) for note in notes.in_store(UNITS)]
@@ -251,7 +243,6 @@ async def test_rules_divide_and_summarise_in_the_models_place(tmp_path: Path) ->
     assert (
         (await place.found("Lisbon"))[:2] and place.system.ingestion.calls == 0 and "by rules" in place.system.version
     )
-    parts.stores.close()
 
 
 def test_every_message_is_in_a_unit_and_no_number_is_made_up() -> None:
@@ -264,14 +255,16 @@ def test_every_message_is_in_a_unit_and_no_number_is_made_up() -> None:
 # What fails
 
 
-async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted(tmp_path: Path) -> None:
+async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted(
+    tmp_path: Path, stores: SharedStores
+) -> None:
     failures = iter([status(403, "out of order")])
     once = forms(division=lambda prompt: next(failures, None) or divide(prompt))
     with ChatServer(StepsModel(once)) as server:
         steps_of(server).forms["summary"] = lambda prompt: {
             "sentences": ["Something."] if "roof" in prompt.text else []
         }
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         place = await told(tmp_path / "data", "hymem", parts, SESSIONS)
         notes = Notes(place.memory, "hymem", without_vectors=(UNITS,))
         assert place.system.ingestion.failures == 3
@@ -282,7 +275,6 @@ async def test_what_could_not_be_divided_or_summarised_is_kept_whole_and_counted
         steps_of(server).forms["choice"] = lambda prompt: status(403, "out of order")
         with pytest.raises(ChatModelError):
             await place.answer("What did Anna buy?")
-        parts.stores.close()
 
 
 def test_each_ablation_differs_in_what_it_is_named_for() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +11,14 @@ from m2a.incoming import MAX_PHOTOS, MAX_TEXT_LENGTH
 from m2a.memory.bank import MessageRefusedError
 from m2a.memory.photo_decoder import PhotoRefusedError
 from m2a.memory.photo_decoder_child import MAX_BYTES
-from m2a.settings import load_settings
-from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, photo, turn
+from tests.turns import photo, turn
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture
-async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
-    settings = load_settings(data_dir=tmp_path / "data")
-    async with Assistant.open(settings, policy=ScriptedPolicy(), clock=Clock()) as opened:
-        yield opened
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
 
 
 @pytest.mark.parametrize(

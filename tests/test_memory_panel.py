@@ -36,8 +36,15 @@ from m2a.ui.memory_list import PAGE
 from m2a.ui.memory_panel import MemoryPanel, View, view_of
 from m2a.ui.notices import memory_html
 from m2a.ui.request import NoSuchThingError
-from tests.page_calls import HOSTILE, click, other_user, request, told
+from tests.page_calls import click, other_user, request, told
 from tests.turns import photo
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
 
 
 @pytest.fixture
@@ -239,9 +246,7 @@ async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assis
 async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: MemoryBank, panel: MemoryPanel) -> None:
     entry = told(bank, "Ana lives in Lisbon.", name="Ana")
     seen = Shown(panel.on_memory("", click(memory_id=entry.memory_id), request(assistant))).view
-    stranger: Any = SimpleNamespace(
-        username=owner_named(assistant.stores.database, "other"), session_hash="tab", query_params={"memory": "1"}
-    )
+    stranger = other_user(assistant, memory="1")
     named = click(
         memory_id=entry.memory_id, text="Ana", first="", last="", words="Ana", about=entry.concept_ids[0], start=0
     )
@@ -261,19 +266,6 @@ async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: 
     anonymous: Any = SimpleNamespace(username="", session_hash="tab", query_params={})
     with pytest.raises(gr.Error, match="log in"):
         panel.on_refresh(seen, anonymous)
-
-
-async def test_text_of_others_stays_text_in_every_part(
-    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
-) -> None:
-    for words in HOSTILE:
-        entry = told(bank, f"{words} is remembered", name=words, picture=photo("red"))
-        bank.photos.set_caption(entry.photo_ids[0], words)
-        values = {"memory_id": entry.memory_id, "text": f"{words} is edited", "first": "", "last": ""}
-        edited = Shown(panel.on_edit(View(memory_id=entry.memory_id).dumped(), click(**values), request(assistant)))
-        searched = Shown(panel.on_filter("", click(words=words), request(assistant)))
-        for part in (edited.notice, edited.opened, edited.listed, searched.listed):
-            assert words not in part.replace("{{constructor}} ${window.ran = 1} javascript:window.ran=1", "")
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,14 @@ def test_a_rule_holds_what_would_be_remembered_and_lets_forgetting_through() -> 
     assert admitted(update, MemoryRule(never=frozenset())) == update
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
+
+
 async def tell(assistant: Assistant, policy: ScriptedPolicy, *texts: str) -> tuple[int, list[NotKept]]:
     remember(policy, *(of_this_turn(AddMemory, text=text) for text in texts))
     events = await turn(assistant, " ".join(texts))

@@ -198,24 +198,22 @@ def test_opening_again_migrates_nothing_and_a_newer_database_is_refused(old, old
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_what_replies_of_version_8_rest_on_and_changed_is_known(kind, request, tmp_path):
+def test_what_replies_of_version_8_rest_on_and_changed_is_known(kind, request, tmp_path, index):
     url = f"sqlite:///{tmp_path / 'memory.db'}" if kind == "sqlite" else request.getfixturevalue("postgres_url")
     database = Database(url)
-    memory = Memory(database, owner_named(database, "anna"), tmp_path)
+    memory = Memory(database, owner_named(database, "anna"), tmp_path, index)
     pin = memory.tell("My bank PIN is 4471.")
     memory.tell("Bobo swims.")
     assert memory.bank.undo(4, 0)
     memory.say("What should I take?", "Your bank statement. Take care.", sources=[pin])
-    memory.index.close()
     database.close()
     back_to_version_8(url)
 
     database = Database(url)
-    memory = Memory(database, owner_named(database, "anna"), tmp_path)
+    memory = Memory(database, owner_named(database, "anna"), tmp_path, index)
     assert memory.bank.replies.newest_with_changes() == 2  # what came after is taken back
     memory.bank.delete(pin.memory_id, who="test", why="")
     assert memory.bank.messages([6])[6].text == f"{FORGOTTEN} Take care."  # it rested on what is forgotten
-    memory.index.close()
     database.close()
 
 

@@ -11,7 +11,6 @@ from m2a import Assistant
 from m2a.memory.attribution import Attribution
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.memory.places import Place, is_echo, only_asks, places
 from m2a.settings import load_settings
@@ -28,8 +27,8 @@ from m2a.types import (
     SearchSemanticMemories,
     Supersession,
 )
-from tests.encoders import ColourImageEncoder, HashingTokenEncoder
 from tests.retrieval_memory import Memory as Retrieved
+from tests.retrieval_memory import memory_in
 from tests.scripted_policy import ScriptedPolicy
 from tests.told_memory import Memory
 from tests.turns import Clock, turn
@@ -124,13 +123,8 @@ def test_the_assistant_that_repeats_is_an_echo_of_what_was_said_before_it() -> N
 
 @pytest.fixture(scope="module", params=["paper", "best"])
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Retrieved]:
-    folder = tmp_path_factory.mktemp("both")
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = HashingTokenEncoder(), ColourImageEncoder()
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    yield Retrieved(database, index, text_encoder, image_encoder, best=request.param == "best")
-    index.close()
-    database.close()
+    with memory_in(tmp_path_factory.mktemp("both"), best=request.param == "best") as memory:
+        yield memory
 
 
 def write(memory: Retrieved, owner: str, text: str, *message_ids: int) -> int:
@@ -192,10 +186,8 @@ def test_a_place_that_one_message_loses_goes_to_the_next(memory: Retrieved) -> N
 
 
 @pytest.fixture
-def bank_memory(database: Database, owner: str, tmp_path: Path) -> Iterator[Memory]:
-    memory = Memory(database, owner, tmp_path)
-    yield memory
-    memory.index.close()
+def bank_memory(database: Database, owner: str, tmp_path: Path, index: MemoryIndex) -> Memory:
+    return Memory(database, owner, tmp_path, index)
 
 
 def test_echoes_forgotten_words_and_superseded_entries_take_no_place(bank_memory: Memory) -> None:

@@ -3,11 +3,13 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import gradio as gr
 import pytest
@@ -29,6 +31,14 @@ from tests.turns import Clock, photo
 PORT = 7999
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
+
+
 class BreakableClock(Clock):
     broken = False
 
@@ -36,15 +46,31 @@ class BreakableClock(Clock):
         return {}["now"] if self.broken else super().__call__()
 
 
-@pytest.fixture
-def clock() -> BreakableClock:
-    return BreakableClock()
+@dataclass
+class Served:
+    assistant: Assistant
+    client: TestClient
+    clock: BreakableClock
+
+    def command(self, name: str, body: str) -> Any:
+        token = json.loads((self.assistant.settings.data_dir / "lock").read_text())["token"]
+        return self.client.post(f"/local/{name}", content=body, headers={"authorization": f"Bearer {token}"})
+
+
+@pytest.fixture(scope="module")
+def module_served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    settings, clock = load_settings(data_dir=tmp_path_factory.mktemp("served"), port=PORT), BreakableClock()
+    assistant = Assistant.open(settings, policy=ScriptedPolicy(), clock=clock)
+    with TestClient(create_app(settings, assistant), base_url=f"http://127.0.0.1:{PORT}") as client:
+        yield Served(assistant, client, clock)
 
 
 @pytest.fixture
-async def assistant(tmp_path: Path, clock: Clock) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=ScriptedPolicy(), clock=clock) as opened:
-        yield opened
+def served(module_served: Served) -> Served:
+    """The module's page, with a new user."""
+    assistant = module_served.assistant
+    assistant.local_owner = owner_named(assistant.stores.database, uuid4().hex)
+    return module_served
 
 
 @pytest.fixture
@@ -250,8 +276,8 @@ async def test_conversations_are_found_renamed_and_exported_for_their_owner_alon
         panel.on_rename(other, click(conversation=other, title="Mine"), stranger)
 
 
-def test_a_conversation_is_exported_as_markdown(served: tuple[Assistant, TestClient]) -> None:
-    assistant, client = served
+def test_a_conversation_is_exported_as_markdown(served: Served) -> None:
+    assistant, client = served.assistant, served.client
     first = recorded(assistant, photo("red"))
     bank = assistant.memory(assistant.local_owner)
     bank.photos.set_caption(first.photos[0], "perhaps a corgi", captioner_id="test")
@@ -288,16 +314,8 @@ def recorded(assistant: Assistant, *photos: bytes) -> Message:
     return bank.record(None, role="user", speaker="You", text="look", photos=photos)
 
 
-@pytest.fixture
-def served(tmp_path: Path, clock: Clock) -> Iterator[tuple[Assistant, TestClient]]:
-    settings = load_settings(data_dir=tmp_path, port=PORT)
-    opened = Assistant.open(settings, policy=ScriptedPolicy(), clock=clock)
-    with TestClient(create_app(settings, opened), base_url=f"http://127.0.0.1:{PORT}") as client:
-        yield opened, client
-
-
-def test_a_photo_whose_file_is_gone_is_not_found(served: tuple[Assistant, TestClient]) -> None:
-    assistant, client = served
+def test_a_photo_whose_file_is_gone_is_not_found(served: Served) -> None:
+    assistant, client = served.assistant, served.client
     [photo_id] = recorded(assistant, photo("red")).photos
     path = assistant.memory(assistant.local_owner).photos.path(photo_id)
     assert client.get(f"/photos/{photo_id}").status_code == 200
@@ -333,29 +351,21 @@ def test_a_photo_whose_file_is_gone_is_not_found(served: tuple[Assistant, TestCl
     ],
 )
 def test_a_command_over_the_loopback_that_errs_is_told_in_a_sentence(
-    served: tuple[Assistant, TestClient], tmp_path: Path, name: str, body: str, status: int, words: str
+    served: Served, name: str, body: str, status: int, words: str
 ) -> None:
-    response = command(served[1], tmp_path, name, body)
+    response = served.command(name, body)
     assert response.status_code == status and words in response.text
 
 
 def test_a_bug_in_a_command_is_logged_and_not_told(
-    served: tuple[Assistant, TestClient], tmp_path: Path, clock: BreakableClock, caplog: pytest.LogCaptureFixture
+    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock.broken = True
-    [piece] = command(
-        served[1], tmp_path, "ask", '{"text": "secret", "photos": [], "conversation_id": null}'
-    ).text.splitlines()
+    monkeypatch.setattr(served.clock, "broken", True)
+    [piece] = served.command("ask", '{"text": "secret", "photos": [], "conversation_id": null}').text.splitlines()
     assert json.loads(piece) == {
         "error": "Something went wrong (KeyError); see the details in the terminal where M2A runs."
     }
     assert "failed: KeyError at" in caplog.text and "in __call__" in caplog.text
-    clock.broken = False
-
-
-def command(client: TestClient, data_dir: Path, name: str, body: str) -> Any:
-    token = json.loads((data_dir / "lock").read_text())["token"]
-    return client.post(f"/local/{name}", content=body, headers={"authorization": f"Bearer {token}"})
 
 
 def test_streamed_differences_leave_earlier_outputs_unchanged() -> None:

@@ -10,13 +10,9 @@ from PIL.Image import Image
 
 from m2a.doctor import examine
 from m2a.loading import Loading
-from m2a.memory.database import Database
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
-from tests.encoders import HashingTokenEncoder
-from tests.retrieval_memory import Memory
+from tests.retrieval_memory import Memory, memory_in
 
 ALLERGY = "My doctor says that I am allergic to hazelnuts"
 
@@ -49,21 +45,14 @@ def album(
     folder: Path, *, best: bool, photo_words_floor: float | None = None, image_encoder: FaintEncoder | None = None
 ) -> Iterator[tuple[Memory, str]]:
     """Ten photos of a holiday that are remembered, the last one of a beach, and an allergy."""
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = HashingTokenEncoder(), image_encoder or FaintEncoder()
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    memory = Memory(
-        database, index, text_encoder, image_encoder,
-        relevance_floor=True, best=best, photo_words_floor=photo_words_floor,
-    )  # type: ignore[arg-type]  # fmt: skip
-    owner = owner_named(database, "anna")
-    for number in range(9):
-        memory.add(owner, f"Day {number} of the holiday", (memory.show(owner, "red", number),))
-    memory.add(owner, "Day 9 of the holiday", (memory.show(owner, "blue"),))
-    memory.add(owner, ALLERGY)
-    yield memory, owner
-    index.close()
-    database.close()
+    options = {"relevance_floor": True, "best": best, "photo_words_floor": photo_words_floor}
+    with memory_in(folder, image_encoder=image_encoder or FaintEncoder(), **options) as memory:
+        owner = owner_named(memory.database, "anna")
+        for number in range(9):
+            memory.add(owner, f"Day {number} of the holiday", (memory.show(owner, "red", number),))
+        memory.add(owner, "Day 9 of the holiday", (memory.show(owner, "blue"),))
+        memory.add(owner, ALLERGY)
+        yield memory, owner
 
 
 @pytest.mark.parametrize("best", [True, False])

@@ -11,13 +11,14 @@ import m2a.assistant
 from m2a import Assistant
 from m2a.memory.audit import verify
 from m2a.memory.database import Database, DatabaseError
+from m2a.memory.index import MemoryIndex
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoStore
 from m2a.memory.purging import is_purge_due, purge
 from m2a.settings import load_settings
 from m2a.types import AddMemory, Erasure, Failed, MemoryChanged, ReplyFinished
 from tests.erase_scan import bytes_under, scan
-from tests.told_memory import jpeg
+from tests.told_memory import index_in, jpeg
 from tests.turns import Clock, of_this_turn, only, photo, remember, turn
 
 PIN = "My bank PIN is qx4471zz."
@@ -28,6 +29,14 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     """A database whose tables no other test has filled."""
     is_sqlite = request.param == "sqlite"
     opened = Database(f"sqlite:///{tmp_path / 'memory.db'}" if is_sqlite else request.getfixturevalue("postgres_url"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[MemoryIndex]:
+    """An index in the test's own folder, whose bytes are read."""
+    opened = index_in(tmp_path)
     yield opened
     opened.close()
 

@@ -1,8 +1,5 @@
-import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -10,34 +7,21 @@ import pytest
 from PIL import Image
 from sqlalchemy import delete, func, select, update
 
-from m2a.memory.database import Database
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash, forget_vectors
-from m2a.memory.index import MemoryIndex
-from m2a.memory.index_schema import IndexEncoders
 from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import embedding, entry, entry_photo
-from m2a.types import DateInterval, Query, RecordKey
-from tests.encoders import COLOURS, ColourImageEncoder, HashingTextEncoder, HashingTokenEncoder
-from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of
-
-
-@contextmanager
-def memory_in(folder: Path, fusion: str) -> Iterator[Memory]:
-    database = Database(f"sqlite:///{folder / 'memory.db'}")
-    text_encoder, image_encoder = HashingTokenEncoder(), ColourImageEncoder()
-    index = MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder))
-    yield Memory(database, index, text_encoder, image_encoder, best=fusion == "best")
-    index.close()
-    database.close()
+from m2a.types import DateInterval, Query
+from tests.encoders import COLOURS, HashingTextEncoder
+from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of, memory_in
 
 
 @pytest.fixture(scope="module", params=["paper", "best"])
 def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
     """One memory for the module and the fusion; each test has its own owner."""
-    with memory_in(tmp_path_factory.mktemp("memory"), request.param) as memory:
+    with memory_in(tmp_path_factory.mktemp("memory"), best=request.param == "best") as memory:
         yield memory
 
 
@@ -127,23 +111,6 @@ def test_another_owners_memories_are_never_found(memory, owner):
         assert memory.found(other, "red", kinds=kinds) == []
 
 
-def test_another_owners_rows_change_no_ranking(memory, owner):
-    from m2a.memory.index_rows import TextRow
-
-    texts = [f"Bobo {word} the ball {i}" for i, word in enumerate(["chased", "lost", "found", "bit", "hid"] * 6)]
-    for text in texts:
-        memory.add(owner, text)
-    before = memory.search(owner, "who bit the ball?")
-    chooser = random.Random(0)
-    other = uuid4().hex
-    words = ["bite", "ball", "bobo", "chase", "cat"]
-    vector = memory.text_encoder.encode(["bit the ball"])[0]
-    rows = [TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9)) for i in range(500)]
-    memory.index.put(other, rows)
-    assert memory.search(owner, "who bit the ball?") == before
-    memory.index.drop(other)
-
-
 def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
     gone = [memory.add(owner, f"the blue ball number {i}") for i in range(40)]
     kept = [memory.add(owner, f"a kite was blue {i}") for i in range(12)]
@@ -203,7 +170,7 @@ def test_an_outage_raises(memory, owner, monkeypatch):
 
 @pytest.mark.parametrize("fusion", ["paper", "best"])
 def test_draining_empties_the_outbox_and_encodes_nothing_twice(tmp_path, fusion):
-    with memory_in(tmp_path, fusion) as memory:
+    with memory_in(tmp_path, best=fusion == "best") as memory:
         owner = owner_named(memory.database, "ann")
         red = memory.show(owner, "red")
         memory.add(owner, "Bobo loves balls", (red,))

@@ -8,13 +8,7 @@ import pytest
 from m2a.doctor import examine
 from m2a.settings import Settings, SettingsError, load_settings, setting_origins
 
-
-@pytest.fixture(autouse=True)
-def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Removes the machine's variables and moves to an empty folder."""
-    for name in Settings.model_fields:
-        monkeypatch.delenv(f"M2A_{name.upper()}", raising=False)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("nothing_set")
 
 
 def toml(folder: Path, text: str) -> None:

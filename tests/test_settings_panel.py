@@ -13,7 +13,6 @@ import pytest
 
 from m2a import Assistant
 from m2a.connecting import connection
-from m2a.memory.owners import owner_named
 from m2a.settings import Settings, SettingsError, load_settings
 from m2a.settings_file import file_of, write_settings
 from m2a.types import ConnectionRequest, ReplyFinished
@@ -22,6 +21,7 @@ from m2a.ui.settings_panel import SettingsPanel
 from m2a.ui.settings_view import connection_html
 from m2a.ui.welcome import welcome_html
 from tests.chat_server import ChatServer, Reply, say, status
+from tests.page_calls import all_of, other_user, request
 from tests.turns import turn
 
 KEY = "sk-geheim-4471"
@@ -31,11 +31,7 @@ def answers(request: dict[str, Any]) -> Reply:
     return say("Good evening.")
 
 
-@pytest.fixture(autouse=True)
-def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in Settings.model_fields:
-        monkeypatch.delenv(f"M2A_{name.upper()}", raising=False)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("nothing_set")
 
 
 @pytest.fixture
@@ -50,13 +46,9 @@ async def assistant(tmp_path: Path) -> AsyncIterator[Assistant]:
         yield opened
 
 
-def request(owner: str, **query: str) -> Any:
-    return SimpleNamespace(username=owner, session_hash="tab", query_params=query)
-
-
 async def html(outputs: AsyncIterator[list[Any]]) -> str:
     """Returns all outputs of a handler, in order."""
-    return "\n".join([str(output) async for output in outputs])
+    return "\n".join(map(str, await all_of(outputs)))
 
 
 def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) -> ConnectionRequest:
@@ -66,7 +58,7 @@ def wish(server: ChatServer, model: str = "openai:tiny", key: str | None = KEY) 
 async def test_a_model_is_tested_kept_and_used_from_the_next_message_on(
     assistant: Assistant, server: ChatServer
 ) -> None:
-    panel, user = SettingsPanel(assistant), request(assistant.local_owner)
+    panel, user = SettingsPanel(assistant), request(assistant)
     typed: Any = SimpleNamespace(chat_model=" openai:tiny ", chat_base_url=server.base_url, chat_api_key=KEY)
     shown = await html(panel.on_connect(typed, user))
     assert "Asking the model" in shown and "openai:tiny answers" in shown and "In use: <b>openai:tiny</b>" in shown
@@ -133,7 +125,7 @@ async def test_a_refused_key_is_told_in_the_form_and_what_was_typed_stays(assist
     panel = SettingsPanel(assistant)
     with ChatServer(lambda _: status(401, f"Incorrect API key provided: {KEY}")) as server:
         typed: Any = SimpleNamespace(chat_model="openai:tiny", chat_base_url=server.base_url, chat_api_key=KEY)
-        shown = await html(panel.on_connect(typed, request(assistant.local_owner)))
+        shown = await html(panel.on_connect(typed, request(assistant)))
     assert "m-failure" in shown and "Nothing was changed" in shown and KEY not in shown
     assert "set the key in Settings to one that may use this model" in shown and "M2A_" not in shown
 
@@ -158,7 +150,7 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
     monkeypatch.setenv("M2A_CHAT_BASE_URL", server.base_url)
     monkeypatch.setenv("M2A_CHAT_API_KEY", KEY)
     async with Assistant.open(load_settings(data_dir=tmp_path / "data")) as assistant:
-        shown = str(SettingsPanel(assistant).on_show(request(assistant.local_owner)))
+        shown = str(SettingsPanel(assistant).on_show(request(assistant)))
         assert "Set by M2A_CHAT_MODEL" in shown and "set, not shown" in shown and KEY not in shown
         for refused in (
             wish(server, "openai:other"),
@@ -178,7 +170,7 @@ async def test_what_the_environment_sets_is_shown_as_fixed_and_stays(
 
 async def test_only_the_user_of_this_computer_changes_anything(assistant: Assistant) -> None:
     panel = SettingsPanel(assistant)
-    stranger = request(owner_named(assistant.stores.database, "other"))
+    stranger = other_user(assistant)
     for handler in (panel.on_offline, panel.on_verify, panel.on_repair, panel.on_reindex):
         with pytest.raises(gr.Error, match="Only the user of this computer"):
             await html(handler(stranger))
@@ -219,7 +211,7 @@ def test_the_rest_of_the_file_stays_as_it_is(tmp_path: Path) -> None:
 
 async def test_the_data_is_counted_checked_repaired_and_indexed_anew(assistant: Assistant) -> None:
     await turn(assistant, "My dog is called Bobo.")
-    panel, user = SettingsPanel(assistant), request(assistant.local_owner)
+    panel, user = SettingsPanel(assistant), request(assistant)
     size = assistant.upkeep.data_size(assistant.local_owner)
     assert (size.conversations, size.messages, size.memories, size.photos, size.waiting) == (1, 2, 1, 0, 0)
     assert size.database_bytes and size.index_bytes and size.photo_bytes == 0

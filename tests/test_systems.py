@@ -12,7 +12,7 @@ from m2a.agents.offline.relevance import Match, is_sure
 from m2a.agents.state import TurnState
 from m2a.systems import registry
 from m2a.systems.evaluated_bank import EvaluatedBank, QuestionBank
-from m2a.systems.shared import Parts, Utterance
+from m2a.systems.shared import Parts, SharedStores, Utterance
 from m2a.systems.system import Meter, Question
 from m2a.types import (
     AddMemory,
@@ -27,17 +27,14 @@ from m2a.types import (
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
 from tests.chat_server import ChatServer, say
-from tests.dialogues import model_of, parts_of
+from tests.dialogues import model_of, parts_of, parts_on
 from tests.placed_systems import NOW, Place, choose, told
 from tests.scripted_model import Prompt, ScriptedModel
 
 
 @pytest.fixture(scope="module")
-def retrieval(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    """Shared by the tests, because each system gets a memory of its own."""
-    parts = parts_of(retrieval_only=True)(tmp_path_factory.mktemp("retrieval"))
-    yield parts
-    parts.stores.close()
+def retrieval(stores: SharedStores) -> Parts:
+    return parts_on(stores, retrieval_only=True)
 
 
 @pytest.fixture
@@ -171,13 +168,12 @@ async def test_m2a_as_published_updates_once_per_exchange_and_answers_without_a_
         parts.stores.close()
 
 
-async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) -> None:
-    parts = parts_of()(tmp_path / "work")
+async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path, stores: SharedStores) -> None:
+    parts = parts_on(stores)
     here = await told(tmp_path / "data", "m2a", parts)
     answer = await here.answer("When did Anna buy a canoe?")
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
-    parts.stores.close()
 
 
 @pytest.mark.parametrize(
@@ -188,8 +184,8 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path) ->
         "Please delete what I told you about the canoe.",
     ],
 )
-async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(tmp_path: Path, text: str) -> None:
-    kept = await remembered_entries(tmp_path, ("Anna", "I bought a canoe."), ("Ben", "Was it dear?"), ("Anna", text))
+async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(stores: SharedStores, text: str) -> None:
+    kept = await remembered_entries(stores, ("Anna", "I bought a canoe."), ("Ben", "Was it dear?"), ("Anna", text))
     assert "Anna: I bought a canoe." in [entry.text for entry in kept]
 
 
@@ -201,14 +197,14 @@ async def test_what_two_people_say_to_each_other_asks_nothing_of_the_memory(tmp_
         ("My rent is 850 euros.", "My rent is 700 euros now."),
     ],
 )
-async def test_nobody_corrects_what_the_other_told(tmp_path: Path, first: str, second: str) -> None:
-    both = await remembered_entries(tmp_path, ("Anna", first), ("Ben", second))
+async def test_nobody_corrects_what_the_other_told(stores: SharedStores, first: str, second: str) -> None:
+    both = await remembered_entries(stores, ("Anna", first), ("Ben", second))
     assert len(both) == 2 and both[0].text == f"Anna: {first}" and both[1].corrects is None
 
 
-async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
+async def test_one_corrects_oneself_where_two_talk(stores: SharedStores) -> None:
     kept = await remembered_entries(
-        tmp_path,
+        stores,
         ("Anna", "My sister's train leaves at 9:25."),
         ("Ben", "My train leaves at 10:15."),
         ("Anna", "No, sorry, my sister's train leaves at 9:40, not at 9:25."),
@@ -234,9 +230,9 @@ async def test_one_corrects_oneself_where_two_talk(tmp_path: Path) -> None:
     ],
 )
 async def test_who_is_asked_of_told_it(
-    tmp_path: Path, annas: str, bens: str, question: str, right: str, wrong: str
+    stores: SharedStores, annas: str, bens: str, question: str, right: str, wrong: str
 ) -> None:
-    parts = parts_of()(tmp_path / "work")
+    parts = parts_on(stores)
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)
     lines = [("Anna", annas), ("Ben", bens)]
@@ -245,11 +241,10 @@ async def test_who_is_asked_of_told_it(
     reply = (await system.answer(Question(question, NOW), Meter())).text
     assert right in reply and wrong not in reply
     assert re.search(r"\bAnna said\b" if right in annas else r"\bBen said\b", reply) and "you" not in reply
-    parts.stores.close()
 
 
-async def test_what_was_said_beside_the_words_of_the_question_is_told_first(tmp_path: Path) -> None:
-    parts = parts_of()(tmp_path / "work")
+async def test_what_was_said_beside_the_words_of_the_question_is_told_first(stores: SharedStores) -> None:
+    parts = parts_on(stores)
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)
     lines = [
@@ -264,11 +259,10 @@ async def test_what_was_said_beside_the_words_of_the_question_is_told_first(tmp_
     await system.observe(memory.record(turns))
     reply = (await system.answer(Question("Where did Anna take the picture of the seals?", NOW), Meter())).text
     assert reply.index("lighthouse") < reply.index("grandmother")
-    parts.stores.close()
 
 
-async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back(tmp_path: Path) -> None:
-    rules = parts_of()(tmp_path / "work").rules()
+async def test_where_two_talk_memories_are_searched_only_for_what_one_takes_back(stores: SharedStores) -> None:
+    rules = parts_on(stores).rules()
     for text, first in (
         ("I bought a canoe.", AddMemory),
         ("No, sorry, I bought a kayak.", SearchSemanticMemories),
@@ -293,16 +287,15 @@ def test_what_one_of_several_people_said_answers_only_if_the_search_puts_it_amon
     assert is_sure([Match(entry, 0.9, 0.6, place)]) is answers
 
 
-async def remembered_entries(tmp_path: Path, *turns: tuple[str, str]) -> list[MemoryEntry]:
+async def remembered_entries(stores: SharedStores, *turns: tuple[str, str]) -> list[MemoryEntry]:
     """Returns the entries that the rules remember of a conversation, oldest first."""
-    parts = parts_of()(tmp_path / "work")
+    parts = parts_on(stores)
     memory = parts.stores.fresh_memory("m2a")
     system = await registry.open_system("m2a", memory, parts)
     utterances = [Utterance(f"D1:{n}", "user", speaker, text, NOW) for n, (speaker, text) in enumerate(turns, start=1)]
     await system.observe(memory.record(utterances))
     with parts.stores.database.read(memory.owner) as unit:
         entries = parts.stores.semantic.all(unit)
-    parts.stores.close()
     return entries
 
 
@@ -331,9 +324,9 @@ class SilentModel:
         return Abilities(sees_photos=False)
 
 
-async def test_half_an_answer_is_none(tmp_path: Path) -> None:
+async def test_half_an_answer_is_none(tmp_path: Path, stores: SharedStores) -> None:
     model = SilentModel()
-    parts = parts_of(model)(tmp_path / "work")
+    parts = parts_on(stores, model)
     here = await told(tmp_path / "data", "m2a-paper", parts)
     answering = asyncio.create_task(here.answer("Who moved to Lisbon?"))
     async with asyncio.timeout(30):
@@ -341,7 +334,6 @@ async def test_half_an_answer_is_none(tmp_path: Path) -> None:
         answering.cancel()
         with pytest.raises(asyncio.CancelledError):
             await answering
-    parts.stores.close()
 
 
 @pytest.mark.parametrize("kind", [EvaluatedBank, QuestionBank])
@@ -390,28 +382,25 @@ async def test_a_bank_ends_with_its_last_message(
     assert bank.find_messages("Lisbon Bristol") == []  # said in the last two
 
 
-async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path) -> None:
+async def test_rag_passes_on_the_photos_of_what_it_found(tmp_path: Path, stores: SharedStores) -> None:
     with ChatServer(say("in its shed")) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         here = await told(tmp_path / "data", "rag", parts, photos=True)
         answer = await here.answer("Where is the canoe?")
         assert len(server.requests[-1].photos) == 1
         assert len(answer.sources) == 5 and answer.text == "in its shed"
         assert "Monday 8 May 2023, 13:56, Anna: Here is the canoe" in server.requests[-1].text
-        parts.stores.close()
 
 
-async def test_full_context_shows_the_newest_turns_that_fit(tmp_path: Path) -> None:
+async def test_full_context_shows_the_newest_turns_that_fit(tmp_path: Path, stores: SharedStores) -> None:
     with ChatServer(say("Bristol")) as server:
-        whole = parts_of(model_of(server))(tmp_path / "whole")
+        whole = parts_on(stores, model_of(server))
         answer = await (here := await told(tmp_path / "data", "full-context", whole)).answer("Where?")
         assert len(answer.sources) == 6 and await here.system.retrieve(here.question("Where?"), 10) is None
-        whole.stores.close()
-        cut = parts_of(model_of(server), window=45)(tmp_path / "cut")
+        cut = parts_on(stores, model_of(server), window=45)
         answer = await (here := await told(tmp_path / "data", "full-context", cut)).answer("Where?")
         assert [here.references[source] for source in answer.sources] == ["D2:1", "D2:2"]
         assert answer.trace[0] == {"turns": 2, "left out": 4}
-        cut.stores.close()
 
 
 def test_an_ablation_differs_from_the_system_of_the_paper_in_the_one_thing_it_is_named_for() -> None:

@@ -1,7 +1,6 @@
 """A temporary chat: it goes on while it is open, with the memory or without, and writes nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,12 +17,12 @@ from m2a.memory.database import ReadOnlyError
 from m2a.memory.schema import metadata
 from m2a.settings import load_settings
 from m2a.types import Failed, MemoryChanged, ReplyFinished, SearchSemanticMemories
-from m2a.ui.chat_panel import ChatPanel, Update
+from m2a.ui.chat_panel import ChatPanel
 from m2a.ui.chat_view import ChatView
 from m2a.wiring import offline_rules
 from tests.chat_server import ChatServer
 from tests.erase_scan import bytes_under
-from tests.page_calls import request
+from tests.page_calls import last_of, request
 from tests.scripted_model import Prompt, ScriptedModel
 from tests.scripted_policy import ScriptedPolicy
 from tests.turns import Clock, only, photo, recall, told_about_bobo, turn
@@ -158,12 +157,8 @@ async def test_its_bank_refuses_every_write_and_a_photo_can_be_taken_back(assist
         bank.photos.data(photo_id)
 
 
-async def last(updates: AsyncIterator[Update]) -> Update:
-    return [update async for update in updates][-1]
-
-
 async def begun(assistant: Assistant, panel: ChatPanel, tab: str = "tab") -> str:
-    update = await last(panel.on_temporary(SimpleNamespace(reads="with"), request(assistant, tab)))
+    update = await last_of(panel.on_temporary(SimpleNamespace(reads="with"), request(assistant, tab)))
     assert update.current and "Nothing here is kept" in str(update.heading) and "data-attach" in str(update.attached)
     return update.current
 
@@ -178,12 +173,12 @@ async def test_the_page_takes_its_photos_past_the_uploads_and_tells_of_no_update
     dropped = tmp_path / "uploads" / "x" / "dropped.png"
     dropped.parent.mkdir(parents=True)
     dropped.write_bytes(photo("green"))
-    update = await last(panel.on_send({"text": "", "files": [str(dropped)]}, chat, "", tab))
+    update = await last_of(panel.on_send({"text": "", "files": [str(dropped)]}, chat, "", tab))
     assert not dropped.exists()  # what came by Gradio is not shown, and not left
     [question, _answer] = assistant.messages(owner, chat)
     assert len(question.photos) == 1 and update.current == chat and "m-change" not in str(update.history)
     with pytest.raises(gr.Error, match="End it first"):
-        await last(panel.on_tell(chat, SimpleNamespace(text="I am a vegan."), tab))
+        await last_of(panel.on_tell(chat, SimpleNamespace(text="I am a vegan."), tab))
     assert assistant.memory(owner).conversations() == []
 
 
@@ -193,18 +188,18 @@ async def test_leaving_it_ends_it_and_what_is_sent_to_it_after_that_goes_nowhere
     await turn(assistant, "A conversation that is kept")
     [kept] = assistant.memory(owner).conversations()
     chat, tab = await begun(assistant, panel), request(assistant)
-    await last(panel.on_send({"text": "Hello", "files": []}, chat, "", tab))
+    await last_of(panel.on_send({"text": "Hello", "files": []}, chat, "", tab))
     match leave:
         case "new":
-            await last(panel.on_new(tab))
+            await last_of(panel.on_new(tab))
         case "open":
-            await last(panel.on_open(SimpleNamespace(conversation=kept.conversation_id), tab))
+            await last_of(panel.on_open(SimpleNamespace(conversation=kept.conversation_id), tab))
         case "another":
             await begun(assistant, panel)
         case "unload":
             await panel.on_unload(tab)
     assert assistant.temporary_chats.find(owner, chat) is None and assistant.messages(owner, chat) == []
-    update = await last(panel.on_send({"text": "A secret", "files": []}, chat, "", tab))
+    update = await last_of(panel.on_send({"text": "A secret", "files": []}, chat, "", tab))
     assert "This temporary chat has ended, and nothing was sent" in str(update.live)
     assert [chat.title for chat in assistant.memory(owner).conversations()] == ["A conversation that is kept"]
 
@@ -212,8 +207,8 @@ async def test_leaving_it_ends_it_and_what_is_sent_to_it_after_that_goes_nowhere
 async def test_another_tab_leaves_it_alone(assistant, tmp_path):
     panel = ChatPanel(assistant, tmp_path)
     chat = await begun(assistant, panel)
-    await last(panel.on_load(request(assistant, "other")))
-    await last(panel.on_new(request(assistant, "other")))
+    await last_of(panel.on_load(request(assistant, "other")))
+    await last_of(panel.on_new(request(assistant, "other")))
     assert assistant.temporary_chats.find(assistant.local_owner, chat)
 
 

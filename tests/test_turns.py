@@ -33,18 +33,7 @@ from m2a.types import (
 )
 from models.chat_model import ChatModelError, MalformedReplyError, TokenUsage
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import START, Clock, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy, clock: Clock) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=clock) as opened:
-        yield opened
+from tests.turns import START, of_this_turn, only, photo, recall, remember, told_about_bobo, turn
 
 
 async def test_what_was_told_is_remembered_with_its_photo_and_found_again(assistant, policy):

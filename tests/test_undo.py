@@ -1,7 +1,5 @@
 """Each change of a reply's update can be taken back by its number, once, and after it the memory is as it was."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from m2a.memory import updates
@@ -21,13 +19,11 @@ from tests.told_memory import Memory, draft_of
 
 
 @pytest.fixture
-def memory(database, owner, tmp_path) -> Iterator[Memory]:
-    opened = Memory(database, owner, tmp_path)
-    opened.tell("My sister Anna lives in Berlin.")
-    opened.tell("I speak Polish.")
-    opened.tell("The plumber comes on Monday.", corrects=2)
-    yield opened
-    opened.index.close()
+def memory(memory) -> Memory:
+    memory.tell("My sister Anna lives in Berlin.")
+    memory.tell("I speak Polish.")
+    memory.tell("The plumber comes on Monday.", corrects=2)
+    return memory
 
 
 def state(memory: Memory) -> dict[int, tuple[object, ...]]:

@@ -3,18 +3,17 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from m2a.agents.consent_prompt import TOOL
 from m2a.systems import registry
-from m2a.systems.shared import Memory, Parts, Utterance
+from m2a.systems.shared import Memory, Parts, SharedStores, Utterance
 from m2a.systems.system import Meter, Question
 from m2a.types import MemoryEntry, Role
 from tests.chat_server import ChatServer, Reply
-from tests.dialogues import model_of, parts_of
+from tests.dialogues import model_of, parts_on
 from tests.placed_systems import choose
 from tests.scripted_model import Prompt, ScriptedModel, as_asked
 
@@ -44,13 +43,12 @@ def entries(memory: Memory) -> list[MemoryEntry]:
         return list(memory.shared.semantic.all(unit))
 
 
-async def requests_of(tmp_path: Path, name: str) -> list[dict[str, Any]]:
+async def requests_of(stores: SharedStores, name: str) -> list[dict[str, Any]]:
     """Returns all requests to the model, with tools, while the system takes in the talk and answers a question."""
     with ChatServer(ScriptedModel(choose, lambda prompt: "A canoe.")) as server:
-        parts = parts_of(model_of(server))(tmp_path / name)
+        parts = parts_on(stores, model_of(server))
         _memory, system = await observe(parts, name, TALK)
         await system.answer(Question("What did Anna buy?", START, ()), Meter())
-        parts.stores.close()
         return [request.json for request in server.requests]
 
 
@@ -67,8 +65,8 @@ LEFT_OUT = {
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(tmp_path: Path, name: str) -> None:
-    whole, ablated = text_of(await requests_of(tmp_path, "m2a-paper")), text_of(await requests_of(tmp_path, name))
+async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(stores: SharedStores, name: str) -> None:
+    whole, ablated = text_of(await requests_of(stores, "m2a-paper")), text_of(await requests_of(stores, name))
     for words in LEFT_OUT[name]:
         assert words in whole and words not in ablated
     assert "which finds raw messages too" not in whole, "as published a search finds entries alone"
@@ -76,16 +74,16 @@ async def test_what_an_ablation_leaves_out_is_neither_offered_nor_spoken_of(tmp_
     assert all(words in ablated for words in others & {"use_photos", "query again"}), "nothing else is left out"
 
 
-async def test_the_system_itself_is_told_that_a_search_finds_messages(tmp_path: Path) -> None:
+async def test_the_system_itself_is_told_that_a_search_finds_messages(stores: SharedStores) -> None:
     assert "Search the semantic memories and the raw messages, in one ranking" in text_of(
-        await requests_of(tmp_path, "m2a")
+        await requests_of(stores, "m2a")
     )
 
 
-async def test_the_context_that_varies_is_the_managers_alone(tmp_path: Path) -> None:
+async def test_the_context_that_varies_is_the_managers_alone(stores: SharedStores) -> None:
     seen = {}
     for turns in (0, 1, 5):
-        prompts = [Prompt.of(request) for request in await requests_of(tmp_path, f"m2a-context-{turns}")]
+        prompts = [Prompt.of(request) for request in await requests_of(stores, f"m2a-context-{turns}")]
         for stage in ("update", "manage update"):
             of_stage = [prompt for prompt in prompts if prompt.stage == stage and not prompt.steps]
             seen[turns, stage] = [prompt.material.count(" user (") for prompt in of_stage]
@@ -129,27 +127,26 @@ class CopyingCheck:
 
 
 @pytest.mark.parametrize("name", ["m2a", "m2a-paper"])
-async def test_each_of_two_people_states_what_they_say(tmp_path: Path, name: str) -> None:
+async def test_each_of_two_people_states_what_they_say(stores: SharedStores, name: str) -> None:
     talk = [("Anna", "Look at my canoe. What do you think of this?"), ("Ben", PARROT)]
     model = CopyingCheck(PARROT)
     with ChatServer(model) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         memory, _system = await observe(parts, name, talk)
         [entry] = entries(memory)
         assert entry.text == f"Kept: {PARROT}" and entry.rests_on == "stated"
         [check] = [prompt for prompt in model.prompts if prompt.stage == "consent"]
         assert "Anna and Ben talk to each other, and each of them counts as the user" in check.outside
         assert f"Ben (message 2): {PARROT}" in check.said and "pasted" not in check.said
-        parts.stores.close()
 
 
 @pytest.mark.parametrize("name", ["m2a", "m2a-paper"])
-async def test_an_assistant_of_the_data_is_the_assistant(tmp_path: Path, name: str) -> None:
+async def test_an_assistant_of_the_data_is_the_assistant(stores: SharedStores, name: str) -> None:
     says, proposes, takes = "I have a parrot.", "Call it Coco, I would say.", "Good, that is what it is called."
     talk = [("user", says), ("assistant", proposes), ("user", takes), ("assistant", "A fine name.")]
     model = CopyingCheck(says, proposes, takes)
     with ChatServer(model) as server:
-        parts = parts_of(model_of(server))(tmp_path / "work")
+        parts = parts_on(stores, model_of(server))
         memory, _system = await observe(parts, name, talk, assistant="assistant")
         assert [entry.text for entry in entries(memory)] == [f"Kept: {says}", f"Kept: {takes}"]
         assert [entry.evidence_ids for entry in entries(memory)] == [((1, 1),), ((3, 3),)]
@@ -160,11 +157,10 @@ async def test_an_assistant_of_the_data_is_the_assistant(tmp_path: Path, name: s
         checks = [prompt for prompt in model.prompts if prompt.stage == "consent"]
         before = [b.body for b in checks[1].blocks if b.title == "The assistant's message before"]
         assert len(before) == 1 and proposes in before[0] and "talk to each other" not in checks[1].text
-        parts.stores.close()
 
 
-async def test_the_rules_keep_of_each_what_they_said_and_of_an_assistant_nothing(tmp_path: Path) -> None:
-    parts = parts_of()(tmp_path / "work")
+async def test_the_rules_keep_of_each_what_they_said_and_of_an_assistant_nothing(stores: SharedStores) -> None:
+    parts = parts_on(stores)
     talk = [("Anna", "My dog is called Bobo."), ("Ben", "Actually, my dog is called Rex, not Bobo.")]
     memory, _system = await observe(parts, "m2a", talk)
     assert {entry.text.partition(":")[0] for entry in entries(memory)} == {"Anna", "Ben"}
@@ -178,4 +174,3 @@ async def test_the_rules_keep_of_each_what_they_said_and_of_an_assistant_nothing
     talk = [("user", "My dog is called Bobo."), ("assistant", "My favourite dog is called Rex.")]
     memory, _system = await observe(parts, "m2a", talk, assistant="assistant")
     assert [entry.text for entry in entries(memory)] == ["My dog is called Bobo."]
-    parts.stores.close()

@@ -1,15 +1,12 @@
 """What the update can do to the memory beside adding: forgetting words and parts, bringing back, tying, marking history."""
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-import pytest_asyncio
 
 from m2a import Assistant
 from m2a.agents.prompting import stage_messages
 from m2a.agents.state import Rejected, SearchScope, TurnState
-from m2a.settings import load_settings
 from m2a.types import (
     Action,
     AddMemory,
@@ -24,13 +21,14 @@ from m2a.types import (
 from models.abilities import Abilities
 from models.chat_model import in_words
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import Clock, of_this_turn, only, remember, turn
+from tests.turns import of_this_turn, only, remember, turn
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture
-async def assistant(tmp_path: Path, policy: ScriptedPolicy) -> AsyncIterator[Assistant]:
-    async with Assistant.open(load_settings(data_dir=tmp_path), policy=policy, clock=Clock()) as assistant:
-        yield assistant
+@pytest.fixture
+def assistant(shared_assistant: Assistant) -> Assistant:
+    return shared_assistant
 
 
 async def changes(assistant: Assistant, text: str, conversation_id: str | None = None) -> list[MemoryChanged]:

@@ -25,20 +25,20 @@ from tests.encoders import ColourImageEncoder, HashingTextEncoder
 class Memory:
     """A memory bank, and shortcuts to fill it."""
 
-    def __init__(self, database: Database, owner: str, folder: Path) -> None:
+    def __init__(self, database: Database, owner: str, folder: Path, index: MemoryIndex) -> None:
         self.database = database
         self._now = datetime(2026, 3, 12, 18, 0, tzinfo=UTC)
         photos = PhotoStore(database, folder / "photos", self.now)
         text_encoder, image_encoder = HashingTextEncoder(), ColourImageEncoder()
         retrieval = Retrieval.open(
-            MemoryIndex(str(folder / "index.db"), IndexEncoders.of(text_encoder, image_encoder)),
+            index,
             database,
             text_encoder,
             image_encoder,
             photos.image,
             relevance_floor=False,
         )
-        self.index, self.indexer = retrieval.index, retrieval.indexer
+        self.index, self.indexer = index, retrieval.indexer
         raw, semantic = RawMessageStore(), SemanticMemoryStore()
         self.photos_folder = folder / "photos"
         self.stores = Stores(database, raw, semantic, photos, lambda: retrieval)
@@ -94,6 +94,10 @@ class Memory:
     def found(self, words: str) -> list[int]:
         """Returns the ids of the messages that a search finds."""
         return [hit.record.message_id for hit in self.bank.search(Query(words), {"message"})]
+
+
+def index_in(folder: Path) -> MemoryIndex:
+    return MemoryIndex(str(folder / "index.db"), IndexEncoders.of(HashingTextEncoder(), ColourImageEncoder()))
 
 
 def draft_of(source: Message, text: str, **values: Any) -> EntryDraft:
