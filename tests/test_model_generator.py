@@ -334,7 +334,7 @@ FILTERED = (
 async def test_a_refusal_by_a_content_filter_fails_its_group(
     words: str, request_: GroupRequest, tmp_path: Path
 ) -> None:
-    with pytest.raises(GenerationFailed, match=words.rstrip(".")):
+    with pytest.raises(GenerationError, match=words.rstrip(".")):
         await generate(replies(status(400, words)), request_, tmp_path)
 
 

@@ -75,6 +75,8 @@ class M2ASystem(BaseSystem):
             return
         people = tuple(dict.fromkeys(message.speaker for message in session if message.role == "user"))
         size = self._variant.update_every if self._parts.chat_model is not None else 1
+        if self._parts.chat_model is None:
+            await asyncio.to_thread(self._parts.rules().encode_ahead, [message.text for message in session])
         # The messages are already recorded, so that they can be encoded for the index while the first ones are taken in.
         indexing = asyncio.create_task(asyncio.to_thread(self._memory.index))
         try:
