@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from m2a.agents.offline.learned import OF_RELATIONS
+from m2a.agents.offline.learned import LEARNED_RELATIONS
 from m2a.agents.offline.relations.chains import parse_question
 from m2a.agents.offline.relations.fact_features import ParsedQuestion, answering_features, relation_features
 from m2a.agents.offline.relations.facts import Statement, Statements
@@ -93,7 +93,7 @@ def train(facts: Facts, mquake: Path, sense: Sense, encoder: str) -> None:
         others = read_restated(styles=set("".join(_WRITERS)) - set(left_out))
         _print_values(left_out, _values(facts, others), facts, read_restated(styles=left_out))
     weights = learn(facts, with_published(read_restated(), mquake), sense, prints=True)
-    OF_RELATIONS.write_text(json.dumps({"encoder": encoder, **weights}, indent=1) + "\n", encoding="utf-8")
+    LEARNED_RELATIONS.write_text(json.dumps({"encoder": encoder, **weights}, indent=1) + "\n", encoding="utf-8")
 
 
 def learn(facts: Facts, restated: Restated, sense: Sense, *, prints: bool = False) -> dict[str, Any]:

@@ -92,8 +92,9 @@ def may_correct(text: str, sentence: str) -> bool:
 def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     """Returns whether more than likeness suggests that the memory is corrected.
 
-    The sentence says so or needs its context; and it needs the memory for that, shares a word with it besides the value, or gives
-    another value just after it.
+    The sentence mentions a change or an error, needs its context, denies a word of the memory, or gives another value of "it"
+    right after the memory. It also has to do with this memory: it needs its context, shares a word with the memory besides the
+    value, denies one, tells the same about the user, or gives another value right after the memory.
     """
     claim, different = old.claim, different_kinds(new, old.claim)
     is_incomplete, refutes = needs_context(sentence, text), bool(new.refuted & claim.words)
@@ -108,7 +109,7 @@ def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
 
 
 def _may_be_meant(new: Claim, old: Memory) -> bool:
-    """Returns whether the correction is about nobody and nothing other than the memory is."""
+    """Returns whether the correction is about the same people and things as the memory."""
     claim = old.claim
     if _rules_out(new, claim):
         return False

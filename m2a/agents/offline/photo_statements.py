@@ -143,6 +143,7 @@ def one_photo_a_sentence(text: str, concepts: Sequence[Concept], *, with_photos:
     """
     for sentence in sentences(text):
         parts = [f"{part}." for part in _one_photo_each(sentence.rstrip(" .!"))]
+        # The ids of the photos are not known here; the ordinals stand for them.
         if len(parts) > 1 and (with_photos or all(_read(part, ORDINALS, concepts, with_photos=True) for part in parts)):
             text = text.replace(sentence, " ".join(parts), 1)
     return text
@@ -154,11 +155,11 @@ def _one_photo_each(sentence: str) -> list[str]:
     ordinals = sorted((match for form in _ORDINALS_IN_FRONT for match in form.finditer(sentence)), key=re.Match.start)
     if len(ordinals) > 1:
         ends = [*(ordinal.start() for ordinal in ordinals[1:]), len(sentence)]
-        said = [
+        predicates = [
             _BEFORE_NEXT.sub("", sentence[ordinal.end() : end]) for ordinal, end in zip(ordinals, ends, strict=True)
         ]
         first, *others = (
-            f"{_photo_named(ordinal['word'])}{text}" for ordinal, text in zip(ordinals, said, strict=True)
+            f"{_photo_named(ordinal['word'])}{text}" for ordinal, text in zip(ordinals, predicates, strict=True)
         )
         return [f"{sentence[: ordinals[0].start()]}{first}", *others]
     matches = [_NAMED_BEFORE_ORDINAL.fullmatch(piece) for piece in _JOINED.split(sentence)]

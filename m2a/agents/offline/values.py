@@ -188,7 +188,7 @@ def has_amount(text: str) -> bool:
 
 
 def has_identifier(text: str) -> bool:
-    """Whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
+    """Returns whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
     return bool(_LETTERS_AND_DIGITS.search(text)) or any(
         value.kind == "amount:"
         or (value.kind == "age" and value.text.isdigit() and (len(value.text) > 2 or bool(_NUMBERED.search(text))))
