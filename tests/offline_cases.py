@@ -228,10 +228,10 @@ def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
             recent = [] if turn.new_conversation else recent
             message = Message(number, story.name, "conversation", "user", "You", turn.text, (), turn.said_at)
             named, before = tuple(concepts.values()), tuple(entries)
-            newest = [earlier.message_id for earlier in reversed(recent)]
+            previous = recent[-1].message_id if recent else None
             for observation in read(message, recent, named, sense).observations:
                 hits = [Hit(entry, 1.0, {}) for entry in entries]
-                corrected = find_corrected(observation, hits, newest, named, sense).corrected
+                corrected = find_corrected(observation, hits, previous, named, sense).corrected
                 if corrected and corrected.whole:
                     entries.remove(corrected.entry)
                 mentions = with_concepts(observation, named)

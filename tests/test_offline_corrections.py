@@ -38,9 +38,9 @@ def hits_of(texts: list[str], sense: Sense) -> list[Hit]:
 def corrected_by(text: str, before: list[str], sense: Sense) -> str | None:
     """Returns the text that the message corrects among these earlier ones, or None."""
     messages = [message(number, message_) for number, message_ in enumerate(before, start=1)]
-    newest = [message_.message_id for message_ in reversed(messages)]
+    previous = messages[-1].message_id if messages else None
     for observation in read(message(len(before) + 1, text), messages, (), sense).observations:
-        found = find_corrected(observation, hits_of(before, sense), newest, (), sense)
+        found = find_corrected(observation, hits_of(before, sense), previous, (), sense)
         if found.corrected is not None:
             return found.corrected.entry.text
     return None
@@ -158,14 +158,14 @@ def test_a_sentence_beside_one_that_names_its_memory_corrects_no_other(sense: Se
     text = "I had it wrong. Vera's allotment lease runs out on 27 May, not on 3 May."
     messages = [message(number, line) for number, line in enumerate(before, start=1)]
     observations = read(message(3, text), messages, (), sense).observations
-    findings = [find_corrected(observation, hits_of(before, sense), [2, 1], (), sense) for observation in observations]
+    findings = [find_corrected(observation, hits_of(before, sense), 2, (), sense) for observation in observations]
     assert [each.corrected.entry.text[:12] for each in findings if each.corrected] == ["Vera's allot"]
 
 
 def test_what_shares_only_whom_a_correction_is_of_is_not_offered(sense: Sense) -> None:
     hits = hits_of(["My husband Tomasz works nights from Thursday to Saturday.", "Tomasz doesn't eat pork."], sense)
     (observation,) = read(message(3, "Tomasz works days now."), (), (), sense).observations
-    assert set(find_corrected(observation, hits, [], (), sense).rivals) <= {1}
+    assert set(find_corrected(observation, hits, None, (), sense).rivals) <= {1}
 
 
 def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:
@@ -173,7 +173,7 @@ def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense)
     correction = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")
     (observation,) = read(correction, (), (), sense).observations
     hits = hits_of(before, sense)
-    found = find_corrected(observation, hits, [], (), sense)
+    found = find_corrected(observation, hits, None, (), sense)
     assert found.corrected is None
     assert set(found.rivals) == {1, 2}
 
@@ -329,7 +329,7 @@ def test_what_is_to_be_forgotten_is_heard_and_found(sense: Sense, text: str, gon
     requests = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
     assert requests
     matches = [
-        entry.text for request in requests for entry in find_forgotten(request, hits_of(MEMORIES, sense), [4], sense)
+        entry.text for request in requests for entry in find_forgotten(request, hits_of(MEMORIES, sense), 4, sense)
     ]
     assert matches == [MEMORIES[gone]]
 
@@ -338,9 +338,7 @@ def test_delete_it_means_what_the_same_message_names(sense: Sense) -> None:
     text = "On second thoughts, I don't want my allergies kept here. Delete it."
     requests = [utterance.text for utterance in utterances(text, sense) if utterance.act == "forget"]
     assert requests
-    assert not [
-        entry for request in requests for entry in find_forgotten(request, hits_of(MEMORIES, sense), [4], sense)
-    ]
+    assert not [entry for request in requests for entry in find_forgotten(request, hits_of(MEMORIES, sense), 4, sense)]
 
 
 @pytest.mark.parametrize(
@@ -553,5 +551,5 @@ def test_a_memory_is_forgotten_with_what_corrects_it(sense: Sense) -> None:
     correction = hits[1].record
     assert isinstance(correction, MemoryEntry)
     hits[1] = Hit(replace(correction, corrects=1), 1.0, {})
-    forgotten = find_forgotten("I never told you my weight, ok? No need to keep it.", hits, [], sense)
+    forgotten = find_forgotten("I never told you my weight, ok? No need to keep it.", hits, None, sense)
     assert [entry.memory_id for entry in forgotten] == [1, 2]

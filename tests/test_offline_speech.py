@@ -433,7 +433,7 @@ def test_a_thing_of_somebody_is_not_all_that_is_told_of_them(what: str, statemen
         MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None)
         for number, text in enumerate(others, start=1)
     ]
-    assert find_forgotten(what, [Hit(entry, 1.0, {}) for entry in entries], (), sense) == []
+    assert find_forgotten(what, [Hit(entry, 1.0, {}) for entry in entries], None, sense) == []
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,12 @@ class TurnState:
         return (*self.photos, *self.earlier, *self.recalled)
 
     @property
+    def hits(self) -> tuple[Hit, ...]:
+        """The hits of all searches of the current stage, in order; a record found twice is in it twice."""
+        observations = (step.observation for step in self.steps)
+        return tuple(hit for searched in observations if isinstance(searched, Searched) for hit in searched.hits)
+
+    @property
     def photo_numbers(self) -> dict[str, int]:
         """The numbers of all numbered photos, by photo id. A recalled photo of the conversation keeps its number there."""
         return {view.photo_id: view.number for view in reversed(self.views)}

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from m2a.agents.offline.learned import OF_RELATIONS
+from m2a.agents.offline.learned import LEARNED_RELATIONS
 from m2a.agents.offline.relations.chains import parse_question
 from m2a.agents.offline.relations.fact_features import ParsedQuestion, answering_features, relation_features
 from m2a.agents.offline.relations.facts import Statement, Statements
 from m2a.agents.offline.relations.words import keys_of
-from m2a.agents.offline.sense import LearnedDecision, Sense, as_decisions
+from m2a.agents.offline.sense import LearnedDecision, Logistic, Sense, as_decisions
 from m2a.types import Message
 from tests.bench.corpus import RESTATED
 from tests.bench.learning import Example, fit
@@ -93,7 +93,7 @@ def train(facts: Facts, mquake: Path, sense: Sense, encoder: str) -> None:
         others = read_restated(styles=set("".join(_WRITERS)) - set(left_out))
         _print_values(left_out, _values(facts, others), facts, read_restated(styles=left_out))
     weights = learn(facts, with_published(read_restated(), mquake), sense, prints=True)
-    OF_RELATIONS.write_text(json.dumps({"encoder": encoder, **weights}, indent=1) + "\n", encoding="utf-8")
+    LEARNED_RELATIONS.write_text(json.dumps({"encoder": encoder, **weights}, indent=1) + "\n", encoding="utf-8")
 
 
 def learn(facts: Facts, restated: Restated, sense: Sense, *, prints: bool = False) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def value_examples(facts: Facts, restated: Restated, *, seed: int = 1) -> Iterat
     for size in _CONTEXTS:
         chosen = draw.sample(eligible, min(size, len(eligible)))
         messages = [_message(n, draw.choice(restated[fact[0]]["statements"]), fact) for n, fact in enumerate(chosen, 1)]
-        statements = _statements(messages, None)
+        statements = _statements(messages, Logistic(0.0, {}))
         for number, (relation, subject, value) in enumerate(chosen, 1):
             for place, keys, rows in statements.candidates(keys_of(subject.split())):
                 if place[0] == number and any(keys[slice(*span)] == keys_of(value.split()) for span in rows):
@@ -210,7 +210,7 @@ def _message(number: int, wording: str, fact: tuple[str, str, str]) -> Message:
     return Message(number, "owner", "c", "user", "user", f"{text[0].upper()}{text[1:]}.", (), _NOW)
 
 
-def _statements(messages: Sequence[Message], chooses: LearnedDecision | None) -> Statements:
+def _statements(messages: Sequence[Message], chooses: LearnedDecision) -> Statements:
     statements = Statements(lambda _: messages, chooses)
     statements.look_for("")
     return statements

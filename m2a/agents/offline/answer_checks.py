@@ -148,7 +148,7 @@ def states_the_taste(question: "Question", text: str) -> bool:
     if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_FOR_TASTE.search(question.text):
         return False
     other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
-    other_words -= {stem(word) for name in question.names for word in name.split()} | {stem(question.noun)}
+    other_words -= question.name_stems | {stem(question.noun)}
     return not other_words and bool(_STATES_TASTE.search(text))
 
 

@@ -11,6 +11,7 @@ from m2a.agents.offline.messages import MAX_OF_A_DAY, quoted
 from m2a.agents.offline.photo_answers import photo_marks
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, capitalised, day_told, followed_by, quote, written_day
+from m2a.agents.offline.relevance import messages_of
 from m2a.agents.offline.selection import newest_of_each
 from m2a.agents.state import FollowedFact, MemoryContext, PhotoView
 from m2a.types import Concept, MemoryEntry, Message
@@ -25,7 +26,7 @@ def answer(
     context: MemoryContext,
     concepts: Sequence[Concept],
     today: date,
-    recalled: Sequence[PhotoView] = (),
+    recalled: Sequence[PhotoView],
 ) -> str:
     """Returns the answer with its citation marks, from the chosen memories, best first, or else from messages.
 
@@ -33,7 +34,7 @@ def answer(
     neither memories nor messages.
     """
     if not chosen:
-        return capitalised(_quoted_messages(question, _messages_among(context)))
+        return capitalised(_quoted_messages(question, messages_of(context.hits)))
     current, older = newest_of_each(chosen)
     text = _answer(question, current, context.messages, concepts, today, recalled)
     text = followed_by(text, _older_notes(older, context.messages))
@@ -99,10 +100,6 @@ def _older_notes(older: Sequence[MemoryEntry], messages: Sequence[Message]) -> l
     return [f"I also keep {len(older)} older statements about it."]
 
 
-def _messages_among(context: MemoryContext) -> list[Message]:
-    return [hit.record for hit in context.hits if isinstance(hit.record, Message)]
-
-
 def _quoted_messages(question: Question, messages: Sequence[Message]) -> str:
     """Returns quotations of the messages, for what is in no memory or is asked for by its day; "" without messages."""
     if question.kind.reply_form == "said on the day":
@@ -124,7 +121,7 @@ def nearest(question: Question, entries: Sequence[MemoryEntry], context: MemoryC
     Returns "" if there are none.
     """
     if not entries:
-        text = _quoted_messages(question, _messages_among(context))
+        text = _quoted_messages(question, messages_of(context.hits))
         return f"The nearest that I find in our conversations: {text}" if text else ""
     current, older = newest_of_each(entries)
     text = as_list(current, context.messages, question.names, opening="The nearest that I have:")

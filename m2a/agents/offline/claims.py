@@ -11,11 +11,11 @@ from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names, find_places, mentioned, names_of
 from m2a.agents.offline.text import content, stems
-from m2a.agents.offline.values import Value, find_values, speaks_of_work
+from m2a.agents.offline.values import Value, find_values, is_measure, speaks_of_work
 from m2a.types import Concept
 
 # Where something is, without a place name: "in the loft", "at Mum's house".
-WHERE = re.compile(
+_WHERE = re.compile(
     r"(?:\b(?:is|are|was|lives?|hangs?|sits?|stays?|keep|kept|put|moved)\b|'s\b)[^.,;]{0,25}?\b(?:in|at|on|under|"
     r"behind|inside|above|below|"
     r"next to|to) (?P<where>(?:the|my|our|his|her|their|\w+'s) [\w' -]{2,30}?)(?=$|[.,;]| and | now\b| these\b|"
@@ -29,7 +29,6 @@ _OWNER = re.compile(
     r"(?:my|our|mine|ours)\b(?! (?:mistake|bad|fault|memory)\b))",
     re.IGNORECASE,
 )
-MEASURED = ("age", "time", "year")
 _PARTS_OF_AN_HOUR = frozenset("half quarter past to".split())
 # Relatives, pets and the like, whose owner must match: "Anna's mother" is not Anna.
 PEOPLE = frozenset(
@@ -72,12 +71,6 @@ class Claim:
         return other.lower() if other else "I"
 
     @property
-    def numbered(self) -> frozenset[tuple[str, str]]:
-        """The nouns and numbers in the subject: ("flat", "2")."""
-        subject = find_subject(self.text)
-        return _numbered(subject.text) if subject else frozenset()
-
-    @property
     def kinds(self) -> frozenset[str]:
         """The kinds of its values; all amounts are one kind here, since units are often left out."""
         return frozenset({_kind(value) for value in self.values} | ({"place"} if self.places else set()))
@@ -99,9 +92,14 @@ def _claim_of(text: str, concepts: tuple[Concept, ...]) -> Claim:
         frozenset(content(" ".join(find_names(text)))) | _letters(text),
         frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
         tuple(values),
-        frozenset([*find_places(text), *(match["where"] for match in WHERE.finditer(text))]),
+        frozenset(places_in(text)),
         frozenset(word for old in refuted(text) for word in content(old)),
     )
+
+
+def places_in(text: str) -> list[str]:
+    """Returns the places in the text: "in Graz", "in the loft"."""
+    return [*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]
 
 
 def people_in(text: str) -> frozenset[str]:
@@ -128,12 +126,12 @@ def different_kinds(new: Claim, old: Claim) -> frozenset[str]:
 
 
 def _may_agree(value: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether one value only makes the other more exact: "July 2027" and "July", unlike "half past four" and "four"."""
+    """Returns whether one value only makes the other more exact: "July 2027" and "July", unlike "half past four" and "four"."""
     return (value <= other or other <= value) and not (value ^ other) & _PARTS_OF_AN_HOUR
 
 
 def tells_several(claim: Claim, kinds: frozenset[str]) -> bool:
-    """Whether the claim has more than one value of one of the kinds: "on 12 March she turns 65"."""
+    """Returns whether the claim has more than one value of one of the kinds: "on 12 March she turns 65"."""
     return any(len(_of_kind(claim, kind)) > 1 for kind in kinds)
 
 
@@ -148,7 +146,7 @@ _HOME = re.compile(r"\b(?:lives?|living|lived|stays?|moved|shifted|relocated|hom
 
 
 def are_of_work_and_home(new: str, old: str) -> bool:
-    """Whether one is about work and the other about home: neither place says anything about the other."""
+    """Returns whether one is about home and the other about work, or only the new one about work: both places may hold."""
     new_is_of_home, new_is_of_work, old_is_of_work = _HOME.search(new), speaks_of_work(new), speaks_of_work(old)
     if new_is_of_home:
         return old_is_of_work and not _HOME.search(old)
@@ -156,14 +154,17 @@ def are_of_work_and_home(new: str, old: str) -> bool:
 
 
 def _numbered(text: str) -> frozenset[tuple[str, str]]:
+    """Returns the nouns that have a number, each with it: ("flat", "2")."""
     return frozenset((noun.lower(), digits) for noun, digits in re.findall(r"\b([A-Za-z]{3,}) (\d{1,3})\b", text))
 
 
 def of_another_number(new: Claim, old: Claim) -> bool:
-    """Whether the claims are about two things told apart by their number: flat 2, flat 1."""
-    numbered = _numbered(new.text)
+    """Returns whether the claims are about two things told apart by their number: flat 2, flat 1."""
+    numbered, subject = _numbered(new.text), find_subject(old.text)
     nouns = {noun for noun, _ in numbered}
-    return any(noun in nouns and (noun, digits) not in numbered for noun, digits in old.numbered)
+    return subject is not None and any(
+        noun in nouns and (noun, digits) not in numbered for noun, digits in _numbered(subject.text)
+    )
 
 
 _OPPOSITES = tuple(
@@ -183,7 +184,7 @@ _OPPOSITES = tuple(
 
 
 def of_another_side(new: Claim, old: Claim) -> bool:
-    """Whether the claims are about two things told apart by opposite words: the left knee, the right knee."""
+    """Returns whether the claims are about two things told apart by opposite words: the left knee, the right knee."""
     new_words, old_words = (frozenset(re.findall(r"[a-z]+", claim.text.lower())) for claim in (new, old))
     return any(
         len(pair & new_words) == 1 == len(pair & old_words) and pair & new_words != pair & old_words
@@ -197,7 +198,7 @@ def _letters(text: str) -> frozenset[str]:
 
 
 def _kind(value: Value) -> str:
-    return "amount" if value.kind.startswith("amount") or value.kind in MEASURED else value.kind
+    return "amount" if is_measure(value.kind) else value.kind
 
 
 def _of_kind(claim: Claim, kind: str) -> list[frozenset[str]]:

@@ -47,8 +47,9 @@ def counted(
     quotations = as_list(entries[:MAX_LISTED], messages)
     if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations
-    as_typed = next((word for word in plain(question.text).split() if word.strip("?,.").lower() == question.noun), "")
-    amount = f"{total} {as_typed.strip('?')}".strip() if total > 1 else str(total)
+    words = re.findall(r"[\w'-]+", plain(question.text))
+    as_typed = next((word for word in words if word.lower() == question.noun), "")
+    amount = f"{total} {as_typed}".strip() if total > 1 else str(total)
     return f"{amount} by my count. {quotations}"
 
 
@@ -122,7 +123,7 @@ def _first_date(entry: MemoryEntry) -> DateInterval | None:
 
 def _span(first: date, second: date, unit: str) -> str:
     """Returns the span in the unit asked for, and in other usual units: "77 days (11 weeks, or 2 months)"."""
-    earlier, later = min(first, second), max(first, second)
+    earlier, later = sorted((first, second))
     days = (later - earlier).days
     months = (later.year - earlier.year) * 12 + later.month - earlier.month - (later.day < earlier.day)
     years, rest_months = divmod(months, 12)

@@ -38,8 +38,7 @@ _NOBODY_IN_PARTICULAR = re.compile(
 )
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _OPENING = re.compile(
-    rf"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|"
-    r"actually|correction|wait|scratch|hang|turns|change)\b",
+    rf"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|turns|change)\b",
     re.IGNORECASE,
 )
 _PRESENT_PERFECT = re.compile(
@@ -47,10 +46,9 @@ _PRESENT_PERFECT = re.compile(
     re.IGNORECASE,
 )
 _MISSPOKE = re.compile(
-    r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? (?:meant|"
-    r"misread|"
-    r"misheard|miscounted|mistyped|misspoke|misremembered|swapped|mixed|(?:got|had|wrote|copied|said|"
-    r"told).{0,25} wrong|was wrong)\b",
+    r"^\W*(?:(?:no|oh|sorry|oops|actually|wait|correction|scratch that|well|hmm+|ah)\b\W*)*i(?:'d|'ve)? "
+    r"(?:meant|misread|misheard|miscounted|mistyped|misspoke|misremembered|swapped|mixed|"
+    r"(?:got|had|wrote|copied|said|told).{0,25} wrong|was wrong)\b",
     re.IGNORECASE,
 )
 
@@ -75,13 +73,12 @@ _COMPARED = ("cosine", "same frame", "words shared beside values", "rare words s
 class Memory:
     """A memory that may be corrected. `is_last`: it is from the user's previous message."""
 
-    text: str
     claim: Claim
     is_last: bool
 
     @classmethod
     def of(cls, text: str, is_last: bool, concepts: Sequence[Concept] = ()) -> "Memory":
-        return cls(text, Claim.of(text, concepts), is_last)
+        return cls(Claim.of(text, concepts), is_last)
 
 
 def may_correct(text: str, sentence: str) -> bool:
@@ -95,8 +92,9 @@ def may_correct(text: str, sentence: str) -> bool:
 def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     """Returns whether more than likeness suggests that the memory is corrected.
 
-    The sentence says so or needs its context; and it needs the memory for that, shares a word with it besides the value, or gives
-    another value just after it.
+    The sentence mentions a change or an error, needs its context, denies a word of the memory, or gives another value of "it"
+    right after the memory. It also has to do with this memory: it needs its context, shares a word with the memory besides the
+    value, denies one, tells the same about the user, or gives another value right after the memory.
     """
     claim, different = old.claim, different_kinds(new, old.claim)
     is_incomplete, refutes = needs_context(sentence, text), bool(new.refuted & claim.words)
@@ -111,11 +109,11 @@ def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
 
 
 def _may_be_meant(new: Claim, old: Memory) -> bool:
-    """Returns whether the correction is about nobody and nothing other than the memory is."""
+    """Returns whether the correction is about the same people and things as the memory."""
     claim = old.claim
     if _rules_out(new, claim):
         return False
-    are_two_places = "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, old.text)
+    are_two_places = "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, claim.text)
     if are_two_places and not new.refuted & claim.words:
         return False
     if _are_in_first_person(new, claim) and not (new.words & claim.words or TAKES_BACK.search(new.text)):
@@ -124,17 +122,16 @@ def _may_be_meant(new: Claim, old: Memory) -> bool:
         return False
     if of_another_number(new, claim) or _have_two_owners(new, claim) or _are_about_two_things(new, claim):
         return False
-    words = new.words | new.subject_names
-    if claim.possessed & PEOPLE and not (new.possessed or any(meets(word, words) for word in claim.possessed)):
+    if claim.possessed & PEOPLE and not (new.possessed or any(meets(word, new.words) for word in claim.possessed)):
         return False  # Phil's mum is not Phil
-    if not claim.subject_names or claim.subject_names & words:
+    if not claim.subject_names or claim.subject_names & new.words:
         return True
     names = new.subject_names - (claim.words - claim.names)  # "Ballet" at the beginning, and "ballet" in the memory
     if new.subject_names <= PEOPLE and PEOPLE & new.subject & claim.subject:
         return True  # "granddad's operation" of "granddad Wim's operation"
     if not names and different_kinds(new, claim) and (shared_topic(new, claim) or new.subject & claim.words):
         return True  # "They put the metoprolol up to 50 mg" of "Dr Amundson has started me on metoprolol, 25 mg"
-    return old.is_last and not (names and not names & (claim.words | claim.subject_names))
+    return old.is_last and not (names and not names & claim.words)
 
 
 _REPORTS = re.compile(
@@ -200,7 +197,7 @@ def correction_features(
     wording = sense.models["takes back"].score({}, sense.vector(sentence))
     sentence_features = _sentence_features(new, text, sentence, len(memories), wording)
     frequencies = Counter(word for memory in memories for word in memory.claim.words)
-    vector, *vectors = sense.vectors([new.text, *(memory.text for memory in memories)])
+    vector, *vectors = sense.vectors([new.text, *(memory.claim.text for memory in memories)])
     rows = [
         sentence_features
         | _pair_features(new, memory, frequencies, float(vector @ other))
@@ -238,27 +235,26 @@ def _sentence_features(new: Claim, text: str, sentence: str, memories: int, word
 
 def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: float) -> dict[str, float]:
     claim = old.claim
-    own_words = new.words | new.subject_names
     shared = new.words & claim.words
     different = different_kinds(new, claim)
     values = value_words(new, different)
     unmentioned = claim.subject - new.words
-    numbers, its_numbers = _numbers(new.text), _numbers(old.text)
-    missing = bool(claim.possessed) and not any(meets(word, own_words) for word in claim.possessed)
+    numbers, its_numbers = _numbers(new.text), _numbers(claim.text)
+    missing = bool(claim.possessed) and not any(meets(word, new.words) for word in claim.possessed)
     features = {
         "cosine": cosine,
         "last": old.is_last,
-        "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(old.text), autojunk=False).ratio(),
-        "framed alike": share_a_frame(new.text, old.text),
+        "same frame": SequenceMatcher(None, frame_words(new.text), frame_words(claim.text), autojunk=False).ratio(),
+        "framed alike": share_a_frame(new.text, claim.text),
         "many": may_have_many(claim.text) and may_have_many(new.text),
-        "both past": is_past(new.text) and is_past(old.text),
+        "both past": is_past(new.text) and is_past(claim.text),
         "beside it": bool(_BESIDE.search(new.text)),
-        "longer": math.log((len(tokens(new.text)) + 1) / (len(tokens(old.text)) + 1)),
+        "longer": math.log((len(tokens(new.text)) + 1) / (len(tokens(claim.text)) + 1)),
         "words shared": math.log1p(len(shared)),
         "words shared beside values": len(shared - values),
         "rare words shared": sum(1 / frequencies[word] for word in shared - values),
         "rare words shared in values": sum(1 / frequencies[word] for word in shared & values),
-        "rare synonyms": sum(1 / frequencies[word] for word in claim.words - shared if meets(word, own_words)),
+        "rare synonyms": sum(1 / frequencies[word] for word in claim.words - shared if meets(word, new.words)),
         "share of own words shared": len(shared) / max(1, len(new.words)),
         "share of its words shared": len(shared) / max(1, len(claim.words)),
         "another value": bool(different),
@@ -269,11 +265,11 @@ def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: f
         "refutes its value": bool(new.refuted & (claim.words - claim.subject)),
         "a name shared": bool(new.names & claim.names),
         "names that it lacks": bool(new.names - claim.names),
-        "another name": bool(new.subject_names and not new.subject_names & (claim.words | claim.subject_names)),
-        "its subject's name unsaid": bool(claim.subject_names and not claim.subject_names & own_words),
-        "names of its subject unsaid": len(claim.subject_names - own_words),
-        "share of its names unsaid": len(claim.names - own_words) / max(1, len(claim.names)),
-        "share of its subject said": len(claim.subject & own_words) / len(claim.subject) if claim.subject else 0.5,
+        "another name": bool(new.subject_names and not new.subject_names & claim.words),
+        "its subject's name unsaid": bool(claim.subject_names and not claim.subject_names & new.words),
+        "names of its subject unsaid": len(claim.subject_names - new.words),
+        "share of its names unsaid": len(claim.names - new.words) / max(1, len(claim.names)),
+        "share of its subject said": len(claim.subject & new.words) / len(claim.subject) if claim.subject else 0.5,
         "words of its subject unsaid": min(3, len(unmentioned)),
         "share of own subject held": len(new.subject & claim.words) / len(new.subject) if new.subject else 0.5,
         "another's": missing,
@@ -294,7 +290,7 @@ def _are_about_two_things(new: Claim, old: Claim) -> bool:
     """Returns whether the subjects are alike, but each has a word that the other lacks: "Enda's shed", "Enda's dinghy"."""
     return (
         bool(new.subject & old.words or new.words & old.subject)
-        and not all(meets(word, new.words | new.subject_names) for word in old.subject)
+        and not all(meets(word, new.words) for word in old.subject)
         and not all(meets(word, old.words) for word in new.subject)
     )
 

@@ -54,7 +54,7 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CorrectionChoice:
     """What an observation corrects, if a single memory is meant.
 
     Otherwise the user may choose one of the memories with the ids in `rivals` to be replaced by it: they give another value of
@@ -69,7 +69,8 @@ class Finding:
 class _Candidate:
     """A memory with the log-odds (`score`) and the probability that it is corrected.
 
-    `has_wording`: the wording is that of a correction. `allowed`: it clearly is, and the memory is about nobody and nothing else.
+    `has_wording`: the wording is that of a correction. `allowed`: it is clearly worded as a correction, and is not about
+    anybody or anything else.
     """
 
     entry: MemoryEntry
@@ -81,16 +82,13 @@ class _Candidate:
 
 
 def find_corrected(
-    observation: Observation, hits: Sequence[Hit], newest: Sequence[int], concepts: Sequence[Concept], sense: Sense
-) -> Finding:
-    """Returns which of the memories in `hits` the observation corrects.
-
-    `newest` are the ids of the messages before it, newest first.
-    """
+    observation: Observation, hits: Sequence[Hit], previous: int | None, concepts: Sequence[Concept], sense: Sense
+) -> CorrectionChoice:
+    """Returns which of the memories in `hits` the observation corrects. `previous` is the id of the message before it."""
     text, sentence = observation.text, observation.said
     if not is_english(sentence):
         corrected = corrected_by(sentence, entries_of(hits))
-        return Finding(Correction(corrected, whole=False) if corrected is not None else None)
+        return CorrectionChoice(Correction(corrected, whole=False) if corrected is not None else None)
     new = correcting_claim(text, sentence, concepts)
     candidates: list[_Candidate] = []
     if may_correct(text, sentence):
@@ -98,7 +96,8 @@ def find_corrected(
             entry for entry in entries_of(hits) if is_english(entry.text) and not _say_the_same(entry.text, text)
         ]
         memories = [
-            Memory.of(entry.text, bool(newest) and entry.rests_on_message(newest[0]), concepts) for entry in entries
+            Memory.of(entry.text, previous is not None and entry.rests_on_message(previous), concepts)
+            for entry in entries
         ]
         candidates = _candidates(new, observation, entries, memories, sense)
     rivals = [entry.memory_id for entry in entries_of(hits) if exclude_each_other(text, entry.text)]
@@ -107,7 +106,7 @@ def find_corrected(
         # "Tomasz works days now." is more likely about his shifts than about what he eats.
         likely = [each for each in likely if shared_topic(new, each.claim)] or likely
         rivals = [candidate.entry.memory_id for candidate in likely[:_MAX_OFFERED]]
-    return Finding(_corrected(new, observation, candidates), tuple(rivals))
+    return CorrectionChoice(_corrected(new, observation, candidates), tuple(rivals))
 
 
 def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:

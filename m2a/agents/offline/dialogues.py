@@ -29,7 +29,7 @@ def speaker_named(message: Message) -> str | None:
     return None if message.speaker in (USER, message.role) else message.speaker
 
 
-def are_several(state: TurnState) -> bool:
+def has_several_speakers(state: TurnState) -> bool:
     """Returns whether several people talk to each other."""
     return len(state.people) > 1
 

@@ -9,35 +9,33 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from m2a.agents.offline.claims import MEASURED, WHERE
+from m2a.agents.offline.claims import places_in
 from m2a.agents.offline.clauses import find_subject, is_past, segments
 from m2a.agents.offline.dates import number
-from m2a.agents.offline.names import find_names, find_places
+from m2a.agents.offline.names import find_names
 from m2a.agents.offline.text import content, expand, plain, tokens
-from m2a.agents.offline.values import Value, find_values
+from m2a.agents.offline.values import Value, find_values, is_measure
 
+# After "have", which is then no auxiliary: "have put" and "has just moved" own nothing.
+_NO_AUXILIARY = r"(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|got|taken|made|come|left|become|given)\b)"
 # What somebody may have many of: a second value does not contradict the first.
 _MANY = re.compile(
     r"\b(?:likes?|loves?|enjoys?|hates?|adores?|prefers?|fan|"
-    r"(?:am|is|are|was|were|been|really|so|very) into|speaks?|spoke|knows?|knew|learn(?:s|ed|t|ing)?|stud(?:y|ies|"
-    r"ied)|allergic|"
-    r"intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|eats?|ate|drinks?|drank|(?:has|have|had)"
-    r"(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|taken|made|come|left|become|given)\b)|got|"
-    r"own(?:s|ed)?|keeps?|"
-    r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|bought|"
-    r"buys?|made|makes?|"
-    r"cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|(?<!-)calls?|wrote|writes?|told|"
-    r"said|helps?|"
-    r"teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|(?:^|(?:am|is|are|was|were) )one of)\b",
+    r"(?:am|is|are|was|were|been|really|so|very) into|speaks?|spoke|knows?|knew|learn(?:s|ed|t|ing)?|"
+    r"stud(?:y|ies|ied)|allergic|intolerant|can't (?:eat|have|stand)|won't (?:eat|touch)|avoids?|"
+    rf"eats?|ate|drinks?|drank|(?:has|have|had){_NO_AUXILIARY}|got|own(?:s|ed)?|keeps?|"
+    r"plays?|played|does|did|visit\w*|been|went|go(?:es)?|travel\w*|saw|see[ns]?|watch\w*|read|met|meets?|"
+    r"bought|buys?|made|makes?|cook\w*|bak\w+|collects?|want\w*|needs?|use[sd]?|takes?|took|gave|gives?|called|"
+    r"(?<!-)calls?|wrote|writes?|told|said|helps?|teach\w*|taught|work(?:s|ed)? (?:on|with|for)|born|translat\w*|"
+    r"(?:^|(?:am|is|are|was|were) )one of)\b",
     re.IGNORECASE,
 )
 # Words of the frame that allow only one value at a time.
 _ONE_VALUE = re.compile(
-    r"\b(?:is|are|'s|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|"
-    r"number|address|"
-    r"size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
+    r"\b(?:is|are|was|lives?|living|stays?|weighs?|costs?|earns?|pays?|reads|stands? at|named?|password|code|pin|"
+    r"number|address|size|weight|height|price|rent|age|deadline|appointment|birthday|favou?rite|boss|teacher|doctor|page|"
     r"works? (?:at|as|in)|drives?|starts?|ends?|begins?|leaves?|arrives?|lands?|sleeps?|hangs?|sits?|"
-    r"moved|put|set|reached|changed|decided|settled|agreed|opted)\b|'s\b",
+    r"moved|put|set|reached|changed|decided|settled|agreed|opted)\b",
     re.IGNORECASE,
 )
 # Statements about the present: a newer one supersedes the older, whatever it is about.
@@ -53,7 +51,7 @@ _ONCE = re.compile(
 _FOR_A_WHILE = re.compile(r"\b(?:this (?:week|wk|month|term|season|year)|today|tonight|this morning)\b", re.IGNORECASE)
 # Of these, a second value adds to the first even in "at the moment I own …".
 _ADDS_UP = re.compile(
-    r"\b(?:(?:have|has)(?! (?:\w+ly )?(?:\w+ed|been|put|set|gone|got|taken|made|come|left|become|given)\b)|own|likes?|"
+    rf"\b(?:(?:have|has){_NO_AUXILIARY}|own|likes?|"
     r"loves?|hates?|speaks?|knows?|learn(?:s|ing)?|allergic|plays?|collects?|eats?|drinks?)\b",
     re.IGNORECASE,
 )
@@ -139,11 +137,12 @@ def exclude_each_other(text: str, other: str) -> bool:
     if not share_a_frame(text, other) or _INTRODUCES.match(text):
         return False
     difference = _Difference.of(text, other)
-    if not difference.before or _names_another(text, other):  # "Ivo is 34", "Sam is 34": two subjects
-        return False
-    if difference.pairs_each:  # "netball at 5:15", "piano at 4:30": two things
-        return False
-    if difference.is_of_different_kinds:
+    if (
+        not difference.before
+        or _names_another(text, other)  # "Ivo is 34", "Sam is 34": two subjects
+        or difference.pairs_each  # "netball at 5:15", "piano at 4:30": two things
+        or difference.is_of_different_kinds
+    ):
         return False
     clause, other_clause = _differing_clauses(text, other)
     past = _is_over(clause) or _is_over(other_clause)
@@ -196,9 +195,8 @@ class _Side:
         """The kinds of the values that the words give; a place and a name are kinds too."""
         own = set(self.words)
         kinds = {_measure_of(value) for value in find_values(self.text) if own & set(frame_words(value.text))}
-        places = [*find_places(self.text), *(match["where"] for match in WHERE.finditer(self.text))]
         names = find_names(self.text)
-        if any(own & (set(frame_words(place)) - _FUNCTION_WORDS) for place in places):
+        if any(own & (set(frame_words(place)) - _FUNCTION_WORDS) for place in places_in(self.text)):
             kinds.add("place")
         elif self.words[0] in ("called", "named") or any(own & set(frame_words(name)) for name in names):
             kinds.add("name")
@@ -207,13 +205,13 @@ class _Side:
     @property
     def is_measured(self) -> bool:
         """Whether it is only a number, an age, a time or an amount."""
-        measures = self._words_of(_is_measure)
+        measures = self._words_of(is_measure)
         return all(any(map(str.isdigit, word)) or word in measures for word in self.words)
 
     @property
     def names_its_own(self) -> bool:
         """Whether it names something together with a measure or a day: "netball at 5:15"."""
-        values = self._words_of(lambda kind: kind == "day" or _is_measure(kind))
+        values = self._words_of(lambda kind: kind == "day" or is_measure(kind))
         own = set(self.words)
         return bool(own & values and own - values - _FUNCTION_WORDS)
 
@@ -306,11 +304,7 @@ def _measure_of(value: Value) -> str:
 
 def _are_alike(kind: str, other: str) -> bool:
     """Returns whether the kinds agree; a bare number may be of any measure: "the rent is 850", "the rent is 850 euros"."""
-    return kind == other or ("amount:" in (kind, other) and _is_measure(kind) and _is_measure(other))
-
-
-def _is_measure(kind: str) -> bool:
-    return kind.startswith("amount") or kind in MEASURED
+    return kind == other or ("amount:" in (kind, other) and is_measure(kind) and is_measure(other))
 
 
 def _is_over(text: str) -> bool:
@@ -320,8 +314,8 @@ def _is_over(text: str) -> bool:
 
 def _names_another(text: str, other: str) -> bool:
     """Returns whether the subjects differ: "my sister Ana is …" and "my sister Eva is …"."""
-    subjects = [find_subject(t) for t in (text, other)]
-    return all(subjects) and subjects[0].text.casefold() != subjects[1].text.casefold()  # type: ignore[union-attr]
+    first, second = find_subject(text), find_subject(other)
+    return first is not None and second is not None and first.text.casefold() != second.text.casefold()
 
 
 def frame_words(text: str) -> list[str]:

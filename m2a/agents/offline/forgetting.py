@@ -54,14 +54,14 @@ def names_something(request: str) -> bool:
     return bool(wanted_words(request) or all_words(request) or _QUESTION_WORD.search(request))
 
 
-def find_forgotten(request: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
+def find_forgotten(request: str, hits: Sequence[Hit], previous: int | None, sense: Sense) -> list[MemoryEntry]:
     """Returns the memories that the request means; if it names nothing, those of the user's previous message.
 
     "Everything about …" means every memory that names the person or thing; otherwise it is the one memory that clearly stands
     out, with its corrections and those that give another value of the same.
     """
     entries = _of_the_user(request, entries_of(hits))
-    just_told = [entry for entry in entries if previous and entry.rests_on_message(previous[0])]
+    just_told = [entry for entry in entries if previous is not None and entry.rests_on_message(previous)]
     if not names_something(request):
         return just_told
     wanted = wanted_words(request)

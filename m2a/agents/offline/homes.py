@@ -25,16 +25,15 @@ class Home:
     """A question about where somebody lives now, or about their address; `who` is a pattern for how texts name them."""
 
     who: str
-    is_address: bool = False
+    is_address: bool
 
     @classmethod
     def of(cls, question: str) -> "Home | None":
         """Returns what the question asks about, None if it is about no home."""
-        if match := _ASKS_HOME.search(plain(question)):
-            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)")
-        if match := _ASKS_ADDRESS.search(plain(question)):
-            return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)", is_address=True)
-        return None
+        match = _ASKS_HOME.search(plain(question)) or _ASKS_ADDRESS.search(plain(question))
+        if match is None:
+            return None
+        return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)", match.re is _ASKS_ADDRESS)
 
     def is_told_by(self, text: str) -> bool:
         """Returns whether the text says where they live, or where they moved; for an address, with a number."""

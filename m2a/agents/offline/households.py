@@ -18,9 +18,7 @@ _ASKS_FOR_ALL = frozenset(
 _HOUSEHOLD = frozenset(
     "boyfriend child daughter fiance fiancee girlfriend husband kid partner son spouse stepdaughter stepson wife".split()
 )
-_ELSEWHERE = (
-    rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(set(lexicon.RELATIONS) - _HOUSEHOLD))})s?['’]"  # "my neighbour's dog"
-)
+_ELSEWHERE = rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(lexicon.RELATIONS - _HOUSEHOLD))})s?['’]"  # "my neighbour's dog"
 _OURS = (
     rf"\b(?:my|our)\b(?!{_ELSEWHERE})|"
     r"\b(?:us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
@@ -40,7 +38,7 @@ def counted_kind(question: Question) -> frozenset[str]:
 
 def has_one(text: str, kind: frozenset[str]) -> bool:
     """Returns whether the text says that the user's household has one of the kind."""
-    return bool(kind) and not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
+    return not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
 
 
 def is_elsewhere(text: str, kind: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from m2a.agents.offline.sense import LearnedDecision, as_decisions
 from models.text_encoder import TextEncoder
 
 LEARNED = Path(__file__).parent / "learned.json"
-OF_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -m tests.bench facts --train`
+LEARNED_RELATIONS = Path(__file__).parent / "relations" / "learned.json"  # `python -m tests.bench facts --train`
 # The features of "forgets" are not listed: they are runs of words and depend on the training texts.
 _FEATURES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(acts.LEARNED_ACTS, acts.FEATURES),
@@ -40,7 +40,7 @@ def learned(encoder: TextEncoder) -> Mapping[str, LearnedDecision]:
 @lru_cache(maxsize=1)
 def _committed() -> tuple[str, Mapping[str, LearnedDecision]]:
     content: dict[str, Any] = json.loads(LEARNED.read_text(encoding="utf-8"))
-    content |= json.loads(OF_RELATIONS.read_text(encoding="utf-8"))
+    content |= json.loads(LEARNED_RELATIONS.read_text(encoding="utf-8"))
     trained_on = content.pop("encoder")
     decisions = as_decisions(content)
     for name, features in _FEATURES.items():

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.interpretation import Interpretation
-from m2a.agents.offline.messages import find_message_about, find_messages, find_messages_unread, statements_among
+from m2a.agents.offline.messages import find_message_about, find_messages, find_messages_for_unread, statements_among
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
@@ -24,7 +24,6 @@ from m2a.types import (
     FetchRawMessages,
     FetchRawMessagesByTime,
     Finish,
-    Hit,
     MemoryEntry,
     Message,
     SearchRawMessages,
@@ -45,7 +44,7 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         return Finish()
     if question.kind.reply_form == "recognised":
         return (
-            _finish(memories_of(state.photos, _hits(state))) if state.steps else SearchSemanticMemories(use_photos=True)
+            _finish(memories_of(state.photos, state.hits)) if state.steps else SearchSemanticMemories(use_photos=True)
         )
     wants_photos, wants_statements = asks_for_photos(question), question.kind.reply_form == "said on the day"
     if question.within is not None and (wants_photos or wants_statements):
@@ -63,7 +62,7 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         searched = sum(isinstance(action, SearchSemanticMemories) for action in actions)
         if searched < len(queries) and (not actions or state.rounds_left > 2):
             return SearchSemanticMemories(query=queries[searched][:_MAX_QUERY])
-    matches = find_matches(question, _hits(state), state.concepts, sense) if question.is_read else []
+    matches = find_matches(question, state.hits, state.concepts, sense) if question.is_read else []
     if is_sure(matches):
         return _finish(_with_changes(question, matches, sense))
     raw_search = SearchRawMessages(query=question.text[:_MAX_QUERY])
@@ -72,20 +71,22 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     messages = _found_messages(state)
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
-    found = [m for m in find_messages(question, messages, state, sense) if not tells_anothers(question.text, m.text)]
-    from_found = [match for match in matches if any(match.entry.rests_on_message(m.message_id) for m in found)]
-    if from_found:  # shared words make the memory more certain than the learned decision
-        best = [replace(match, score=max(match.score, SURE)) for match in from_found]
-        return _finish(selected(question, [*best, *(match for match in matches if match not in from_found)]))
-    if found:
-        return Finish(context=" ".join(f'"{message.text}"' for message in found), message_ids=_ids(found))
+    answering = [
+        m for m in find_messages(question, messages, state, sense) if not tells_anothers(question.text, m.text)
+    ]
+    from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
+    if from_messages:  # shared words make the memory more certain than the learned decision
+        best = [replace(match, score=max(match.score, SURE)) for match in from_messages]
+        return _finish(selected(question, [*best, *(match for match in matches if match not in from_messages)]))
+    if answering:
+        return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=_ids(answering))
     nearest = _with_changes(question, matches, sense)
     if nearest:
         return _finish(nearest, only_near=True)
     if question.is_read:
         near_messages = find_message_about(question, messages, state, sense)
     else:
-        near_messages = find_messages_unread(question, messages, state)
+        near_messages = find_messages_for_unread(question, messages, state)
     return Finish(context=_NEAREST if near_messages else "", message_ids=_ids(near_messages), only_near=True)
 
 
@@ -119,11 +120,6 @@ def _finish(entries: Sequence[MemoryEntry], *, only_near: bool = False) -> Finis
 
 def _ids(messages: Sequence[Message]) -> tuple[int, ...]:
     return tuple(message.message_id for message in messages)
-
-
-def _hits(state: TurnState) -> tuple[Hit, ...]:
-    searches = [step.observation for step in state.steps if isinstance(step.observation, Searched)]
-    return tuple(hit for search in searches for hit in search.hits)
 
 
 def _opened_of(days: DateInterval, state: TurnState) -> list[Message]:

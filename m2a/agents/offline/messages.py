@@ -9,6 +9,7 @@ from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, nearest_to
 from m2a.agents.offline.memory_requests import is_forget
 from m2a.agents.offline.questions import Question
+from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.state import MemoryContext, Opened, Searched, TurnState, superseded_among
@@ -16,7 +17,7 @@ from m2a.memory.quotations import matching_sentences
 from m2a.memory.repetitions import spans_of_statement
 from m2a.memory.withheld import FORGOTTEN, masked
 from m2a.memory.words import finished_words
-from m2a.types import MemoryEntry, Message
+from m2a.types import Message
 
 _MIN_SHARE = 0.75  # of the weight of a question in English that a message must have
 _MIN_SHARE_UNREAD = 0.3  # the same for other languages, whose question words and endings are not known here
@@ -45,27 +46,28 @@ def find_messages(question: Question, messages: Sequence[Message], state: TurnSt
             matches.append((weight, message.message_id, message))
     matches.sort(key=lambda match: match[:2], reverse=True)
     best = [message for weight, _, message in matches if weight >= _MIN_SHARE_OF_BEST * matches[0][0]]
-    current = [message for message in best if not any(_contradicts(newer, message) for newer in best)]
+    current = [
+        message
+        for message in best
+        if not any(m.message_id > message.message_id and exclude_each_other(message.text, m.text) for m in best)
+    ]
     return current[:_MAX_FOUND]
 
 
-def _contradicts(newer: Message, message: Message) -> bool:
-    return newer.message_id > message.message_id and exclude_each_other(message.text, newer.text)
-
-
-def find_messages_unread(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
+def find_messages_for_unread(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
     """Returns the user's messages with the rarest words of a question in a language that is not read, best first."""
     return nearest_to(question.text, _statements(messages, state))
 
 
 def _statements(messages: Sequence[Message], state: TurnState) -> list[Message]:
     """Returns the user's messages that are not superseded and do more than ask or request to forget."""
+    return [message for message in _current(messages, state) if not _only_asks(message.text)]
+
+
+def _current(messages: Sequence[Message], state: TurnState) -> list[Message]:
+    """Returns the user's messages that have no superseded statement."""
     superseded = _superseded_ids(state)
-    return [
-        message
-        for message in messages
-        if message.role == "user" and not _only_asks(message.text) and message.message_id not in superseded
-    ]
+    return [message for message in messages if message.role == "user" and message.message_id not in superseded]
 
 
 def find_message_about(
@@ -79,13 +81,10 @@ def find_message_about(
 
 def statements_among(messages: Sequence[Message], state: TurnState, sense: Sense) -> list[Message]:
     """Returns the newest of the messages in which the user told something, in order: as many as are listed of a day."""
-    superseded = _superseded_ids(state)
     statements = [
         message
-        for message in messages
-        if message.role == "user"
-        and message.message_id not in superseded
-        and any(utterance.act in ("tell", "preference", "unread") for utterance in utterances(message.text, sense))
+        for message in _current(messages, state)
+        if any(utterance.act in ("tell", "preference", "unread") for utterance in utterances(message.text, sense))
     ]
     return statements[-MAX_OF_A_DAY:]
 
@@ -98,7 +97,7 @@ def quoted(question: str, message: Message) -> str:
 
 def without_superseded(context: MemoryContext) -> MemoryContext:
     """Returns the context with superseded statements masked in its messages, since it is used only for quotations."""
-    entries = [hit.record for hit in context.hits if isinstance(hit.record, MemoryEntry)]
+    entries = entries_of(context.hits)
     messages = []
     for message in context.messages:
         current = [entry.text for entry in entries if entry.rests_on_message(message.message_id)]

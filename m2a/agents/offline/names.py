@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import PREPOSITIONS, PRONOUNS, find_subject, is_verb, sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, is_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
 from m2a.agents.offline.text import is_kind, plain, stem
 from m2a.types import Concept, ConceptKind, NamedConcept
@@ -16,7 +16,7 @@ NAME = (
     r"der| den)? )?)?"
     r"[A-ZÀ-Þ][\w'’-]*(?:(?: (?:van|von|de|da|del|la|of|bin|el|al|the))*(?: &)? [A-ZÀ-Þ][\w'’-]*){0,2}"
 )
-_OWNER = r"(?:my|our|his|her|their)"
+_OWNER = r"[Mm]y|[Oo]ur|his|her|their"
 # Capitalised words that are not names.
 _NOT_NAMES = frozenset([*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)]) | frozenset(
     "i i'm i've i'll i'd ok okay tv pc usb pin gp christmas easter halloween the this that my our your his her its their a an "
@@ -44,9 +44,9 @@ def find_names(text: str) -> list[str]:
             words = match.group().split()
             while words and _is_not_a_name(words[0], match.start() == 0):
                 words.pop(0)
-            while words and _is_not_a_name(words[-1], False):
+            while words and _is_not_a_name(words[-1]):
                 words.pop()
-            name = re.sub(r"'s$", "", " ".join(words))
+            name = " ".join(words).removesuffix("'s")
             if name and name not in names:
                 names.append(name)
     return names
@@ -56,8 +56,8 @@ def find_places(text: str) -> list[str]:
     """Returns the names after a preposition of place: "in Graz", "at Lake Bled"."""
     places = []
     for match in re.finditer(rf"\b(?:{'|'.join(_PLACE_PREPOSITIONS)}) (?:[Tt]he )?({NAME})", text):
-        name = re.sub(r"'s$", "", match[1])
-        if not _is_not_a_name(name.split()[0], False):
+        name = match[1].removesuffix("'s")
+        if not _is_not_a_name(name.split()[0]):
             places.append(name)
     return places
 
@@ -75,7 +75,7 @@ def find_namings(text: str) -> list[NamedConcept]:
         for name, nickname in _nicknames(sentence):
             earlier = namings.get(name.casefold(), NamedConcept(name=name, kind="person"))
             namings[name.casefold()] = _with_aliases(earlier, (nickname,))
-    return [naming for naming in namings.values() if not _is_not_a_name(naming.name.split()[0], False)]
+    return [naming for naming in namings.values() if not _is_not_a_name(naming.name.split()[0])]
 
 
 def _with_aliases(naming: NamedConcept, aliases: Sequence[str]) -> NamedConcept:
@@ -125,7 +125,7 @@ def _animate_subject(clause: str, known_names: set[str]) -> str | None:
         re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known_names)
     ):
         return None
-    text = re.sub(r"'s$", "", subject.text)  # "Rufus's terrified of thunder"
+    text = subject.text.removesuffix("'s")  # "Rufus's terrified of thunder"
     if name_within := _animate_naming(text, known_names):
         return name_within
     owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"
@@ -134,12 +134,12 @@ def _animate_subject(clause: str, known_names: set[str]) -> str | None:
         or (owner[1][0].isupper() and not _is_not_a_name(owner[1].split()[0], True))
     ):
         return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
-    if re.fullmatch(NAME, text) and not _is_not_a_name(text.split()[0], False):
+    if re.fullmatch(NAME, text) and not _is_not_a_name(text.split()[0]):
         return text
     words = text.lower().split()
     if len(words) > _MAX_SUBJECT_WORDS or "with" in words:  # "Tuesdays at 6 with a trainer", "lunch with my sister"
         return None
-    if text.lower() not in PRONOUNS and (words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS):
+    if words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS:
         return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
     return None
 
@@ -172,7 +172,7 @@ def _folded(text: str) -> str:
     return " " + re.sub(r"[^\w]+", " ", plain(text).casefold()).strip() + " "
 
 
-def _is_not_a_name(word: str, is_first: bool) -> bool:
+def _is_not_a_name(word: str, is_first: bool = False) -> bool:
     """Returns whether a capitalised word is not a name; the first word of a sentence may have its capital only from that."""
     lower = word.lower().strip("'.")
     if lower in _NOT_NAMES or re.sub(r"'(?:s|m|re|ve|ll|d)$", "", lower) in _NOT_NAMES or lower in _LANGUAGES:
@@ -199,7 +199,7 @@ def _naming(name: str, noun: str = "", kind: ConceptKind | None = None) -> Named
     noun = re.sub(r"(?: (?:is|are|was|were|called|named))+$", "", noun.lower())
     kind = kind or _kind(noun)
     alias = noun if kind == "thing" else noun.split()[-1] if noun else ""
-    return NamedConcept(name=re.sub(r"'s$", "", name), kind=kind, aliases=(alias,) if alias else ())
+    return NamedConcept(name=name.removesuffix("'s"), kind=kind, aliases=(alias,) if alias else ())
 
 
 # A noun with at most two words before it: "old Irish terrier".
@@ -210,11 +210,11 @@ _NOUNS = tuple(rf"((?:[\w'-]+ ){{{before}}}[\w-]+)" for before in range(3))
 
 def _named_relations(sentence: str) -> Iterable[NamedConcept]:
     """Reads: my sister Ana · Ana, my sister · Ana is my sister · my sister is Ana · Jos's dog Rex · Luna the cat"""
-    patterns = [rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {noun},? ({NAME})" for noun in _NOUNS]
+    patterns = [rf"\b(?:{_OWNER}|the|a|an) {noun},? ({NAME})" for noun in _NOUNS]
     for match in (match for pattern in patterns for match in re.finditer(pattern, sentence)):
         noun = match[1]
         is_of_another = any(word in PREPOSITIONS or word == "and" for word in noun.split())  # "the dog of Jos"
-        if _kind(noun) != "thing" and not is_of_another and not _is_not_a_name(match[2].split()[0], False):
+        if _kind(noun) != "thing" and not is_of_another:
             yield _naming(match[2], noun)
     noun_of_a_pet = r"((?:[\w'-]+ ){0,2}[a-z][\w-]*)"  # in lower case: "That's Tuft, Karim's rabbit" names Tuft
     for match in re.finditer(rf"{NAME}'s? {noun_of_a_pet},? ({NAME})|({NAME}), {NAME}'s? {_NOUN}", sentence):
@@ -222,7 +222,7 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
         pet = next((part for part in _prefixes(noun) if _kind(part) == "pet"), None)
         if pet and name and (match[4] or pet == noun):  # somebody else's sister is not "my sister"
             yield _naming(name, pet)
-    pattern = rf"({NAME})(?:,| is| was|'s| and I are| are) (?:{_OWNER}|[Mm]y|[Oo]ur|the|a|an) {_NOUN}"
+    pattern = rf"({NAME})(?:,| is| was|'s| and I are| are) (?:{_OWNER}|the|a|an) {_NOUN}"
     for match in re.finditer(pattern, sentence):
         noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) != "thing"), None)
         name = _without_opening(match[1])
@@ -246,10 +246,7 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
 
 def _without_opening(name: str) -> str:
     """Returns the name without words that only open the sentence: "It's Bobo"."""
-    words = name.split()
-    while words and _is_not_a_name(words[0], False):
-        words.pop(0)
-    return " ".join(words)
+    return " ".join(dropwhile(_is_not_a_name, name.split()))
 
 
 def _prefixes(noun: str) -> list[str]:
@@ -258,10 +255,7 @@ def _prefixes(noun: str) -> list[str]:
     return [" ".join(words[:length]) for length in range(1, len(words) + 1)]
 
 
-_CALLED = (
-    r"(?:is called|'s called|are called|was called|called|is named|'s named|named|name is|name's|name was|"
-    r"goes by|answers to)"
-)
+_CALLED = r"(?:(?:(?:is|'s|are|was) )?called|(?:(?:is|'s) )?named|name(?: is|'s| was)|goes by|answers to)"
 
 
 def _named_things(sentence: str) -> Iterable[NamedConcept]:
@@ -281,7 +275,7 @@ def _named_things(sentence: str) -> Iterable[NamedConcept]:
         if not re.search(r"every(?:body|one) calls", sentence):
             yield _naming(match[1], noun[1] if noun else "")
     for match in re.finditer(rf"(?:[Hh]e|[Ss]he|[Ii]t)(?:'s| is) (?:called|named) ({NAME})", sentence):
-        noun = re.search(rf"\b(?:{_OWNER}|[Mm]y|[Oo]ur|a|an|the|this) {_NOUN}", sentence[: match.start()])
+        noun = re.search(rf"\b(?:{_OWNER}|a|an|the|this) {_NOUN}", sentence[: match.start()])
         if pet:  # "We got the puppy from my uncle, and it's called Miso"
             yield _naming(match[1], pet, "pet")
         else:
@@ -292,8 +286,7 @@ def _named_things(sentence: str) -> Iterable[NamedConcept]:
         rf"(?:[Tt]his|[Tt]hat|[Hh]ere|[Ii]t|[Hh]e|[Ss]he)(?: is|'s) ({NAME})(?=[,.!?]|$| and| in| at| on| with)",
         sentence,
     ):
-        if not _is_not_a_name(match[1].split()[0], False):
-            yield _naming(match[1], kind="person")
+        yield _naming(match[1], kind="person")
     for match in re.finditer(rf"\b(?:[Mm]eet|[Ss]ay (?:hi|hello) to) ({NAME})", sentence):
         yield _naming(match[1], kind="person")
     # A caption of a photo, which is no clause: "Signe's cuddly toy Blomst".

@@ -4,13 +4,12 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from m2a.agents.offline.dates import written
 from m2a.agents.offline.photo_statements import ORDINALS, said_to_user
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.quoting import mark, quote
+from m2a.agents.offline.quoting import mark, quote, written_day
 from m2a.agents.offline.relevance import entries_of
 from m2a.agents.state import MemoryContext, PhotoView
-from m2a.types import Concept, DateInterval, Hit, MemoryEntry, Message
+from m2a.types import Concept, Hit, MemoryEntry, Message
 
 _UNKNOWN = "I don't recognise what {this} shows; tell me a name and I'll keep it with the photo."
 _UNKNOWN_HERE = "I don't recognise what {this} shows."  # in a temporary chat, of which nothing is kept
@@ -45,7 +44,7 @@ def who_is_this(
     recalled: Sequence[PhotoView],
     today: date,
     *,
-    is_temporary: bool = False,
+    is_temporary: bool,
 ) -> tuple[str, bool]:
     """Returns the answer for each of the photos, with a quotation of the memory if the concept is surely recognised.
 
@@ -54,7 +53,7 @@ def who_is_this(
     entries = entries_of(context.hits)
     parts = []
     for position, view in enumerate(photos):
-        sentences = [remark(view, position, len(photos), today)]
+        sentences = [_remark(view, position, len(photos), today)]
         match = view.recognition.recognised
         if match is None:
             this = "this photo" if len(photos) == 1 else f"the {_ordinal(position)} photo"
@@ -73,13 +72,13 @@ def photo_marks(entries: Sequence[MemoryEntry], recalled: Sequence[PhotoView]) -
     return [f"[photo {view.number}]" for view in recalled if view.memory is not None and view.memory.memory_id in ids]
 
 
-def remark(view: PhotoView, position: int, photos: int, today: date) -> str:
+def _remark(view: PhotoView, position: int, photos: int, today: date) -> str:
     """Returns what memory knows about the photo at the position among so many `photos`, "" if nothing."""
     parts = []
     match, shown_at = view.recognition.recognised, view.recognition.shown_at
     if shown_at is not None:
         day = shown_at.date()
-        when = "earlier today" if day == today else f"on {written(DateInterval(day, day))}"
+        when = "earlier today" if day == today else f"on {written_day(day)}"
         parts.append(f"You showed me {'this' if photos == 1 else f'the {_ordinal(position)} photo'} {when}.")
     if match is not None:
         name = said_to_user(match.concept.name)
@@ -92,7 +91,7 @@ def remark(view: PhotoView, position: int, photos: int, today: date) -> str:
 
 def remarks(photos: Sequence[PhotoView], today: date) -> str:
     """Returns what memory knows about the photos, a line for each of which it knows anything."""
-    lines = [remark(view, position, len(photos), today) for position, view in enumerate(photos)]
+    lines = [_remark(view, position, len(photos), today) for position, view in enumerate(photos)]
     return "\n".join(filter(None, lines))
 
 
@@ -127,5 +126,5 @@ def photos_shown(messages: Sequence[Message], recalled: Sequence[PhotoView], con
         text = message.text.strip()
         words = f', with the words "{text}"' if text and not text.endswith("?") else ""
         marks = "".join(f" [photo {view.number}]" for view in views)
-        lines.append(f"On {written(DateInterval(day, day))} you showed me {description}{words}.{marks}")
+        lines.append(f"On {written_day(day)} you showed me {description}{words}.{marks}")
     return "\n".join(lines)

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from m2a.agents.offline.clauses import PREPOSITIONS, sentences
 from m2a.agents.offline.names import NAME, find_namings, mentioned
 from m2a.agents.offline.text import content, plain, stems
-from m2a.types import Concept, Message, NamedConcept
+from m2a.types import Concept, ConceptKind, Message, NamedConcept
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _NAMED_WITHIN = 3  # messages of the user after a photo in which it may still be named
 _MAX_ASIDE = 4  # words of a message that does not change the subject
 # The positions of photos in their message; -1 is the last one.
 _SIDES = {"left": 0, "right": -1}
-_PLACES = {"last": -1} | {word: at for at, ordinal in enumerate(ORDINALS) for word in (ordinal, str(at + 1))}
-_POSITIONS = _PLACES | _SIDES
+_IN_ORDER = {"last": -1} | {word: at for at, ordinal in enumerate(ORDINALS) for word in (ordinal, str(at + 1))}
+_POSITIONS = _IN_ORDER | _SIDES
 _ONE = "(?: one| photo| picture| pic)"
 _IS = r"(?= ?(?:is|was|shows|isn't|wasn't|'s)\b)"
 _ORDINALS_IN_FRONT = (
     # "The second one is …", "photo 2 is …".
     re.compile(
-        rf"\b(?:(?:photo|picture|number|no\.?) (?=\d)|(?:the )?(?!\d))(?P<word>{'|'.join(_PLACES)}){_ONE}?{_IS}", re.I
+        rf"\b(?:(?:photo|picture|number|no\.?) (?=\d)|(?:the )?(?!\d))(?P<word>{'|'.join(_IN_ORDER)}){_ONE}?{_IS}", re.I
     ),
     # "Left is …" and "on the right is …", but not "what is left is …".
     re.compile(
@@ -103,9 +103,11 @@ def find_photo_statements(
 def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Concept]) -> Iterator[PhotoStatement]:
     """Yields what "It's Luna, not Rosi" says of photos that so far show Rosi."""
     match = _NOT_BUT.search(sentence)
-    for wrong in concepts if match is not None else ():
+    if match is None:
+        return
+    for wrong in concepts:
         renamed_ids = tuple(photo_id for photo_id in photo_ids if photo_id in wrong.photo_ids)
-        if match is not None and renamed_ids and wrong.name.casefold() == match["other"].casefold():
+        if renamed_ids and wrong.name.casefold() == match["other"].casefold():
             yield _statement(sentence, wrong.name, wrong.kind, renamed_ids, denied=True)
             yield _statement(sentence, match["name"], wrong.kind, renamed_ids)
 
@@ -141,6 +143,7 @@ def one_photo_a_sentence(text: str, concepts: Sequence[Concept], *, with_photos:
     """
     for sentence in sentences(text):
         parts = [f"{part}." for part in _one_photo_each(sentence.rstrip(" .!"))]
+        # The ids of the photos are not known here; the ordinals stand for them.
         if len(parts) > 1 and (with_photos or all(_read(part, ORDINALS, concepts, with_photos=True) for part in parts)):
             text = text.replace(sentence, " ".join(parts), 1)
     return text
@@ -152,11 +155,11 @@ def _one_photo_each(sentence: str) -> list[str]:
     ordinals = sorted((match for form in _ORDINALS_IN_FRONT for match in form.finditer(sentence)), key=re.Match.start)
     if len(ordinals) > 1:
         ends = [*(ordinal.start() for ordinal in ordinals[1:]), len(sentence)]
-        said = [
+        predicates = [
             _BEFORE_NEXT.sub("", sentence[ordinal.end() : end]) for ordinal, end in zip(ordinals, ends, strict=True)
         ]
         first, *others = (
-            f"{_photo_named(ordinal['word'])}{text}" for ordinal, text in zip(ordinals, said, strict=True)
+            f"{_photo_named(ordinal['word'])}{text}" for ordinal, text in zip(ordinals, predicates, strict=True)
         )
         return [f"{sentence[: ordinals[0].start()]}{first}", *others]
     matches = [_NAMED_BEFORE_ORDINAL.fullmatch(piece) for piece in _JOINED.split(sentence)]
@@ -232,13 +235,13 @@ def _read(
         about_photo, complement = sentence[pointing.start() :], sentence[pointing.end() :]
     namings = [naming for naming in find_namings(about_photo) if is_pictured(naming.name, about_photo)]
     if match := _NAMED.search(about_photo):
-        known = [concept for concept in concepts if concept.name.casefold() == match["name"].casefold()]
-        if known:
-            return _statement(sentence, known[0].name, known[0].kind, photo_ids)
+        concept = next((each for each in concepts if each.name.casefold() == match["name"].casefold()), None)
+        if concept is not None:
+            return _statement(sentence, concept.name, concept.kind, photo_ids)
         naming = next((naming for naming in namings if naming.name in match["name"]), None)
         if naming is not None or match["name"].startswith("the "):
-            kind, aliases = (naming.kind, naming.aliases) if naming else ("thing", ())
-            return _statement(sentence, match["name"], kind, photo_ids, aliases=aliases)
+            kind: ConceptKind = naming.kind if naming else "thing"
+            return _statement(sentence, match["name"], kind, photo_ids, aliases=naming.aliases if naming else ())
     if complement is not None:
         namings = [naming for naming in namings if _is_right_after(naming.name, complement)]
     if namings:
@@ -280,13 +283,13 @@ _WORDS_THAT_POINT = frozenset(
 def _statement(
     sentence: str,
     name: str,
-    kind: str,
+    kind: ConceptKind,
     photo_ids: tuple[str, ...],
     *,
     denied: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> PhotoStatement:
-    mention = NamedConcept.model_validate({"name": name, "kind": kind, "aliases": aliases, "denied": denied})
+    mention = NamedConcept(name=name, kind=kind, aliases=aliases, denied=denied)
     photo, shows, do = ("photo", "shows", "does") if len(photo_ids) == 1 else ("photos", "show", "do")
     if name.endswith(("'s", "s'")):  # "my aunt's"
         text = f"What the {photo} {shows} is {'not ' if denied else ''}{name}."
@@ -307,7 +310,6 @@ def is_pictured(name: str, sentence: str) -> bool:
     mentions = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence))
     return not mentions or any(
         not _FOR_OR_FROM.search(sentence[: mention.start()])
-        and not _OF.search(sentence[: mention.start()])
         and not _OWNS.match(sentence[mention.end() :])
         and not _MADE_OR_GAVE.match(sentence[mention.end() :])
         for mention in mentions
@@ -315,15 +317,12 @@ def is_pictured(name: str, sentence: str) -> bool:
 
 
 _DETERMINER = r"(?:my|our|his|her|their|the|an?|meine[nrs]?|unsere[nrs]?|mon|ma|mi|il)"
+# "For Sabine", "the dog of my colleague Sabine", but not "a photo of my dog Bobo".
 _FOR_OR_FROM = re.compile(
-    rf"\b(?:for|from|by|to|about|like|without|belongs to|named after|für|von|vom|pour|chez|para) "
+    r"(?:\b(?:for|from|by|to|about|like|without|belongs to|named after|für|von|vom|pour|chez|para)|"
+    r"(?<!photo)(?<!picture)(?<!pic)(?<!shot)(?<!portrait)(?<!drawing) of) "
     rf"(?:{_DETERMINER} (?:[\w'’-]+ ){{0,2}})?$",
     re.IGNORECASE,
-)
-# "The dog of my colleague Sabine", but not "a photo of my dog Bobo".
-_OF = re.compile(
-    rf"(?<!photo)(?<!picture)(?<!pic)(?<!shot)(?<!portrait)(?<!drawing) of (?:{_DETERMINER} (?:[\w'’-]+ ){{0,2}})?$",
-    re.I,
 )
 # "Theo's birthday", but not "Bobo's asleep" or "Bobo's in the garden".
 _OWNS = re.compile(

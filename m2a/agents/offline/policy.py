@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from m2a.agents.offline import lookups
 from m2a.agents.offline.clauses import sentences
-from m2a.agents.offline.dialogues import are_several, told_to_each_other
+from m2a.agents.offline.dialogues import has_several_speakers, told_to_each_other
 from m2a.agents.offline.interpretation import Interpretation, interpret
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
@@ -75,7 +75,8 @@ class OfflineRules:
             case "update":
                 requests = [observation.text for observation in interpretation.reading.observations]
                 requests += [f"Forget: {what}" for what in interpretation.reading.forgets]
-                requests += ["Bring back what was replaced."] * interpretation.reading.restores
+                if interpretation.reading.restores:
+                    requests.append("Bring back what was replaced.")
                 return UpdateMemory(request="\n".join(requests)) if requests else Finish()
             case _:
                 return self._writes.next_step(state, interpretation.reading)
@@ -86,7 +87,7 @@ class OfflineRules:
         interpretation = self._interpretations.get(key)
         if interpretation is None:
             interpretation = interpret(state.message, recent, state.concepts, self._sense)
-            if are_several(state):
+            if has_several_speakers(state):
                 interpretation = replace(interpretation, reading=told_to_each_other(interpretation.reading))
             latest = list(self._interpretations.items())[1 - _CACHED_MESSAGES :]
             self._interpretations = dict(latest) | {key: interpretation}

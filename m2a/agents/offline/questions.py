@@ -64,6 +64,11 @@ class Question:
     within: DateInterval | None = None
     is_read: bool = True
 
+    @property
+    def name_stems(self) -> set[str]:
+        """The stems of the words of its names."""
+        return {stem(word) for name in self.names for word in name.split()}
+
 
 def questions_of(
     message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense
@@ -184,7 +189,7 @@ def _people_of(question: str) -> list[str]:
 
 def _mentions_person(text: str) -> bool:
     """Returns whether the text mentions somebody whom a later pronoun means: "Where is my sister and what does she …"."""
-    words = (re.sub(r"'s$", "", token.lower) for token in tokens(plain(text)))
+    words = (token.lower.removesuffix("'s") for token in tokens(plain(text)))
     return any(word in _PERSON_WORDS for word in words)
 
 

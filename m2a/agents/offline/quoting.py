@@ -78,7 +78,7 @@ def _others(
 
 def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
     """Returns the user's words behind the memory with their days, and the dates that the memory adds to them."""
-    quotes = _words_of(entry, messages)
+    quotes = _quotations_of(entry, messages)
     if not quotes:
         return f"on {day_told(entry, messages)} you told me something that I cannot quote"
     person = _who_is_meant(entry, quotes)
@@ -130,7 +130,7 @@ def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
     subject = find_subject(entry.text)
     if subject is None or subject.text.lower() in PRONOUNS or _BEGINS_WITH_PRONOUN.match(subject.text):
         return ""
-    return said_to_user(re.sub(r"'s$", "", subject.text))
+    return said_to_user(subject.text.removesuffix("'s"))
 
 
 def _follows_withheld_words(quotation: Quotation) -> bool:
@@ -138,7 +138,7 @@ def _follows_withheld_words(quotation: Quotation) -> bool:
     return quotation.text[:1].islower() and _ENDS_WITHHELD.search(before) is not None
 
 
-def _words_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
+def _quotations_of(entry: MemoryEntry, messages: Sequence[Message]) -> list[Quotation]:
     """Returns the quotations for a memory: the newer of repeated words, or the whole message if the memory rewords it."""
     quotes = quotations(entry, messages)
     if not quotes:
@@ -182,7 +182,7 @@ def _line(
 ) -> str:
     entry, *corrections = group
     (first, _), *others = _in_order(entry, corrections, names)
-    quotes = _words_of(first, messages)
+    quotes = _quotations_of(first, messages)
     person = _who_is_meant(first, quotes)
     about = f"About {person}: " if person else ""
     speaker = speaker_named(quotes[0].message) if quotes else None
@@ -195,8 +195,11 @@ def _line(
 def _quoted_once(
     groups: Sequence[list[MemoryEntry]], messages: Sequence[Message]
 ) -> list[tuple[list[MemoryEntry], list[MemoryEntry]]]:
-    """Returns each group with the memories whose words are part of its quotation, which cites them; they are not corrected."""
-    words = [[(q.message.message_id, q.text) for q in _words_of(group[0], messages)] for group in groups]
+    """Returns each group with the memories that its quotation cites.
+
+    A memory without corrections whose words another quotation contains is cited there instead.
+    """
+    words = [[(q.message.message_id, q.text) for q in _quotations_of(group[0], messages)] for group in groups]
     quoted_by: dict[int, int] = {}
     for index in (index for index, group in enumerate(groups) if len(group) == 1 and words[index]):
         others = (other for other in range(len(groups)) if other not in (index, *quoted_by))

@@ -1,6 +1,7 @@
 """The probability that a memory answers a question, learned from how much of the question it covers and from its values.
 
-A few rules overrule what is learned: what is about somebody else is ruled out, and what names exactly what is asked for is sure.
+A few rules overrule what is learned. A memory about somebody else is ruled out; one that gives exactly the name asked for is
+sure.
 """
 
 import math
@@ -22,13 +23,12 @@ from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
 from m2a.agents.offline.text import FIRST_PERSON, content, meets, plain, spelling, stem, stems
-from m2a.types import Concept, Hit, MemoryEntry
+from m2a.types import Concept, Hit, MemoryEntry, Message
 
 SURE = 0.5  # the probability from which a memory is the answer
 NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
-_FIRST_OF_SEVERAL = (
-    3  # places in the search, from the first on, at which what one of several people said may be the answer
-)
+# The number of places in the search, from the first on, at which what one of several people said may be the answer.
+_FIRST_OF_SEVERAL = 3
 _RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
 _PAST_HOME = 0.2  # the factor on the probability of a former home, if the present one is known
 # A memory covers a word of the question fully (1) with the word itself, and partly with another word or by its message.
@@ -48,11 +48,8 @@ _LEADING = (
 )
 FEATURES = frozenset(
     [
-        "cosine of a part",
-        "cosine of the message",
+        *_LEADING,
         "cosine beyond the entity",
-        "coverage of a part",
-        "least covered",
         "rest coverage",
         "words met",
         "words unmet",
@@ -61,8 +58,6 @@ FEATURES = frozenset(
         "kind missing",
         "kind missing and coverage",
         "value missing",
-        "literal share",
-        "rare literal",
         "kin unmet",
         "of oneself, told of oneself",
         *(f"{name}: lead" for name in _LEADING),
@@ -219,7 +214,7 @@ def tells_another_thing(question: Question, text: str) -> bool:
         return False
     which, thing = content(match["which"]), stem(match["thing"])
     words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
-    word_stems = [stem(re.sub(r"'s$", "", word)) for word in words]
+    word_stems = [stem(word.removesuffix("'s")) for word in words]
     if not which or any(meets(word, frozenset(word_stems)) for word in which):
         return False
     things = _CODES if thing in _CODES else {thing}
@@ -255,6 +250,11 @@ def _asks_for_anything_about(question: Question) -> bool:
 def entries_of(hits: Sequence[Hit]) -> list[MemoryEntry]:
     """Returns the memories among the hits, each once."""
     return list({hit.record.memory_id: hit.record for hit in hits if isinstance(hit.record, MemoryEntry)}.values())
+
+
+def messages_of(hits: Sequence[Hit]) -> list[Message]:
+    """Returns the messages among the hits."""
+    return [hit.record for hit in hits if isinstance(hit.record, Message)]
 
 
 def correction_groups(entries: Sequence[MemoryEntry]) -> list[list[MemoryEntry]]:
@@ -330,9 +330,7 @@ def _features(
         "literal share": len(literal) / max(1, len(scores)),
         "rare literal": max((rarity[word] for word in literal), default=0.0),
         "of oneself, told of oneself": float(of_oneself and _is_about_speaker(entry.text)),
-        "kin unmet": float(
-            any(scores.get(word, 1.0) < _SYNONYM for word in question.words if word.lower() in _RELATIVES)
-        ),
+        "kin unmet": float(any(score < _SYNONYM for word, score in scores.items() if word.lower() in _RELATIVES)),
     }
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from m2a.agents.offline.answers import DECLINED, answer, from_facts, nearest
 from m2a.agents.offline.interpretation import Interpretation
@@ -13,13 +14,13 @@ from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_photos, photos_shown, remarks, who_is_this, with_photos
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.quoting import as_list, mark
-from m2a.agents.offline.relevance import entries_of, find_matches, is_sure
+from m2a.agents.offline.relevance import entries_of, find_matches, is_sure, messages_of
 from m2a.agents.offline.selection import selected, share_a_word
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Reading
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.state import MemoryContext, TurnState
-from m2a.types import MemoryEntry, Message
+from m2a.types import MemoryEntry
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
@@ -73,28 +74,28 @@ class _Reply:
 
 def reply_parts(state: TurnState, interpretation: Interpretation, sense: Sense) -> list[str]:
     """Returns the paragraphs of the reply."""
-    contexts = [without_superseded(context) for context in state.context[: len(interpretation.questions)]]
-    contexts += [MemoryContext("", (), ())] * (len(interpretation.questions) - len(contexts))
-    pairs = [
-        (q, context) for q, context in zip(interpretation.questions, contexts, strict=True) if q.is_read or context.hits
-    ]
+    reading, questions = interpretation.reading, interpretation.questions
+    contexts = chain(map(without_superseded, state.context), repeat(MemoryContext("", (), ())))
+    pairs = [(q, context) for q, context in zip(questions, contexts, strict=False) if q.is_read or context.hits]
     replies: list[_Reply] = []
     for question, context in pairs:
         reply = _reply_to(question, context, state, replies, sense)
         if reply is not None:
             replies.append(reply)
     is_about_photos = any(question.kind.reply_form == "recognised" for question, _ in pairs)
-    photos = [] if is_about_photos or _names_photos(interpretation.reading) else state.photos
+    photos = (
+        [] if is_about_photos or any(observation.concepts for observation in reading.observations) else state.photos
+    )
     answered = [str(reply) for reply in replies if not reply.declines]
     declined = [reply for reply in replies if reply.declines]
     unread_questions = [question.text for question, _ in pairs if not question.is_read]
     parts = [
-        acknowledgement(interpretation.reading, unread_questions, is_temporary=state.is_temporary),
+        _acknowledgement(reading, unread_questions, is_temporary=state.is_temporary),
         *dict.fromkeys(answered),
     ]
     if answered and declined:
         near = next((reply.text for reply in declined if reply.text), "")
-        parts.append(f"The rest of what you ask I don't have in memory. {near}".rstrip())
+        parts.append(f"I don't have the rest in memory. {near}".rstrip())
     elif not any(view.recognition.recognised for view in photos):  # "whose clock is this?"
         parts += map(str, declined[:1])
     parts.append(remarks(photos, state.message.said_at.date()))
@@ -124,7 +125,7 @@ def _reply_to(
     if question.kind.reply_form == "recognised":
         text, is_known = who_is_this(state.photos, context, state.recalled, today, is_temporary=state.is_temporary)
         return _Reply(text) if is_known else _declined(question, state, text)
-    if shown := _shown(question, context):
+    if asks_for_photos(question) and (shown := with_photos(messages_of(context.hits))):
         return _Reply(photos_shown(shown, state.recalled, state.concepts))
     if not certain:
         near = nearest(question, entries, context)
@@ -147,19 +148,7 @@ def _has_its_words(question: Question, entry: MemoryEntry) -> bool:
     return share_a_word([word for word in question.words if word not in names], [entry])
 
 
-def _shown(question: Question, context: MemoryContext) -> list[Message]:
-    """Returns the messages with photos that were found for a question that asks for photos."""
-    if not asks_for_photos(question):
-        return []
-    return with_photos([hit.record for hit in context.hits if isinstance(hit.record, Message)])
-
-
-def _names_photos(reading: Reading) -> bool:
-    """Returns whether the message itself says whom its photos show."""
-    return any(observation.concepts for observation in reading.observations)
-
-
-def acknowledgement(reading: Reading, unread_questions: Sequence[str] = (), *, is_temporary: bool = False) -> str:
+def _acknowledgement(reading: Reading, unread_questions: Sequence[str], *, is_temporary: bool) -> str:
     """Returns what of a message was read and what was not, apart from the questions, which have replies of their own.
 
     It does not say what is kept: that is reported once it is.
@@ -179,7 +168,7 @@ def acknowledgement(reading: Reading, unread_questions: Sequence[str] = (), *, i
         which = "part of that" if reading.observations or reading.forgets else "that"
         parts.append(
             f"I can't read {which} without a language model, so it stays in this conversation only: "
-            "I neither remember nor forget anything for it."
+            "I neither kept nor forgot anything because of it."
         )
     if reading.left_out:
         rest = "1 more sentence stays" if reading.left_out == 1 else f"{reading.left_out} more sentences stay"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
+from operator import attrgetter
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
@@ -13,7 +14,7 @@ from m2a.types import MemoryEntry
 
 MAX_LISTED = 8
 _MAX_QUOTED = 2
-_MAX_BESIDE = 2  # memories of the same message as the best, quoted with it
+_MAX_BESIDE = 2  # memories of the same message as the first, quoted with it
 _MAX_ALIKE = 24  # memories that give other values of the same: all languages that somebody speaks
 _MAX_NEAREST = 3
 _MAX_NEAREST_WORDS = 60  # of all nearest memories together; the first is quoted however long it is
@@ -71,7 +72,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
         return _with_corrections(listed[:MAX_LISTED])
     close = [match for match in matches if match.score >= _MIN_SHARE_QUOTED * best.score][:_MAX_QUOTED]
     if question.kind.reply_form == "quoted":
-        close.sort(key=_place)
+        close.sort(key=attrgetter("place"))
     same_person = [match for match in matches[1:] if _is_about_same_person(question, match, best)]
     chosen = list(dict.fromkeys([*_with_same_message(close, matches), *alike, *same_person[:_MAX_QUOTED]]))
     if all(match in alike for match in chosen):  # statements of the same kind: the newest first
@@ -93,7 +94,7 @@ def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
     first = sorted(named, key=lambda match: ranks[match.entry.memory_id])[:_MAX_FIRST]
     near = [
         match
-        for match in sorted(named, key=_place)
+        for match in sorted(named, key=attrgetter("place"))
         if match.score >= _MIN_NEAR
         or (match in first and match.score >= NEAR and match.cosine >= _MIN_COSINE)
         or share_a_word(question.words, (match.entry, *match.corrections))
@@ -102,10 +103,6 @@ def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
     brief = [match for match, length in zip(near, lengths, strict=True) if length <= _MAX_NEAREST_WORDS]
     alike = [match for match in matches if _is_alike(match, near[0])] if near else []
     return list(dict.fromkeys([*near[:1], *brief, *alike]))
-
-
-def _place(match: Match) -> int:
-    return match.place
 
 
 def _is_alike(match: Match, best: Match) -> bool:
@@ -120,8 +117,7 @@ def _is_alike(match: Match, best: Match) -> bool:
 
 def _about_the_named(question: Question, matches: Sequence[Match]) -> Sequence[Match]:
     """Returns the matches that mention somebody whom the question names, or all of them if none does."""
-    names = {stem(word) for name in question.names for word in name.split()}
-    return [match for match in matches if names & set(stems(match.entry.text))] or matches
+    return [match for match in matches if question.name_stems & set(stems(match.entry.text))] or matches
 
 
 def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
@@ -132,16 +128,15 @@ def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
 
 def _is_about_same_person(question: Question, match: Match, best: Match) -> bool:
     """Returns whether a less probable memory names somebody whom the question and the best memory name: a second allergy."""
-    names = {stem(word) for name in question.names for word in name.split()}
-    shared = names & set(stems(match.entry.text)) & set(stems(best.entry.text))
+    shared = question.name_stems & set(stems(match.entry.text)) & set(stems(best.entry.text))
     return bool(shared) and match.score >= _MIN_SHARE_SAME_PERSON * best.score
 
 
 def _with_same_message(chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
-    """Returns the best, others from its message, then the rest: the next sentence often has the other half of an answer."""
-    best = chosen[0]
-    beside = [match for match in matches if match is not best and share_evidence(match.entry, best.entry)]
-    return list(dict.fromkeys([best, *beside[:_MAX_BESIDE], *chosen]))
+    """Returns the first, others from its message, then the rest: the next sentence often has the other half of an answer."""
+    first = chosen[0]
+    beside = [match for match in matches if match is not first and share_evidence(match.entry, first.entry)]
+    return list(dict.fromkeys([first, *beside[:_MAX_BESIDE], *chosen]))
 
 
 def _with_corrections(chosen: Sequence[Match]) -> list[MemoryEntry]:

@@ -125,10 +125,9 @@ def _decision(model: Mapping[str, Any]) -> LearnedDecision:
 
 
 def leads(values: Sequence[float]) -> list[float]:
-    """Returns the difference of each value and the best other one; a single value leads by itself."""
-    ordered = sorted(values, reverse=True)
-    others = [ordered[1:2] if value == ordered[0] else ordered[:1] for value in values]
-    return [value - best_other[0] if best_other else value for value, best_other in zip(values, others, strict=True)]
+    """Returns the difference of each value and the best other one; a single value is its own lead."""
+    best, second, *_ = [*sorted(values, reverse=True), 0.0, 0.0]
+    return [value - (second if value == best else best) for value in values]
 
 
 class _VectorCache:

@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
-from m2a.agents.offline.claims import MEASURED
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
@@ -23,7 +22,7 @@ from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_state
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
-from m2a.agents.offline.values import find_values, has_day
+from m2a.agents.offline.values import find_values, has_day, is_measure
 from m2a.types import Concept, DateInterval, Message, NamedConcept
 
 _PREFERENCE = re.compile(
@@ -157,7 +156,7 @@ def _is_another_spelling(text: str, previous: str) -> bool:
 
 
 def _kinds_of_values(text: str) -> set[str]:
-    kinds = {"amount" if value.kind in MEASURED else value.kind.partition(":")[0] for value in find_values(text)}
+    kinds = {"amount" if is_measure(value.kind) else value.kind for value in find_values(text)}
     return kinds | {"day"} if has_day(text) else kinds
 
 

@@ -26,10 +26,10 @@ _CLOCK = re.compile(
     rf"\bbetween {_NUMBER} and {_NUMBER}\b(?! [A-Z])",
     re.IGNORECASE,
 )
-_RECURRING = re.compile(
-    rf"\b(?:every (?:other |second )?)?(?:{'|'.join(WEEKDAYS)})s\b|\bevery (?:other |second "
-    rf")?(?:{'|'.join(WEEKDAYS)}|day|week|month|morning|evening|weekend)\b|"
-    rf"\b(?:{'|'.join(WEEKDAYS)})\b",
+_WEEKDAY = "|".join(WEEKDAYS)
+_RECURRING = re.compile(  # or on one day: "Monday"
+    rf"\b(?:every (?:other |second )?)?(?:{_WEEKDAY})s?\b|"
+    r"\bevery (?:other |second )?(?:day|week|month|morning|evening|weekend)\b",
     re.IGNORECASE,
 )
 _CURRENCY = (
@@ -41,7 +41,7 @@ _MONEY = re.compile(
     rf"\b{_NUMBER}(?: (?:hundred|thousand|million|lakh))? ?{_CURRENCY}\b|\b\d+k\b",
     re.IGNORECASE,
 )
-_AMOUNT = re.compile(rf"\b({_NUMBER}) ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
+_AMOUNT = re.compile(rf"\b{_NUMBER} ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
 # Without a day: "before July", "an autumn wedding".
 _SEASON = re.compile(
     r"\b(?:January|February|March|April|June|July|August|September|October|November|December|spring|summer|autumn|winter|"
@@ -61,8 +61,8 @@ _AGE = re.compile(
 _NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
 _LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
 _DURATION = re.compile(
-    rf"\b(?:for |about |around |over |almost |nearly )*({_NUMBER}|an?|half an|several|a few|a couple of)[ "
-    rf"-](second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
+    rf"\b(?:{_NUMBER}|an?|several|a few|a couple of)[ -]"
+    r"(?:second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
     re.IGNORECASE,
 )
 _WORK = re.compile(
@@ -97,24 +97,21 @@ def find_values(text: str) -> list[Value]:
         if not any(value.start < end and start < value.end for value in values):
             values.append(Value(kind, start, end, text[start:end]))
 
-    for start, end in find_days(text):
+    for start, end in _find_days(text):
         take("year" if text[start:end].isdigit() else "day", start, end)
     for match in _YEAR.finditer(text):
-        take("year", match.start(1), match.end(1))
-    for match in _CLOCK.finditer(text):
-        take("time", match.start(), match.end())
-    for match in _RECURRING.finditer(text):
-        take("day", match.start(), match.end())
-    for match in _MONEY.finditer(text):
-        take("amount:money", match.start(), match.end())
+        take("year", *match.span(1))
+    for kind, pattern in (("time", _CLOCK), ("day", _RECURRING), ("amount:money", _MONEY)):
+        for match in pattern.finditer(text):
+            take(kind, *match.span())
     for match in _AGE.finditer(text):
-        if years := next((group for group in (1, 2, 3) if match[group]), None):
-            take("age", match.start(years), match.end(years))
+        if match.lastindex:  # "born in …" has no group
+            take("age", *match.span(match.lastindex))
     for match in _AMOUNT.finditer(text):
-        if match[2].lower() not in _NO_UNITS:
-            take(f"amount:{stem(match[2])}", match.start(), match.end())
+        if match[1].lower() not in _NO_UNITS:
+            take(f"amount:{stem(match[1])}", *match.span())
     for token in tokens(text):
-        word = re.sub(r"'s$", "", token.text)
+        word = token.text.removesuffix("'s")
         if is_kind(stem(word), stem("colour")):
             take("colour", token.start, token.start + len(word))
         elif is_kind(stem(word), stem("diet")):
@@ -129,6 +126,11 @@ def find_values(text: str) -> list[Value]:
         ):
             take("amount:", token.start, token.end)
     return sorted(values, key=lambda value: value.start)
+
+
+def is_measure(kind: str) -> bool:
+    """Returns whether values of the kind are numbers: amounts, ages, times and years."""
+    return kind.startswith("amount") or kind in ("age", "time", "year")
 
 
 def speaks_of_work(text: str) -> bool:
@@ -156,7 +158,7 @@ def has_day(text: str) -> bool:
         re.IGNORECASE,
     ):
         return True
-    return bool(find_days(text)) or bool(_RECURRING.search(text)) or bool(_SEASON.search(text))
+    return bool(_find_days(text)) or bool(_RECURRING.search(text)) or bool(_SEASON.search(text))
 
 
 def has_age(text: str) -> bool:
@@ -180,14 +182,13 @@ def has_frequency(text: str) -> bool:
 
 def has_amount(text: str) -> bool:
     """Returns whether the text has a number that is not a date or time: "half a tablet", "62 cows", "code 4471"."""
-    not_amounts = ("day", "year", "time", "colour", "diet", "job")
-    return any(value.kind not in not_amounts for value in find_values(text)) or bool(
+    return any(value.kind == "age" or value.kind.startswith("amount") for value in find_values(text)) or bool(
         re.search(r"\b(?:a|the) (?:whole|half|quarter|single|full|couple|dozen)\b|\bhalf an? ", text, re.IGNORECASE)
     )
 
 
 def has_identifier(text: str) -> bool:
-    """Whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
+    """Returns whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
     return bool(_LETTERS_AND_DIGITS.search(text)) or any(
         value.kind == "amount:"
         or (value.kind == "age" and value.text.isdigit() and (len(value.text) > 2 or bool(_NUMBERED.search(text))))
@@ -235,15 +236,15 @@ def has_amount_alone(text: str) -> bool:
     return bool(re.search(rf"\b{_NUMBER} (?:left|remaining|in total|altogether|in all|of them)\b", text, re.IGNORECASE))
 
 
-def find_days(text: str) -> list[tuple[int, int]]:
-    """Returns the spans of the days in the text, including an absolute date in brackets after a day."""
+def _find_days(text: str) -> list[tuple[int, int]]:
+    """Returns the spans of the days in the text: two joined by "to" or "and", or by brackets around the second, are one."""
     spans: list[tuple[int, int]] = []
     for day in find_dates(text, date(2000, 1, 1), past=False):
         start, end = day.start, day.end
-        if spans and re.fullmatch(r" \(", text[spans[-1][1] : start]) and text[end : end + 1] == ")":
-            spans[-1] = (spans[-1][0], end + 1)
-        elif spans and re.fullmatch(r" (?:to|and) ", text[spans[-1][1] : start]):
-            spans[-1] = (spans[-1][0], end + (text[end : end + 1] == ")"))
+        between = text[spans[-1][1] : start] if spans else ""
+        is_closed = text[end : end + 1] == ")"
+        if between in (" to ", " and ") or (between == " (" and is_closed):
+            spans[-1] = (spans[-1][0], end + is_closed)
         else:
             bracketed = re.match(r" \((?:19|20)\d\d\)", text[end:])  # "last year (2025)"
             spans.append((start, end + (bracketed.end() if bracketed else 0)))

@@ -1,12 +1,12 @@
 """The update stage: search for what a message may correct or asks to forget, then write, one step per call."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from m2a.agents.offline.change_words import corrects
-from m2a.agents.offline.corrections import Finding, find_corrected
-from m2a.agents.offline.dialogues import are_several, own_memories, takes_back
+from m2a.agents.offline.corrections import CorrectionChoice, find_corrected
+from m2a.agents.offline.dialogues import has_several_speakers, own_memories, takes_back
 from m2a.agents.offline.foreign import (
     asks_to_forget,
     meant_by,
@@ -25,7 +25,7 @@ from m2a.agents.offline.forgetting import (
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
-from m2a.agents.offline.relevance import entries_of
+from m2a.agents.offline.relevance import entries_of, messages_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation, Reading, each_time, with_concepts
 from m2a.agents.offline.text import content, plain
@@ -50,7 +50,7 @@ from m2a.types import (
 
 _MAX_FORGETS = 3  # per message
 _MAX_QUERY = 400  # characters
-_DATE_ADDED = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # dates that are computed, not quoted
+_COMPUTED_DATE = re.compile(r"\([^()]*\d{4}[^()]*\)|\b\d{4}\b")  # dates that are computed, not quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class Writes:
 
 
 def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
-    results = _Results.of(state)
-    newest = _newest_messages(state, results)
+    hits = state.hits
+    previous = _previous_message(state, hits)
     deleted: set[int] = set()
     missing: list[str] = []
     writes: list[Action] = []
@@ -112,18 +112,18 @@ def _plan(state: TurnState, reading: Reading, sense: Sense) -> _Plan:
         if state.asked and forgets_none(target):
             writes += _restore(state.asked, "The user does not want it forgotten.")
             continue
-        forgotten = _forget(state, target, results, newest, deleted, sense)
+        forgotten = _forget(state, target, hits, previous, deleted, sense)
         writes += forgotten
         if any(isinstance(write, DeleteMemory) for write in forgotten):
             continue
-        possible = may_be_forgotten(target, results.without(deleted), sense, surely_asks=not reading.otherwise)
+        possible = may_be_forgotten(target, _without(hits, deleted), sense, surely_asks=not reading.otherwise)
         doubts |= {entry.memory_id: target for entry in possible}
         if not (forgotten or possible):
             missing.append(target.strip(" ."))
     observations = reading.observations
     if reading.otherwise and not (writes or doubts):  # if it is kept as a statement, nothing is missing
         observations, missing = reading.otherwise, []
-    writes += _keep_all(state, observations, results.without(deleted | doubts.keys()), newest, sense)
+    writes += _keep_all(state, observations, _without(hits, deleted | doubts.keys()), previous, sense)
     writes += [
         _delete(state, target, memory_id, asks=True) for memory_id, target in doubts.items() if memory_id not in deleted
     ]
@@ -135,29 +135,27 @@ def _restore(entries: Iterable[MemoryEntry], reason: str) -> list[RestoreMemory]
 
 
 def _keep_all(
-    state: TurnState, observations: Sequence[Observation], hits: Sequence[Hit], newest: Sequence[int], sense: Sense
+    state: TurnState, observations: Sequence[Observation], hits: Sequence[Hit], previous: int | None, sense: Sense
 ) -> list[AddMemory]:
     """Returns the writes that keep the observations, each with what it corrects among the hits."""
-    if are_several(state):
+    if has_several_speakers(state):
         hits = own_memories(state, hits)
-    findings = [
-        find_corrected(observation, hits, newest, state.concepts, sense)
+    choices = [
+        find_corrected(observation, hits, previous, state.concepts, sense)
         if _may_correct(state, observation)
-        else Finding()
+        else CorrectionChoice()
         for observation in observations
     ]
     complete = [
-        each_time(observation, finding.corrected.entry.text) if finding.corrected else observation
-        for observation, finding in zip(observations, findings, strict=True)
+        each_time(observation, choice.corrected.entry.text) if choice.corrected else observation
+        for observation, choice in zip(observations, choices, strict=True)
     ]
-    return [
-        _keep(state, observation, finding, complete) for observation, finding in zip(complete, findings, strict=True)
-    ]
+    return [_keep(state, observation, choice, complete) for observation, choice in zip(complete, choices, strict=True)]
 
 
 def _may_correct(state: TurnState, observation: Observation) -> bool:
-    """Whether the observation may correct a memory: it names no photos of its own, and among several people it takes back."""
-    return not observation.photo_ids and (not are_several(state) or takes_back(observation.said))
+    """Returns whether it may correct a memory: it names no photos of its own, and among several people it takes back."""
+    return not observation.photo_ids and (not has_several_speakers(state) or takes_back(observation.said))
 
 
 def _searches(state: TurnState, reading: Reading) -> list[Action]:
@@ -165,7 +163,7 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
 
     Returns none if several people talk and nobody takes anything back, since there is nothing to correct.
     """
-    if are_several(state) and not any(takes_back(o.said) for o in reading.observations):
+    if has_several_speakers(state) and not any(takes_back(o.said) for o in reading.observations):
         return []
     previous = [message.text for message in state.recent if message.role == "user" and message.text.strip()]
     forgets = reading.forgets[:_MAX_FORGETS]
@@ -182,41 +180,26 @@ def _searches(state: TurnState, reading: Reading) -> list[Action]:
     return searches + [SearchSemanticMemories(query=query) for query in dict.fromkeys(shortened) if query.strip()]
 
 
-@dataclass(frozen=True, slots=True)
-class _Results:
-    """The results of the searches: memories, and messages of the raw log."""
-
-    hits: tuple[Hit, ...]
-    messages: tuple[Message, ...]
-
-    @classmethod
-    def of(cls, state: TurnState) -> "_Results":
-        hits = tuple(
-            hit for step in state.steps if isinstance(step.observation, Searched) for hit in step.observation.hits
-        )
-        messages = {hit.record.message_id: hit.record for hit in hits if isinstance(hit.record, Message)}
-        return cls(hits, tuple(messages.values()))
-
-    def without(self, memory_ids: set[int]) -> list[Hit]:
-        return [
-            hit for hit in self.hits if isinstance(hit.record, MemoryEntry) and hit.record.memory_id not in memory_ids
-        ]
+def _without(hits: Sequence[Hit], memory_ids: Collection[int]) -> list[Hit]:
+    """Returns the hits that are memories, without those of these ids."""
+    return [hit for hit in hits if isinstance(hit.record, MemoryEntry) and hit.record.memory_id not in memory_ids]
 
 
-def _newest_messages(state: TurnState, results: _Results) -> list[int]:
-    """Returns the ids of the user's earlier messages, newest first; what the last reply quoted comes before them.
+def _previous_message(state: TurnState, hits: Sequence[Hit]) -> int | None:
+    """Returns the id of the message behind the one memory that the last reply quoted, else of the user's previous message.
 
     "Actually it was 210 euros" after an answer corrects what was quoted, not the question before it.
     """
-    newest = [message.message_id for message in reversed(state.recent) if message.role == "user"]
     reply = state.recent[-1] if state.recent and state.recent[-1].role == "assistant" else None
     reply_words = content(reply.text) if reply is not None else set()
-    quoted = [entry for entry in entries_of(results.hits) if content(entry.text) <= reply_words]
-    return [quoted[0].evidence_ids[-1].last, *newest] if len(quoted) == 1 else newest
+    quoted = [entry for entry in entries_of(hits) if content(entry.text) <= reply_words]
+    if len(quoted) == 1:
+        return quoted[0].evidence_ids[-1].last
+    return next((message.message_id for message in reversed(state.recent) if message.role == "user"), None)
 
 
 def _keep(
-    state: TurnState, observation: Observation, finding: Finding, observations: Sequence[Observation]
+    state: TurnState, observation: Observation, choice: CorrectionChoice, observations: Sequence[Observation]
 ) -> AddMemory:
     """Returns the write that keeps one of the observations, in place of or beside the memory that it corrects."""
     first, last = observation.happened or (None, None)
@@ -229,9 +212,9 @@ def _keep(
         happened_from=first,
         happened_to=last,
     )
-    corrected = finding.corrected
+    corrected = choice.corrected
     if corrected is None:
-        return addition.model_copy(update={"rivals": finding.rivals})
+        return addition.model_copy(update={"rivals": choice.rivals})
     if not corrected.whole or corrected.entry.photo_ids:
         return addition.model_copy(update={"corrects": corrected.entry.memory_id})
     return ReplaceMemory(**addition.model_dump(), memory_id=corrected.entry.memory_id, reason="The user corrected it.")
@@ -269,8 +252,8 @@ def _photos(state: TurnState, observation: Observation, observations: Sequence[O
 def _evidence(state: TurnState, observation: Observation) -> tuple[tuple[int, int], ...]:
     """Returns the message, the user's earlier message that gave the name for a pronoun, and those of earlier photos."""
     own = state.message
-    shown_in = [view.message_id for view in state.earlier if view.photo_id in observation.photo_ids if view.message_id]
-    missing = content(_DATE_ADDED.sub(" ", observation.text)) - content(own.text)
+    shown_in = [view.message_id for view in state.earlier if view.photo_id in observation.photo_ids and view.message_id]
+    missing = content(_COMPUTED_DATE.sub(" ", observation.text)) - content(own.text)
     earlier = [
         message
         for message in state.recent
@@ -281,14 +264,15 @@ def _evidence(state: TurnState, observation: Observation) -> tuple[tuple[int, in
 
 
 def _forget(
-    state: TurnState, target: str, results: _Results, newest: Sequence[int], deleted: set[int], sense: Sense
+    state: TurnState, target: str, hits: Sequence[Hit], previous: int | None, deleted: set[int], sense: Sense
 ) -> list[Action]:
     """Returns the writes for "forget …": memories, and words that only messages have. Adds to `deleted`."""
     if asks_to_forget(target):
-        return _forget_unread(state, target, results, deleted)
+        return _forget_unread(state, target, hits, deleted)
     offered = [Hit(entry, 0.0, {}) for entry in state.asked]
-    found = find_forgotten(target, [*results.hits, *offered], newest, sense)
-    entries = [entry for entry in found if entry.memory_id not in deleted]
+    entries = [
+        entry for entry in find_forgotten(target, [*hits, *offered], previous, sense) if entry.memory_id not in deleted
+    ]
     if not entries and not names_something(target):
         entries = list(state.asked)  # "Forget them."
     writes: list[Action] = []
@@ -296,25 +280,25 @@ def _forget(
         deleted.add(entry.memory_id)
         writes += _forget_memory(state, target, entry)
     # Deleting a memory also removes its words from messages; a memory that stays keeps its words.
-    evidence = [span for entry in entries for span in entry.evidence_ids]
-    kept = [entry for entry in entries_of(results.hits) if entry.memory_id not in deleted]
+    kept = [entry for entry in entries_of(hits) if entry.memory_id not in deleted]
     return writes + [
         words
-        for words in _forget_words(state, target, results.messages, bool(entries))
-        if not _cites(words.message_id, evidence) and not any(_rests_on_words(entry, words) for entry in kept)
+        for words in _forget_words(state, target, hits, bool(entries))
+        if not any(entry.rests_on_message(words.message_id) for entry in entries)
+        and not any(_rests_on_words(entry, words) for entry in kept)
     ]
 
 
-def _forget_unread(state: TurnState, target: str, results: _Results, deleted: set[int]) -> list[Action]:
+def _forget_unread(state: TurnState, target: str, hits: Sequence[Hit], deleted: set[int]) -> list[Action]:
     """Returns the writes in a language that is not read: words of messages, and any memories made from them."""
     writes: list[Action] = []
     if names_anything(target):
-        statements = meant_by(target, told_before(_from_user(state, results.messages)))
+        statements = meant_by(target, told_before(_from_user(state, hits)))
     else:
         statements = told_before([message for message in state.recent if message.role == "user"][-1:])
     for statement in statements:
         words = ForgetWords(message_id=statement.message_id, words=statement.text)
-        entries = [entry for entry in entries_of(results.without(deleted)) if _rests_on_words(entry, words)]
+        entries = [entry for entry in entries_of(_without(hits, deleted)) if _rests_on_words(entry, words)]
         for entry in entries:
             deleted.add(entry.memory_id)
             writes += _forget_memory(state, target, entry)
@@ -324,13 +308,9 @@ def _forget_unread(state: TurnState, target: str, results: _Results, deleted: se
 
 
 def _rests_on_words(entry: MemoryEntry, words: ForgetWords) -> bool:
-    """Whether the memory was made from these words of the message."""
+    """Returns whether the memory was made from these words of the message."""
     stems = content(words.words)
-    return _cites(words.message_id, entry.evidence_ids) and len(stems & content(entry.text)) > len(stems) / 2
-
-
-def _cites(message_id: int, evidence: Sequence[tuple[int, int]]) -> bool:
-    return any(first <= message_id <= last for first, last in evidence)
+    return entry.rests_on_message(words.message_id) and len(stems & content(entry.text)) > len(stems) / 2
 
 
 def _forget_memory(state: TurnState, target: str, entry: MemoryEntry) -> list[Action]:
@@ -355,7 +335,7 @@ def _request(target: str, text: str) -> str:
     return next((sentence for sentence in sentences if target.strip(" .") in plain(sentence)), text)
 
 
-def _forget_words(state: TurnState, target: str, messages: Sequence[Message], any_memory: bool) -> list[ForgetWords]:
+def _forget_words(state: TurnState, target: str, hits: Sequence[Hit], any_memory: bool) -> list[ForgetWords]:
     """Returns the words that only messages have; if nothing is named and no memory is meant, the user's last message."""
     if not names_something(target):
         last = next((m for m in reversed(state.recent) if m.role == "user" and m.text.strip()), None)
@@ -364,12 +344,13 @@ def _forget_words(state: TurnState, target: str, messages: Sequence[Message], an
         return [ForgetWords(message_id=last.message_id, words=last.text)]
     return [
         ForgetWords(message_id=message.message_id, words=words)
-        for message in _from_user(state, messages)
+        for message in _from_user(state, hits)
         for words in forgotten_words(target, message.text)
     ]
 
 
-def _from_user(state: TurnState, messages: Sequence[Message]) -> list[Message]:
-    """Returns the user's messages among these and the recent ones, without the current one."""
-    from_user = [m for m in (*messages, *state.recent) if m.role == "user" and m.message_id != state.message.message_id]
+def _from_user(state: TurnState, hits: Sequence[Hit]) -> list[Message]:
+    """Returns the user's messages among the hits and the recent ones, without the current one."""
+    messages = (*messages_of(hits), *state.recent)
+    from_user = [m for m in messages if m.role == "user" and m.message_id != state.message.message_id]
     return list({m.message_id: m for m in from_user}.values())

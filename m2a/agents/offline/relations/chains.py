@@ -9,6 +9,7 @@ score. The chains are found by beam search.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from m2a.agents.offline.relations.fact_features import (
 )
 from m2a.agents.offline.relations.facts import Statement, Statements
 from m2a.agents.offline.relations.frames import most_values_and_subjects
-from m2a.agents.offline.relations.words import Words, is_name, is_verbal, keys_of
+from m2a.agents.offline.relations.words import Words, is_name, is_verbal, key_of, keys_of, spans_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import stem
 
@@ -39,7 +40,8 @@ _MIN_MEAN_PROBABILITY = 0.3
 _AFTER_KIND = 0.8  # weight of the part after the kind of the answer
 _SAME_WORD = 0.85  # highest score of a part for words that it shares with the relation of a fact
 _OF_ANOTHER_KIND = 0.05  # penalty for a chain that ends at another kind than the question asks for
-_CERTAIN = (0.9, 0.3)  # probability of a single fact, and its feature "of the kind", from which it is final
+# A single fact is final from this probability and this value of its feature "of the kind" on.
+_CERTAIN, _CERTAINLY_OF_KIND = 0.9, 0.3
 _MIN_MANY = 3  # values of one subject with the same frame
 _SAME_RELATION = 0.6  # the probability from which two facts count as old and new
 
@@ -55,10 +57,6 @@ class FactChain:
 
     facts: tuple[Statement, ...]
     score: float
-
-    @property
-    def answer(self) -> str:
-        return self.facts[-1].value
 
 
 def follow(question: str, statements: Statements, sense: Sense) -> FactChain | None:
@@ -105,21 +103,17 @@ def _opens(fact: Statement) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _QuestionParts:
-    """`parts` are in the order of the question, `last` is the index of the final step, `question` is all of it.
-
-    `names_kind` is true if the question begins with the kind of the answer: "which city".
-    """
+    """`parts` are in the order of the question, `last` is the index of the final step, `question` is all of it."""
 
     parts: Words
     last: int
     question: ParsedQuestion
-    names_kind: bool
 
     def last_part_score(self, scores: np.ndarray) -> float:
         """Returns the score for the final part: "which city is the capital of" names the kind first, and then the relation."""
         kind = float(scores[self.last])
         after = scores[self.last + 1 : self.last + 2]
-        return max(kind, _AFTER_KIND * float(after[0])) if self.names_kind and len(after) else kind
+        return max(kind, _AFTER_KIND * float(after[0])) if self.question.names_kind and len(after) else kind
 
     @classmethod
     def of(cls, words: Words, start: int, end: int) -> "_QuestionParts":
@@ -127,7 +121,7 @@ class _QuestionParts:
         keys = keys_of((*words[:start], *words[end:]))
         asking = next((i for i, key in enumerate(keys) if key in _QUESTION_WORDS), 0)
         before = len(_parts(keys[:asking])) if asking > 2 else 0
-        if left and right and keys_of(words[start - 1 : start])[0] in _AUXILIARIES:  # "which position does X play"
+        if left and right and key_of(words[start - 1]) in _AUXILIARIES:  # "which position does X play"
             left, right = (*left[:-1], f"{left[-1]} {right[0]}"), right[1:]
         parts = (*left, *right) or (" ".join((*words[:start], *words[end:])).strip("?").lower(),)
         names_kind = keys[asking] in ("which", "what") and len(keys) > asking + 1 and keys[asking + 1] not in STOP_WORDS
@@ -140,22 +134,20 @@ class _QuestionParts:
             names_kind,
         )
         last = min(before, len(parts) - 1)
-        return cls(parts, last, whole, names_kind)
+        return cls(parts, last, whole)
 
 
 def parse_question(question: str, subject: Words) -> ParsedQuestion | None:
     """Returns the question parsed for the subject, None if the subject is not in it."""
     words = tuple(question.split())
-    for start in range(len(words) - len(subject) + 1):
-        if keys_of(words[start : start + len(subject)]) == subject:
-            return _QuestionParts.of(words, start, start + len(subject)).question
-    return None
+    span = next(spans_of(subject, keys_of(words)), None)
+    return _QuestionParts.of(words, *span).question if span is not None else None
 
 
 def _parts(words: Sequence[str]) -> Words:
     parts: list[list[str]] = [[]]
     for word in words:
-        key = keys_of([word])[0]
+        key = key_of(word)
         if key in SEPARATORS or not re.search(r"\w", key):
             parts.append([])
         elif key not in FILLERS:
@@ -252,10 +244,9 @@ def _single_fact(facts: Sequence[Statement], parsed: _QuestionParts, sense: Sens
         for row, probability in enumerate(probabilities)
         if row == best or (probability + same[row]) / 2 >= _MIN_MEAN_PROBABILITY
     ]
-    newest = max((facts[number] for number in answers), key=_place_of)
-    chain = FactChain((newest,), max(_nearness(features[number]) for number in answers))
-    min_probability, min_kind = _CERTAIN
-    is_final = probabilities[best] >= min_probability and features[facts.index(newest)]["of the kind"] >= min_kind
+    newest = max(answers, key=lambda number: facts[number].place)
+    chain = FactChain((facts[newest],), max(_nearness(features[number]) for number in answers))
+    is_final = probabilities[best] >= _CERTAIN and features[newest]["of the kind"] >= _CERTAINLY_OF_KIND
     return chain, is_final
 
 
@@ -285,7 +276,7 @@ def _current_facts(
     same = same_relation(facts, sense) >= _SAME_RELATION
     newest_facts: dict[Statement, np.ndarray] = {}
     for row in range(len(facts)):
-        newest = max((facts[other] for other in range(len(facts)) if same[row, other]), key=_place_of)
+        newest = max((facts[other] for other in range(len(facts)) if same[row, other]), key=attrgetter("place"))
         newest_facts[newest] = np.maximum(newest_facts.get(newest, scores[row]), scores[row])
     is_of_kind = of_kind(parsed.question.kind, values_of(list(newest_facts), sense), sense)
     return [(*each, float(probability)) for each, probability in zip(newest_facts.items(), is_of_kind, strict=True)]
@@ -295,7 +286,3 @@ def _is_of_many(statement: Statement) -> bool:
     """Returns whether the relation is one of the value: a country has many citizens, a citizen has one country."""
     values, subjects = most_values_and_subjects(statement.frame_pairs)
     return values >= _MIN_MANY and values > subjects
-
-
-def _place_of(statement: Statement) -> tuple[int, int]:
-    return statement.place

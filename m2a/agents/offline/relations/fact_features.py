@@ -32,26 +32,23 @@ STOP_WORDS = SEPARATORS | FILLERS
 _PLACES = frozenset("where city town country place continent state nation birthplace village region".split())
 _PEOPLE = frozenset({"who", "whom"})
 
-# Cosines of statement and question, except "words": the share of the question's words that are in the relation.
 _ALIKE = 0.98  # cosine from which frames count as the same wording
+# Cosines of statement and question, except "words": the share of the question's words that are in the relation.
 _NEAR = (
     *("relation", "frame", "value", "relation and value", "sentence", "sentence of it", "words", "elsewhere"),
     *("values", "values and kind", "of the kind", "of the kind named", "of the kind, of many"),
-)
-_AS_THE_BEST = (
-    "relation as of the best",
-    "frame as of the best",
-    "value as of the best",
-    "value elsewhere as that of the best",
-    "values as of the best",
-    "values in common with the best",
 )
 ANSWERING = frozenset(
     {
         *_NEAR,
         *(f"{name}: behind" for name in _NEAR),
-        *_AS_THE_BEST,
         *(
+            "relation as of the best",
+            "frame as of the best",
+            "value as of the best",
+            "value elsewhere as that of the best",
+            "values as of the best",
+            "values in common with the best",
             "worded as the best",
             "others are worded as the best",
             "belongs",
@@ -92,8 +89,6 @@ _KINDS = (
 _SHARPNESS = 15.0  # how much more a nearer kind counts
 _MAX_VALUES = 6  # compared values of statements with the same frame
 
-Features = list[dict[str, float]]
-
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
@@ -125,7 +120,7 @@ def same_relation(statements: Sequence[Statement], sense: Sense) -> np.ndarray:
     return result
 
 
-def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], sense: Sense) -> Features:
+def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], sense: Sense) -> list[dict[str, float]]:
     words, question, masked, kind = sense.vectors([parsed.words, parsed.question, parsed.masked, parsed.kind])
     facts = [f"{each.relation} {each.value}" for each in statements]
     whole = [each.sentence for each in statements]
@@ -157,6 +152,7 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
     best = int((near["relation"] + near["frame"] + near["relation and value"]).argmax())
     own = [keys_of(each.subject.split()) for each in statements]
     alike = vectors.frames @ vectors.frames.T > _ALIKE
+    leads = np.array([_leads_to_place(each) - _leads_to_somebody(each) for each in statements])
     columns = {
         **near,
         **{f"{name}: behind": column - column.max() for name, column in near.items()},
@@ -174,10 +170,8 @@ def answering_features(parsed: ParsedQuestion, statements: Sequence[Statement], 
         "worded as the best": alike[best],
         "others are worded as the best": ~alike[best] & (alike[best].sum() > 1),
         "belongs": np.array([each.belongs for each in statements]),
-        "of a place": np.array([_leads_to_place(each) - _leads_to_somebody(each) for each in statements])
-        * bool(parsed.kinds & _PLACES),
-        "of somebody": np.array([_leads_to_somebody(each) - _leads_to_place(each) for each in statements])
-        * bool(parsed.kinds & _PEOPLE),
+        "of a place": leads * bool(parsed.kinds & _PLACES),
+        "of somebody": -leads * bool(parsed.kinds & _PEOPLE),
     }
     return [{name: float(column[row]) for name, column in columns.items()} for row in range(len(statements))]
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from m2a.agents.offline.relations.frames import Frame, Pair, pairs_in
 from m2a.agents.offline.relations.grammar import Reading, is_in_a_name, read, read_with_value, value_span_of
 from m2a.agents.offline.relations.value_spans import Neighbours, candidates, value_span
-from m2a.agents.offline.relations.words import MARKS, Span, Words, is_name, keys_of, name_runs
+from m2a.agents.offline.relations.words import MARKS, Span, Words, is_name, keys_of, name_runs, spans_of
 from m2a.agents.offline.sense import LearnedDecision
 from m2a.agents.state import FindMessages
 from m2a.memory.quotations import sentence_spans
@@ -83,7 +83,7 @@ class _Sentence:
 class Statements:
     """The sentences of messages, and their statements by subject. `find` returns the messages that contain words of a text."""
 
-    def __init__(self, find: FindMessages, decision: LearnedDecision | None) -> None:
+    def __init__(self, find: FindMessages, decision: LearnedDecision) -> None:
         self._find = find
         self._decision = decision
         self._about: dict[Words, list[Statement]] = {}
@@ -91,7 +91,7 @@ class Statements:
         self._frame_pairs: dict[Frame, tuple[Pair, ...]] = {}
         self._sentences: list[_Sentence] = []
         self._postings: dict[str, list[int]] = defaultdict(list)
-        self._messages: set[int] = set()
+        self._message_ids: set[int] = set()
         self._looked_for: set[str] = set()
         # Words in lower case anywhere, and words with a capital letter within a sentence.
         self._lower_case: set[str] = set()
@@ -103,11 +103,11 @@ class Statements:
             return
         self._looked_for.add(text)
         for message in self._find(text):
-            if message.message_id not in self._messages:
+            if message.message_id not in self._message_ids:
                 self._about.clear()
                 self._frame_pairs.clear()
                 self._neighbours_of.clear()
-                self._messages.add(message.message_id)
+                self._message_ids.add(message.message_id)
                 self._add(message)
 
     def about(self, subject: Words) -> list[Statement]:
@@ -140,16 +140,13 @@ class Statements:
         postings = [self._postings.get(key, []) for key in subject]
         for number in min(postings, key=len, default=[]):
             sentence = self._sentence(number)
-            for start in range(len(sentence.keys) - len(subject) + 1):
-                if sentence.keys[start : start + len(subject)] == subject:
-                    yield sentence, (start, start + len(subject))
+            for span in spans_of(subject, sentence.keys):
+                yield sentence, span
 
     def _statement(self, sentence: _Sentence, span: Span) -> Statement | None:
         if is_in_a_name(sentence.words, span):
             return None
         reading = read(sentence.words, span)
-        if self._decision is None:
-            return None if reading is None else _statement_of(sentence, span, reading)
         grammatical = value_span_of(reading, sentence.keys, span)
         value = value_span(self._candidates(sentence, span, grammatical), self._decision)
         if value is None:
@@ -166,9 +163,8 @@ class Statements:
             neighbours = self._neighbours_of[phrase] = set()
             for number in rarest[:_MAX_SEARCHED]:
                 keys = self._sentences[number].keys
-                for at in range(len(keys) - len(phrase) + 1):
-                    if keys[at : at + len(phrase)] == phrase:
-                        neighbours.add((keys[at - 1 : at] if at else (), keys[at + len(phrase) : at + len(phrase) + 1]))
+                for start, end in spans_of(phrase, keys):
+                    neighbours.add((keys[start - 1 : start], keys[end : end + 1]))
         return neighbours
 
     def _pairs_of(self, frame: Frame) -> tuple[Pair, ...]:
@@ -184,7 +180,7 @@ class Statements:
         for sentence, (start, end) in self._mentions(value):
             if len(result) == _MAX_ELSEWHERE:
                 break
-            if not any(sentence.keys[at : at + len(subject)] == subject for at in range(len(sentence.keys))):
+            if not any(spans_of(subject, sentence.keys)):
                 result[_masked(sentence.words, start, end)] = None
         return tuple(result)
 
@@ -264,7 +260,7 @@ def _masked(words: Words, start: int, end: int) -> str:
     return " ".join((*masked, *words[at:]))
 
 
-def _statement_of(sentence: _Sentence, span: Span, reading: Reading, frame_pairs: tuple[Pair, ...] = ()) -> Statement:
+def _statement_of(sentence: _Sentence, span: Span, reading: Reading, frame_pairs: tuple[Pair, ...]) -> Statement:
     relation, value, belongs = reading
     subject = re.sub(r"['’]s$", "", " ".join(sentence.words[slice(*span)]).strip(MARKS))
     return Statement(

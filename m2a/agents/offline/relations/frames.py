@@ -40,11 +40,8 @@ class Frame:
 
     def split(self, keys: Words) -> Pair | None:
         """Returns the subject and the value of a sentence with this frame, None for a sentence without it."""
-        start, end = len(self.before), len(keys) - len(self.after)
-        if end - start < len(self.between) + 2 or keys[:start] != self.before or keys[end:] != self.after:
-            return None
-        size = len(self.between)
-        if not size:
+        size, start, end = len(self.between), len(self.before), len(keys) - len(self.after)
+        if not size or end - start < size + 2 or keys[:start] != self.before or keys[end:] != self.after:
             return None
         for position in range(start + 1, min(start + MAX_PHRASE + 1, end - size)):
             if keys[position : position + size] == self.between:
@@ -63,11 +60,4 @@ def most_values_and_subjects(pairs: Collection[Pair]) -> tuple[int, int]:
 
 def pairs_in(sentences: Iterable[Words], frame: Frame, limit: int) -> list[Pair]:
     """Returns the different subjects and values of the sentences with the frame, at most `limit`."""
-    pairs: dict[Pair, None] = {}
-    for keys in sentences:
-        pair = frame.split(keys)
-        if pair is not None:
-            pairs[pair] = None
-            if len(pairs) == limit:
-                break
-    return list(pairs)
+    return list(dict.fromkeys(filter(None, map(frame.split, sentences))))[:limit]

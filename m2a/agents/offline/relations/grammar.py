@@ -16,6 +16,7 @@ from m2a.agents.offline.relations.words import (
     key_of,
     keys_of,
     name_runs,
+    spans_of,
 )
 
 _OWNER = re.compile(r"(?P<name>[A-Z\d].*?)(?:['’]s|(?<=s)['’]) (?P<thing>[a-z][a-z -]*)$")
@@ -44,7 +45,7 @@ def is_in_a_name(words: Words, span: Span) -> bool:
 
 def _owns(words: Words, end: int) -> bool:
     """Returns whether the words before `end` have a possessive ending."""
-    return bool(re.search(r"(?:['’]s|s['’])$", words[end - 1])) and not key_of(words[end - 1]).endswith("'s")
+    return bool(re.search(r"(?:['’]s|s['’])$", words[end - 1]))
 
 
 def read(words: Words, subject: Span) -> Reading | None:
@@ -69,9 +70,8 @@ def read(words: Words, subject: Span) -> Reading | None:
 def value_span_of(reading: Reading | None, keys: Words, subject: Span) -> Span | None:
     """Returns where the value of a reading is in the sentence with these keys, None if it is not there in one piece."""
     value = () if reading is None else keys_of(reading[1].split())
-    for start in range(len(keys) - len(value) + 1):
-        end = start + len(value)
-        if value and keys[start:end] == value and (end <= subject[0] or start >= subject[1]):
+    for start, end in spans_of(value, keys):
+        if value and (end <= subject[0] or start >= subject[1]):
             return start, end
     return None
 
@@ -173,12 +173,10 @@ def _with_its_noun(words: Words, last: int) -> int:
     """Returns the end of a name with its lower-case noun: "Gaelic football". The noun counts only if nothing follows it."""
     for index in range(last, len(words)):
         if words[index - 1][-1] in ",;:":
-            break
+            return index
         if key_of(words[index]) in FUNCTION_WORDS or is_name(words[index]) or is_verbal(words[index]):
             return last
-    else:
-        return len(words)
-    return index
+    return len(words)
 
 
 def _belongs(before: Words, after: Words) -> bool:

@@ -13,24 +13,6 @@ from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS
 from m2a.agents.offline.relations.words import FUNCTION_WORDS, MAX_PHRASE, Span, Words, is_name, is_verbal, name_runs
 from m2a.agents.offline.sense import LearnedDecision
 
-FEATURES = frozenset(
-    {
-        *("sentences of the frame", "share of the frame", "words of the frame", "nouns of the frame", "no frame"),
-        *("less than the longest frame", "read by grammar", "grammar reads another", "name", "begins as a name"),
-        *("only name", "words", "cuts a name", "name and noun", "behind a preposition", "behind a determiner"),
-        *(
-            "behind a verb",
-            "behind a mark",
-            "behind the subject",
-            "beside the subject",
-            "before a noun",
-            "before a mark",
-        ),
-        *("behind a noun", "opens the sentence", "ends the sentence", "holds a mark", "holds a small word"),
-        *("holds a verb", "small and behind the subject", "ends as a verb does", "met elsewhere"),
-        "holds what is met elsewhere",
-    }
-)
 _OPENING = "(–—"
 _MARKS = ",;:()–—?"
 
@@ -57,13 +39,13 @@ def candidates(
     """
     frames = _frames(keys, subject, others)
     names = [run for run in name_runs(words) if not _overlap(run, subject)]
-    names = [run for run in names if run != (0, 1) or keys[0] not in FUNCTION_WORDS]
     spans = {*frames, *names, *_nouns(words, keys, subject)}
     for first, last in names:
         end = last
         while end < min(len(words), first + MAX_PHRASE) and _continues(words, keys, end):
             end += 1
-        spans |= {(first, end)} if not _overlap((first, end), subject) else set()
+        if not _overlap((first, end), subject):
+            spans.add((first, end))
     if grammatical is not None:
         spans.add(grammatical)
     longest = max((frame[1] for frame in frames.values()), default=0)
@@ -74,14 +56,14 @@ def candidates(
         sentences, frame_words, nouns = frames.get((first, last), (0, 0, 0))
         rows[first, last] = {
             "sentences of the frame": math.log1p(sentences),
-            "share of the frame": sentences / total if total else 0.0,
+            "share of the frame": sentences / max(1, total),
             "words of the frame": float(frame_words),
             "nouns of the frame": float(nouns),
             "no frame": float(not total),
-            "less than the longest frame": float(longest - frame_words) if total else 0.0,
+            "less than the longest frame": float(longest - frame_words),
             "read by grammar": float((first, last) == grammatical),
             "grammar reads another": float(grammatical is not None and (first, last) != grammatical),
-            "only name": float(len(names) == 1 and names[0] == (first, last)),
+            "only name": float(names == [(first, last)]),
             "met elsewhere": occurrences[first, last],
             "holds what is met elsewhere": max(
                 (occurrences[run] - occurrences[first, last] for run in spans if first <= run[0] and run[1] <= last),
@@ -95,7 +77,7 @@ def candidates(
 
 def _occurrences(keys: Words, span: Span, neighbours: Neighbours) -> float:
     """Returns the log count of occurrences of the span elsewhere, between other words on both sides."""
-    before, after = keys[span[0] - 1 : span[0]] if span[0] else (), keys[span[1] : span[1] + 1]
+    before, after = keys[span[0] - 1 : span[0]], keys[span[1] : span[1] + 1]
     return math.log1p(sum(word_before != before and word_after != after for word_before, word_after in neighbours))
 
 
@@ -105,8 +87,8 @@ def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> d
     own = set(keys[first:last])
     is_open = first == 0 or first == subject[1]
     is_last = last == len(words) or last == subject[0]
-    joined_before = bool(before) and not is_open and before[0][-1] not in _MARKS
-    joined_after = bool(after) and not is_last and span[-1][-1] not in _MARKS
+    joined_before = not is_open and before[0][-1] not in _MARKS
+    joined_after = not is_last and span[-1][-1] not in _MARKS
     return {
         "name": float(
             all(is_name(word) or key in FUNCTION_WORDS for word, key in zip(span, keys[first:last], strict=True))
@@ -114,9 +96,9 @@ def _shape(words: Words, keys: Words, subject: Span, first: int, last: int) -> d
         "begins as a name": float(is_name(span[0]) and first > 0),
         "name and noun": float(is_name(span[0]) and not is_name(span[-1])),
         "words": float(last - first),
-        "behind a preposition": float(bool(previous) and not is_open and previous[0] in PREPOSITIONS | {"as"}),
-        "behind a determiner": float(bool(previous) and not is_open and previous[0] in DETERMINERS),
-        "behind a verb": float(bool(previous) and not is_open and is_verbal(before[0])),
+        "behind a preposition": float(not is_open and previous[0] in PREPOSITIONS | {"as"}),
+        "behind a determiner": float(not is_open and previous[0] in DETERMINERS),
+        "behind a verb": float(not is_open and is_verbal(before[0])),
         "behind a noun": float(joined_before and previous[0] not in FUNCTION_WORDS and not is_name(before[0])),
         "behind a mark": float(bool(before) and before[0][-1] in _MARKS),
         "behind the subject": float(first >= subject[1]),
@@ -217,3 +199,7 @@ def _cuts(span: Span, name: Span) -> bool:
 
 def _overlap(first: Span, second: Span) -> bool:
     return first[0] < second[1] and second[0] < first[1]
+
+
+[_row] = candidates(("It", "rains"), ("it", "rains"), (0, 1), None, (), lambda _: ()).values()
+FEATURES = frozenset(_row)

@@ -1,6 +1,6 @@
 """The words of sentences, their keys, by which they are compared, and the names among them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, is_verb
@@ -31,11 +31,14 @@ def keys_of(words: Iterable[str]) -> Words:
 @lru_cache(maxsize=8192)
 def key_of(word: str) -> str:
     """Returns the word for comparison: in lower case, without punctuation around it and without a possessive ending."""
-    bare = word.replace("’", "'").strip(MARKS).lower()
-    for ending in ("'s", "s'"):
-        if bare.endswith(ending) and len(bare) > 2:
-            return bare[: -len(ending)].strip(MARKS) + ("s" if ending == "s'" else "")
-    return bare.strip(MARKS) or word
+    return word.replace("’", "'").strip(MARKS).lower().removesuffix("'s").strip(MARKS) or word
+
+
+def spans_of(phrase: Words, keys: Words) -> Iterator[Span]:
+    """Yields where the phrase occurs among the keys of a sentence."""
+    for start in range(len(keys) - len(phrase) + 1):
+        if keys[start : start + len(phrase)] == phrase:
+            yield start, start + len(phrase)
 
 
 def is_name(word: str) -> bool:
@@ -53,13 +56,10 @@ def name_runs(words: Words) -> list[tuple[int, int]]:
     """Returns the spans of the names; "of" and similar words join the parts of a name."""
     runs: list[tuple[int, int]] = []
     for index, word in enumerate(words):
-        follows = bool(runs) and runs[-1][1] == index and words[index - 1][-1] not in ENDS
-        if not is_name(word) or (key_of(word) in FUNCTION_WORDS and not follows):  # "Paul I", "Alice In Chains"
+        end = runs[-1][1] if runs and words[runs[-1][1] - 1][-1] not in ENDS else None  # of a name that may go on
+        if not is_name(word) or (key_of(word) in FUNCTION_WORDS and end != index):  # "Paul I", "Alice In Chains"
             continue
-        joined = runs and (
-            runs[-1][1] == index or (runs[-1][1] == index - 1 and key_of(words[index - 1]) in _NAME_PARTICLES)
-        )
-        if joined and words[runs[-1][1] - 1][-1] not in ENDS:
+        if end is not None and (end == index or (end == index - 1 and key_of(words[index - 1]) in _NAME_PARTICLES)):
             runs[-1] = (runs[-1][0], index + 1)
         else:
             runs.append((index, index + 1))
