@@ -7,7 +7,7 @@ that both share.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
@@ -24,6 +24,8 @@ _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; charac
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
 _MAX_NEAREST = 2  # messages quoted
 _MIN_NEAR_SHARE = 0.6  # of the weight of the nearest message
+_QUESTION_MARKS = ("?", "？", "؟")
+QUESTION_ENDS = (*_QUESTION_MARKS, "か。", "か")
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -33,6 +35,10 @@ _CLAUSE_START = re.compile(r"[,;:.!?¿¡()]\s*|\s[-–]\s|^")
 _POLITE_WORDS = frozenset(
     "bitte und also dann och en dus graag alstublieft et donc alors stp svp y e pues entonces por favor porfa quindi per "
     "favore allora vær så snill venligst proszę prosím пожалуйста lütfen ole hyvä kérlek tafadhali tolong कृपया".split()
+)
+_FORGET_FORMS = lexicon.FOREIGN_FORGET | lexicon.FOREIGN_FORGET_FIRST
+_COMMON_WORDS = (
+    lexicon.FOREIGN_FUNCTION_WORDS | _POLITE_WORDS | {word for form in _FORGET_FORMS for word in form.split()}
 )
 
 
@@ -44,7 +50,7 @@ class EarlierSentence(NamedTuple):
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether a text in another language than English asks to forget something."""
+    """Whether a text asks, in the words of a language other than English, to forget something."""
     clauses = [clause.split() for clause in _CLAUSE_START.split(plain(text).casefold())]
     if any(f" {form} " in f" {' '.join(words)} " for words in clauses for form in lexicon.FOREIGN_FORGET):
         return True
@@ -59,9 +65,7 @@ def tells(text: str) -> bool:
     """Whether a sentence in another language tells something: it is long enough and no question, exclamation or courtesy."""
     words = re.findall(r"[^\W_]+", text)
     enough = len("".join(words)) >= _MIN_CHARACTERS if _CJK.search(text) else len(words) >= _MIN_WORDS
-    idle = text.strip().endswith(("?", "？", "؟", "か。", "か", "!", "！")) or _contains_any(
-        lexicon.FOREIGN_COURTESY, text
-    )
+    idle = text.strip().endswith((*QUESTION_ENDS, "!", "！")) or _contains_any(lexicon.FOREIGN_COURTESY, text)
     return enough and not idle and not (words and words[0].casefold() in lexicon.FOREIGN_QUESTIONS)
 
 
@@ -115,7 +119,7 @@ def told_before(messages: Sequence[Message]) -> list[EarlierSentence]:
         for message in messages
         if not asks_to_forget(message.text)
         for sentence in sentences(plain(message.text))
-        if sentence in message.text and not sentence.endswith(("?", "？", "؟"))
+        if sentence in message.text and not sentence.endswith(_QUESTION_MARKS)
     ]
 
 
@@ -164,10 +168,9 @@ def _contains_any(phrases: Iterable[str], text: str) -> bool:
 
 def _words(text: str) -> dict[str, bool]:
     """Returns the finished words of a text without common ones, each with whether it always has a capital letter."""
-    verbs = {word for form in lexicon.FOREIGN_FORGET | lexicon.FOREIGN_FORGET_FIRST for word in form.split()}
     result: dict[str, bool] = {}
     for written in re.findall(r"[^\s,;:.!?¿¡()\"'’]+", text):
-        if written.casefold() not in lexicon.FOREIGN_FUNCTION_WORDS | verbs | _POLITE_WORDS:
+        if written.casefold() not in _COMMON_WORDS:
             for word in finished_words(written):
                 if len(word) >= _MIN_LENGTH or _CJK.fullmatch(word):
                     result[word] = written[0].isupper() and result.get(word, True)
@@ -176,5 +179,5 @@ def _words(text: str) -> dict[str, bool]:
 
 def _are_forms_of_one_word(word: str, other: str) -> bool:
     """Whether two words have the same beginning and differ only in their endings."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
-    return word == other or (same > _MIN_LENGTH and max(len(word), len(other)) - same <= _MAX_ENDING)
+    shared = max(_MIN_LENGTH + 1, max(len(word), len(other)) - _MAX_ENDING)
+    return word[:shared] == other[:shared]

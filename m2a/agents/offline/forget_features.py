@@ -81,10 +81,11 @@ def forgotten_features(request: str, texts: Sequence[str], sense: Sense) -> list
 def _agreement(request: str, clauses: Sequence[str], text: str, frequencies: Mapping[str, int]) -> dict[str, float]:
     """Returns the features of the words; `frequencies` are the numbers of texts that have each word."""
     people, their_people = people_in(request), people_in(text)
-    claim, stemmed, text_words = Claim.of(text), frozenset(stems(text)), content(text)
+    claim, stemmed, text_words = Claim.of(text), stems(text), content(text)
     topic = all_words(request) - people
     literal = text_words & topic
     synonyms = {word for word in topic - literal if meets(word, stemmed)}
+    has_word = bool(literal or synonyms)
     people_met = {person for person in people if meets(person, stemmed)}
     of_oneself = bool(FIRST_PERSON.search(request))
     is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
@@ -98,15 +99,15 @@ def _agreement(request: str, clauses: Sequence[str], text: str, frequencies: Map
         "words": min(2.0, sum(1 / frequencies[word] for word in literal)),
         "synonyms": min(2.0, float(len(synonyms))),
         "share of a clause": max(shares, default=0.0),
-        "no word": not (literal or synonyms),
+        "no word": not has_word,
         "no topic": not topic,
         "somebody met": bool(people_met),
         "share of people unmet": 1 - len(people_met) / len(people) if people else 0.0,
         "somebody else's": bool(people) and is_of_others,
         "somebody else's, of oneself": not people and of_oneself and claim.owner not in ("", "I"),
         "of others alone": not people and is_of_others,
-        "met and no word": bool(people_met) and not (literal or synonyms),
-        "met and a word": bool(people_met) and bool(literal or synonyms),
+        "met and no word": bool(people_met) and not has_word,
+        "met and a word": bool(people_met) and has_word,
         "both of oneself": not people and of_oneself and bool(FIRST_PERSON.search(text)),
         "nobody's": not people and not their_people,
         "a number named": asks_number and has_number,

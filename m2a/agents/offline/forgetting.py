@@ -51,7 +51,7 @@ def names_something(request: str) -> bool:
     """Returns whether the request names what to forget: "forget that" and "that last thing" only mean the previous message."""
     if _LAST_MESSAGE.search(request):
         return False
-    return bool(wanted_words(request) or all_words(request) or _QUESTION_WORD.search(request))
+    return bool(all_words(request) or _QUESTION_WORD.search(request))
 
 
 def find_forgotten(request: str, hits: Sequence[Hit], previous: Sequence[int], sense: Sense) -> list[MemoryEntry]:
@@ -68,7 +68,7 @@ def find_forgotten(request: str, hits: Sequence[Hit], previous: Sequence[int], s
     about = [entry for entry in entries if _is_about(wanted, entry.text)]
     if about and _ALL.search(request):
         return about
-    return _standing_out(request, entries, just_told, sense) or [e for e in about if not is_english(e.text)]
+    return _standing_out(request, entries, just_told, sense) or [entry for entry in about if not is_english(entry.text)]
 
 
 def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool) -> list[MemoryEntry]:
@@ -83,9 +83,10 @@ def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_
     if is_foreign:
         return may_be_meant(request, entries)[:_MAX_OFFERED] or _nearest(request, entries, sense)
     rated = rate(request, _of_the_user(request, entries) or entries, sense)
-    if not surely_asks and all(each.log_odds < 0 for each in rated):
+    best = rated[0].log_odds
+    if not surely_asks and best < 0:
         return []
-    minimum = max([_MIN_LOG_ODDS, *(each.log_odds - _NEAR for each in rated[:1])])
+    minimum = max(_MIN_LOG_ODDS, best - _NEAR)
     likely = [each for each in rated if each.log_odds >= minimum and (each.log_odds >= 0 or _is_near(request, each))]
     groups = correction_groups(entries)  # a memory and its corrections are one statement
     complete = (member for each in likely for group in groups if each.entry in group for member in (each.entry, *group))
@@ -94,7 +95,7 @@ def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_
 
 def _is_near(request: str, rated: Rated) -> bool:
     """Returns whether the memory has a word of the request, or is near to it in meaning."""
-    words = frozenset(stems(rated.entry.text))
+    words = stems(rated.entry.text)
     return rated.cosine >= _MIN_COSINE or any(meets(word, words) for word in all_words(request))
 
 
@@ -139,9 +140,10 @@ def _standing_out(
         return just_told_near if len(just_told_near) == 1 else []
     # Its corrections go too, except those that are complete in themselves and say something else about the subject.
     topic = all_words(request) | content(_predicate(best.text))
-    linked = [e for e in group if needs_context(e.text, e.text) or content(_predicate(e.text)) & topic]
-    meant = {entry.memory_id: entry for entry in (best, *other_values, *linked)}
-    return [meant[memory_id] for memory_id in sorted(meant)]
+    linked = [
+        entry for entry in group if needs_context(entry.text, entry.text) or content(_predicate(entry.text)) & topic
+    ]
+    return sorted({best, *other_values, *linked}, key=lambda entry: entry.memory_id)
 
 
 def _gives_another_value(text: str, other: str) -> bool:
@@ -163,7 +165,7 @@ _SUBORDINATE = re.compile(
 )
 # Words that refer to another clause: "it's in the seed tin", "his birthday is in April".
 _PRONOUN = re.compile(
-    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)(?:'\w+)?\b", re.IGNORECASE
+    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)\b", re.IGNORECASE
 )
 _HE_OR_SHE = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
 # Subjects that name no one in particular: "nobody knows yet" and "everyone was shocked" continue the other clause.
@@ -173,8 +175,8 @@ _NOBODY_IN_PARTICULAR = re.compile(
 )
 # Predicates that need another clause: "… and hasn't told Mama yet", "… and has since 1970".
 _ELLIPTIC = re.compile(
-    r"(?:(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
-    r"(?:has|have|had) (?:since|for|been|\w+ed\b)|(?:does|do|did|will|can|could|would|should)\b)",
+    r"(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
+    r"(?:has|have|had) (?:since|for|been|\w+ed\b)|(?:does|do|did|will|can|could|would|should)\b",
     re.IGNORECASE,
 )
 
@@ -184,14 +186,14 @@ _TELLING = frozenset(stems("know tell say mention hear see yet either though too
 def what_stays(request: str, text: str) -> tuple[str, str]:
     """Returns the clauses of the memory that the request does not mean, and the words of the clause that it means.
 
-    Both are empty if it means all of the memory.
+    Both are empty if it means all of the memory, or if nothing can safely be kept.
     """
     wanted = wanted_words(request)
     if not _is_about(wanted, text):  # the request names it by some of its words
-        wanted = {word for word in all_words(request) if meets(word, frozenset(stems(text)))}
+        wanted = {word for word in all_words(request) if meets(word, stems(text))}
     subject = find_subject(text)
     subject_words = content(subject.text) if subject is not None else set()
-    names_all = not wanted & content(text) or (subject is not None and wanted <= subject_words)  # "the family stuff"
+    names_all = not wanted & content(text) or wanted <= subject_words  # "the family stuff"
     if names_all or _ALL.search(request):
         return "", ""
     clauses = _clauses(text)
@@ -275,5 +277,5 @@ def _is_about(wanted: set[str], text: str) -> bool:
     """Returns whether the text has most of the wanted words, or words of the same meaning."""
     if not wanted:
         return False
-    words = frozenset(stems(text))
+    words = stems(text)
     return sum(meets(word, words) for word in wanted) / len(wanted) >= _MIN_SHARE
