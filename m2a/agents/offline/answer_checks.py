@@ -11,9 +11,7 @@ from m2a.agents.offline.text import equivalents, meets, members, plain, stem, st
 if TYPE_CHECKING:
     from m2a.agents.offline.questions import Question
 
-_REASON = re.compile(
-    r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
-)
+_REASON = re.compile(r"\b(?:because|since|as|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)

@@ -4,11 +4,12 @@ A sentence that cannot be understood alone stays with the sentence before it, so
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
@@ -17,14 +18,14 @@ from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import adds_to_request, forget_probability
+from m2a.agents.offline.memory_requests import forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day
-from m2a.types import Concept, DateInterval, Message, NamedConcept
+from m2a.types import Concept, DateInterval, MemoryKind, Message, NamedConcept
 
 _PREFERENCE = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|"
@@ -33,9 +34,7 @@ _PREFERENCE = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(r"^(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
-_POINTING = re.compile(
-    r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE
-)
+_POINTING = re.compile(r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)\b", re.IGNORECASE)
 _OBJECT = re.compile(
     r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off|"
     r" out))\b",
@@ -49,16 +48,12 @@ _BEFORE_A_CLAUSE = (
 )
 # Openings without content.
 _FILLER = re.compile(
-    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|"
-    rf"yeah|yep|(?:no|right|well){_BEFORE_A_CLAUSE}|"
-    r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|"
-    r"listen|ps|thanks(?! to\b)|thank you|for the record|just so you know|nope|sorry|actually|"
-    r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
-    r"scratch that|strike that|"
-    r"(?:(?:small|quick|slight|minor) )?correction|"
-    r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|"
-    r"inform) you(?: know)?(?: that)?)\b"
-    r"(?:[\s,.:!-]+|$))+",
+    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
+    rf"(?:no|right|well){_BEFORE_A_CLAUSE}|haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|"
+    r"it (?:seems|looks like|appears)(?: that)?|listen|ps|thanks(?! to\b)|thank you|for the record|just so you know|nope|sorry|"
+    r"actually|(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|scratch that|"
+    r"strike that|(?:(?:small|quick|slight|minor) )?correction|i(?: just)? (?:wanted|want|should|have|need|would like|"
+    r"'d like) to (?:tell|let|inform) you(?: know)?(?: that)?)\b(?:[\s,.:!-]+|$))+",
     re.IGNORECASE,
 )
 
@@ -71,7 +66,7 @@ class Observation:
     """
 
     text: str
-    kind: Literal["event", "fact", "preference", "procedure"] = "fact"
+    kind: MemoryKind = "fact"
     happened: DateInterval | None = None
     concepts: tuple[NamedConcept, ...] = ()
     said: str = ""
@@ -95,13 +90,18 @@ class Reading:
     left_out: int = 0
 
 
-_ADDS_TO_REQUEST = 0.1  # from this probability a message after a request to forget is another request
-SENTENCES = 60  # read per message; more would keep the user waiting
+# "And the price as well": after a request to forget, this adds something to it.
+_ADDS = re.compile(
+    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
+    re.IGNORECASE,
+)
+_MIN_ADDING_PROBABILITY = 0.1  # from this probability a message after a request to forget is another request
+_MAX_SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
 _NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
 _MIN_LIKENESS = 0.7  # of the spelling of two names or codes, from which one corrects the other
 _FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
-OBSERVATIONS = 10  # kept per message
+_MAX_OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
 
 
@@ -114,23 +114,21 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     is_value = _is_another_value(text, plain(previous))
     if is_value and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
-    considered = items[:SENTENCES]
+    considered = items[:_MAX_SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
     unread = [
-        item.text
-        for item in considered
-        if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
+        item.text for item in considered if len(item.text) > _LONGEST or (item.act == "unread" and not tells(item.text))
     ]
     reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     observations = (*reading.observations, *as_typed)
     return replace(
         reading,
-        observations=observations[:OBSERVATIONS],
-        otherwise=reading.otherwise[:OBSERVATIONS],
+        observations=observations[:_MAX_OBSERVATIONS],
+        otherwise=reading.otherwise[:_MAX_OBSERVATIONS],
         unread=tuple(unread),
-        left_out=len(items) - len(considered) + max(0, len(observations) - OBSERVATIONS),
+        left_out=len(items) - len(considered) + max(0, len(observations) - _MAX_OBSERVATIONS),
     )
 
 
@@ -165,8 +163,8 @@ def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
     """Whether the message adds something to a request to forget in the previous one: "And the price as well."."""
     if text.endswith("?") or not is_english(text):
         return False
-    likely = adds_to_request(text) or forget_probability(text, sense) >= _ADDS_TO_REQUEST
-    return likely and any(item.act == "forget" for item in utterances(previous, sense))
+    likely = _ADDS.match(text) or forget_probability(text, sense) >= _MIN_ADDING_PROBABILITY
+    return bool(likely) and any(item.act == "forget" for item in utterances(previous, sense))
 
 
 def _reading_of(
@@ -287,7 +285,7 @@ def _observations(
         statement, last = _Statement(body, utterance), statements[-1] if statements else None
         if last and len(last.text) > _LONGEST:
             statements.append(statement)
-        elif last and leans(body) and not _meant_by(body, [last.text], concepts):
+        elif last and _needs_sentence_before(body) and not _meant_by(body, [last.text], concepts):
             statements[-1] = last.followed_by(statement)
         elif (name := _meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
             last and find_namings(body)
@@ -350,7 +348,7 @@ def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept])
     return antecedent(before, concepts, match["pronoun"]) if match else None
 
 
-def leans(body: str) -> bool:
+def _needs_sentence_before(body: str) -> bool:
     """Whether the sentence cannot be understood without the one before it."""
     if _POINTING.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
         return True
@@ -380,25 +378,19 @@ def _with_topic(sentence: str, before: Sequence[str]) -> str:
         sentence,
         re.IGNORECASE,
     )
-    topic = topic_of(before) if points else None
-    if topic is None:
+    if points is None or (topic := topic_of(before)) is None:
         return sentence
-    sentence = re.sub(r"^its\b", f"{topic}'s", sentence, flags=re.IGNORECASE)
-    return re.sub(r"^it\b", topic, sentence, flags=re.IGNORECASE)
+    return (f"{topic}'s" if points[0].lower() == "its" else topic) + sentence[points.end() :]
 
 
 def _with_name(clause: str, name: str) -> str:
-    """Replaces the first pronoun of the clause by the name: "He's a plumber" → "Tim is a plumber"."""
-    possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
+    """Replaces the pronoun at the beginning of the clause by the name: "He's a plumber" → "Tim is a plumber"."""
     if re.match(r"(?:his|her)\b", clause, re.IGNORECASE):
-        return re.sub(r"^(?:his|her)\b", possessive, clause, flags=re.IGNORECASE)
-    if not re.match(r"(?:he|she)'", clause, re.IGNORECASE):
-        return re.sub(r"^(?:he|she)\b", name, clause, flags=re.IGNORECASE)
-    subject = find_subject(clause)
-    if subject is None:
-        return clause
-    if re.match(r"has (?!got\b|been\b|had\b)", subject.rest):  # "he's terrified", "he's left": could be "is" or "has"
-        return re.sub(r"^(?:he|she)(?=')", name, clause, flags=re.IGNORECASE)
+        return _PERSONAL.sub(f"{name}'" if name.endswith("s") else f"{name}'s", clause)
+    # "He's terrified", "he's left": could be "is" or "has".
+    subject = find_subject(clause) if re.match(r"(?:he|she)'", clause, re.IGNORECASE) else None
+    if subject is None or re.match(r"has (?!got\b|been\b|had\b)", subject.rest):
+        return _PERSONAL.sub(name, clause)
     return f"{name} {subject.rest}"
 
 
@@ -424,7 +416,7 @@ def _observation(statement: _Statement, today: date) -> Observation:
     recurs = _RECURS.search(text) is not None
     is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) is not None
     happened = dates[0].interval if dates and not (recurs or is_birthday) else None
-    kind: Literal["event", "fact", "preference", "procedure"] = "fact"
+    kind: MemoryKind = "fact"
     if utterance.act == "preference" or _PREFERENCE.search(text):
         kind = "preference"
     elif happened is not None:
@@ -469,10 +461,15 @@ def with_concepts(
                 concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
             )
     candidates = [candidate for candidate in beside if not candidate.denied and is_named(candidate.name, text)]
-    for alias in {alias for concept in concepts for alias in concept.aliases if alias in lexicon.KINDS["family"]}:
-        if re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text):
-            bearers = [concept for concept in concepts if alias in concept.aliases]
-            candidates += [NamedConcept(name=each.name, kind=each.kind) for each in bearers if len(bearers) == 1]
+    holders = Counter(alias for concept in concepts for alias in set(concept.aliases))
+    candidates += [
+        NamedConcept(name=concept.name, kind=concept.kind)
+        for concept in concepts
+        for alias in concept.aliases
+        if alias in lexicon.KINDS["family"]
+        and holders[alias] == 1
+        and re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text)
+    ]
     for candidate in candidates:
         names.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
     return tuple(names.values())

@@ -35,15 +35,19 @@ _WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more
 _OPENING = 12  # characters at the beginning of a sentence within which a correction opens it: "No wait, …"
 _TOPIC_WORDS = 4  # at most, of a sentence that only names something
 
-# Probabilities of telling: from the first a message of one sentence is kept, unless asking is more probable; from the others
-# a sentence is kept beside a question, or in a message that only chats. The last one is a certain statement.
-_TELLS, _TELLS_BESIDE_A_QUESTION, _TELLS_BESIDE_CHAT, _SURELY_TELLS = 0.25, 0.9, 0.7, 0.97
+# From these probabilities of telling a sentence is kept.
+_TELLS = 0.25  # as a whole message, unless asking is more probable
+_TELLS_BESIDE_A_QUESTION = 0.9
+_TELLS_BESIDE_CHAT = 0.7
+_SURELY_TELLS = 0.97  # a certain statement
 _IDLE = 0.8  # from this probability of chatting a sentence of a message that tells something is left out
 
-# The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
-# may tell something, and if it certainly does. From the last one on, it is read as that request alone.
-_FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
-_MAY_FORGET = 0.06  # the same with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
+# From these probabilities a message without the fixed words is a request to forget.
+_FORGETS = 0.5  # if it tells nothing else
+_FORGETS_TELLING = 0.6  # if it may tell something
+_FORGETS_SURELY_TELLING = 0.7  # if it certainly tells something
+_SURELY_FORGETS = 0.9  # whatever else it may be
+_MAY_FORGET = 0.06  # with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
 _SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
 # "Can you remember my sister's name?" asks for it, however much it resembles a request to forget.
 _ASKS_TO_RECALL = re.compile(
@@ -338,9 +342,8 @@ def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
 _CORRECTS_WORDS = re.compile(r"\*\w[^*]*$")  # "*right knee, not left"
 
 
-def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
+def _with_fixed_words(text: str, sense: Sense) -> Utterance | None:
     """Returns the utterance if its words alone decide its act."""
-    text = sentence.strip()
     if _CORRECTS_WORDS.match(text):
         return Utterance("tell", text)
     if RESTORE.search(text):
@@ -362,15 +365,15 @@ def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
 
 def _to_remember(sentence: str) -> str | None:
     """Returns what a sentence asks to remember, None if it does not."""
-    match = _REMEMBER.match(sentence.strip())
-    return match["what"].strip() if match and _has_content(match["what"]) else None
+    match = _REMEMBER.match(sentence)
+    return match["what"] if match and _has_content(match["what"]) else None
 
 
 def _has_content(text: str) -> bool:
     """Whether the text is something to remember, and no question: "the details!" and "your breath" only point at something."""
     points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
     only_points = points and find_subject(text) is None and not find_names(text)
-    return not (text.rstrip().endswith("?") or only_points)
+    return not (text.endswith("?") or only_points)
 
 
 def _corrects(sentence: str) -> bool:
@@ -379,7 +382,7 @@ def _corrects(sentence: str) -> bool:
     if taken_back is None or sentence.endswith("?"):
         return False
     names_something = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    gives_value = _takes_back_at_once(sentence) and find_values(sentence[taken_back.end() :])
+    gives_value = taken_back.start() <= _OPENING and find_values(sentence[taken_back.end() :])
     return bool(names_something or gives_value)
 
 
