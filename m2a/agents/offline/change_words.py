@@ -53,7 +53,7 @@ IS_WRONG = re.compile(
     re.IGNORECASE,
 )
 
-# What is not true, or no longer: `old`.
+# `old` is what is not true, or no longer true.
 _CONTRASTS = (
     re.compile(r"\bnot (?P<old>[^,.;]+?),? but [^,.;]", re.IGNORECASE),
     re.compile(r"\bnot (?P<old>[^,.;]+?), [^,.;]", re.IGNORECASE),
@@ -63,10 +63,9 @@ _CONTRASTS = (
         re.IGNORECASE,
     ),
     re.compile(r"n't (?P<old>[^,.;]+?) any ?(?:more|longer)\b", re.IGNORECASE),
-    re.compile(
-        r"[^,;],? (?:(?:and )?(?:not|no longer)|instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)",
-        re.IGNORECASE,
-    ),
+    re.compile(r"[^,;],? (?:and )?not (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"[^,;],? (?:and )?no longer (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
+    re.compile(r"[^,;],? (?:instead of|rather than) (?P<old>[^,.;-]+?)(?= -|[,.;!]|$)", re.IGNORECASE),
     re.compile(
         r"\b(?:sold|quit|(?<![Mm]y )(?<!the )(?<!his )(?<!her )(?<!our )(?<!their )left|traded in|gave up|given up|"
         r"stopped|finished with|packed in|replaced|got rid of|dropped) "
