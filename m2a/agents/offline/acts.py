@@ -199,10 +199,7 @@ def _is_idle(sentence: str) -> bool:
 
 
 def _is_personal(sentence: str) -> bool:
-    """Whether the sentence is about the user, their people or their things, unlike a remark.
-
-    Without a subject, a sentence of more than three words is, too, if it gives a number or a day.
-    """
+    """Whether the sentence is about the user, their people or their things, or gives a number or a day, unlike a remark."""
     lower = sentence.lower()
     if sentence.endswith("!") or any(
         form.match(lower) for form in (_FORMS["opens as a reaction"], _AUXILIARY_FIRST, WH_FIRST)
@@ -228,7 +225,7 @@ def _is_personal(sentence: str) -> bool:
 
 
 def _is_clause(sentence: str) -> bool:
-    """Whether the sentence has a subject and a predicate: "the key hangs in the hall", unlike "what a day"."""
+    """Whether the sentence has a subject and a verb, and over three words: "the key hangs in the hall", unlike "what a day"."""
     return len(tokens(sentence)) > 3 and find_subject(sentence) is not None
 
 

@@ -139,7 +139,7 @@ def has_verb(text: str) -> bool:
     return any(map(_is_finite, tokens(text)))
 
 
-def is_verb(word: str) -> bool:
+def may_be_verb(word: str) -> bool:
     """Whether the word may be a finite verb."""
     return word.lower() in _finite_forms()
 
@@ -189,7 +189,7 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
             if words[index].lower not in _ADVERBS and token.lower not in DETERMINERS:
                 return None
     if bare and _is_bare_noun(token) and not (token.text[0].isupper() and first > 0):
-        if token.lower.endswith("'s") and _clitic_is(words, first, bare=True):
+        if token.lower.endswith("'s") and _clitic_is_verb(words, first, bare=True):
             return first
         for index in range(first + 1, min(first + 4, len(words))):
             word = words[index].lower
@@ -222,7 +222,7 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
             return None  # "This week I'm on nights": the subject comes after
         if nouns and _is_verb_after(words, index):
             return index
-        if noun.lower.endswith("'s") and _clitic_is(words, index, bare=bare):
+        if noun.lower.endswith("'s") and _clitic_is_verb(words, index, bare=bare):
             return index
         if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
@@ -232,12 +232,12 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
 def _is_bare_noun(token: Token) -> bool:
     """Whether the word may be a noun that opens a sentence without its determiner: "physio is on Monday"."""
     lower = token.lower
-    if is_verb(lower) and lower not in ("class", "work", "training", "practice"):
+    if may_be_verb(lower) and lower not in ("class", "work", "training", "practice"):
         return False
     return lower not in DETERMINERS | _ADVERBS | PREPOSITIONS | SUBORDINATORS | _OPENINGS | PRONOUNS and len(lower) > 2
 
 
-def _clitic_is(words: Sequence[Token], index: int, *, bare: bool) -> bool:
+def _clitic_is_verb(words: Sequence[Token], index: int, *, bare: bool) -> bool:
     """Whether the 's of a noun means "is" or "has" ("the plumber's coming") and not possession."""
     if index + 1 >= len(words):
         return False
@@ -277,7 +277,7 @@ def _is_plural(token: Token) -> bool:
 def _is_finite(token: Token) -> bool:
     if token.text == "May":
         return False  # the month
-    return is_verb(token.lower) or bool(_PRONOUN_CLITIC.fullmatch(token.text))
+    return may_be_verb(token.lower) or bool(_PRONOUN_CLITIC.fullmatch(token.text))
 
 
 def _subject(clause: str, words: Sequence[Token], first: int, verb: int) -> Subject:

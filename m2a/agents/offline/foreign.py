@@ -20,6 +20,7 @@ from m2a.types import MemoryEntry, Message
 _MIN_LENGTH = 3  # characters of a word that counts; two forms of one word share more than these
 _MAX_ENDING = 2  # characters at the end in which they may differ, at most
 _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; characters in scripts without spaces
+_MAX_COURTEOUS_WORDS = 4  # of a text that only greets or thanks
 # A correction shares at least two words with the memory, or this share of a short one.
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
 _MAX_NEAREST = 2  # messages quoted
@@ -62,7 +63,7 @@ def asks_to_forget(text: str) -> bool:
 
 
 def tells(text: str) -> bool:
-    """Whether a sentence in another language tells something: it is long enough and no question, exclamation or courtesy."""
+    """Whether a sentence in another language is a statement: long enough, and no question, exclamation or courtesy."""
     words = re.findall(r"[^\W_]+", text)
     enough = len("".join(words)) >= _MIN_CHARACTERS if _CJK.search(text) else len(words) >= _MIN_WORDS
     idle = text.strip().endswith((*QUESTION_ENDS, "!", "！")) or _contains_any(lexicon.FOREIGN_COURTESY, text)
@@ -74,7 +75,7 @@ def is_courteous(text: str) -> bool:
 
     Words with a subject and a verb are more than that.
     """
-    few = len(text.split()) <= _MIN_WORDS and find_subject(text) is None
+    few = len(text.split()) <= _MAX_COURTEOUS_WORDS and find_subject(text) is None
     return few and _contains_any(lexicon.FOREIGN_COURTESY, text)
 
 
@@ -86,7 +87,7 @@ def says_that_it_changed(text: str) -> bool:
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
     """Returns the memory that a correction certainly means, None if there is none.
 
-    With this memory the correction shares all words that it shares with any other, and more. A text that only repeats the
+    The correction shares more words with this memory than with any other, and all of those. A text that only repeats the
     memory corrects nothing.
     """
     if not says_that_it_changed(text):
@@ -128,7 +129,7 @@ def names_anything(request: str) -> bool:
     return bool(_words(request))
 
 
-def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[EarlierSentence]:
+def sentences_meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[EarlierSentence]:
     """Returns the sentence that the request certainly means: it shares the most rare words. Returns none if unsure.
 
     A shared name alone is not enough if the request says more: it may mean something else about the same person.
@@ -144,7 +145,7 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
 
 
 def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
-    """Returns the messages that share the rarest words with a question, the best first: at most two, and none without any."""
+    """Returns the messages that share the rarest words with a question, the best first: at most two; none shares no word."""
     _, weights = _rare_words_shared(_words(question), [message.text for message in messages])
     ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
     return [message for weight, message in ranked if weight and weight >= _MIN_NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
@@ -167,7 +168,7 @@ def _contains_any(phrases: Iterable[str], text: str) -> bool:
 
 
 def _words(text: str) -> dict[str, bool]:
-    """Returns the finished words of a text without common ones, each with whether it always has a capital letter."""
+    """Returns the words of a text without common ones, normalised (`finished_words`), and whether each always has a capital."""
     result: dict[str, bool] = {}
     for written in re.findall(r"[^\s,;:.!?¿¡()\"'’]+", text):
         if written.casefold() not in _COMMON_WORDS:

@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import is_verb
+from m2a.agents.offline.clauses import may_be_verb
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # "Ha" is a word of Spanish and Swedish, "ha ha" is laughter in any language.
@@ -61,7 +61,7 @@ def _is_foreign(word: str) -> bool:
 
 def _follows_a_name(word: str) -> bool:
     """Whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
-    return is_verb(word) and word.endswith(("s", "ed"))
+    return may_be_verb(word) and word.endswith(("s", "ed"))
 
 
 @lru_cache(maxsize=4096)

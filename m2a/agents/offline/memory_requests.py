@@ -58,7 +58,7 @@ _NOT_KEPT = re.compile(
     re.IGNORECASE,
 )
 # What the user remembers, or a request to keep: "I don't have to remember my password any more", "keep her birthday in mind".
-_KEPT_BY_USER = re.compile(
+_NO_FORGET_REQUEST = re.compile(
     r".{0,30}\b(?:keep|bear|have) (?:my|our|her|his|their|the|[\w-]+'s) [\w' ]{2,40} in mind\b(?! (?:any|no) )|"
     r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
     r"(?:remember|keep|know|store|note|write|carry)\b|"
@@ -102,7 +102,7 @@ _REQUEST_STEMS = {
 }
 
 
-def is_forget(sentence: str) -> bool:
+def opens_with_forget(sentence: str) -> bool:
     """Whether the sentence opens with a request to forget and names its object: "forget the door code"."""
     return bool(_FORGET.match(sentence))
 
@@ -130,21 +130,21 @@ def forget_probability(text: str, sense: Sense) -> float:
 
 
 def _forget_probability(text: str, sense: Sense) -> float:
-    if _KEPT_BY_USER.match(text) or _NEVER_MIND.match(text):
+    if _NO_FORGET_REQUEST.match(text) or _NEVER_MIND.match(text):
         return 0.0
     if scratched := _SCRATCH_THAT.match(text):
         return forget_probability(text[scratched.end() - 1 :], sense)
     decision = sense.models["forgets"]
     parts = sentences(text)
-    whole_text = decision.probability(phrases(text), sense.vector(text))
+    whole_text = decision.probability(forget_request_features(text), sense.vector(text))
     if len(parts) < 2:
         return whole_text
-    probabilities = {part: decision.probability(phrases(part), sense.vector(part)) for part in parts}
+    probabilities = {part: decision.probability(forget_request_features(part), sense.vector(part)) for part in parts}
     best_request = max((probabilities[part] for part in parts if has_forget_words(part)), default=0.0)
     return max(best_request, min(whole_text, max(probabilities.values())))
 
 
-def phrases(text: str) -> dict[str, float]:
+def forget_request_features(text: str) -> dict[str, float]:
     """Returns the features of a request to forget: its runs of up to three words, with "^" and "$" for its ends.
 
     Runs of up to four words, with roles in place of interchangeable words, are added: "no need to <keep>".
@@ -220,6 +220,6 @@ def what_is_named(request: str) -> str:
     return str(about[-1]) if about else request
 
 
-def all_words(request: str) -> set[str]:
+def content_of_request(request: str) -> set[str]:
     """Returns the stems of all words except those that only make the request."""
     return content(_TITLE.sub("", request)) - _REQUEST_STEMS

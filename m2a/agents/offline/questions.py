@@ -117,7 +117,7 @@ _POINTS_BACK = re.compile(
 
 
 def _without_scene(text: str) -> str:
-    """Returns the question without the scene before it, or whoever asks: "the vet wants to know what Rex is afraid of".
+    """Returns the question without the scene, or the words about who asks, that precede it: "the vet wants to know what …".
 
     A scene stays where the question points back at it or hardly says what it asks for ("…, what do I write?"), or where it
     asks something itself: "when I was 12, where did we live?".

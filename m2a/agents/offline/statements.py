@@ -46,7 +46,7 @@ _BEFORE_A_CLAUSE = (
     r"(?=\s*(?:[,.:;!]|-|$)|\s+(?:(?:i|you|he|she|it|we|they|that|this|there|these|those|what|who)(?:'\w+)?|the|my|our|his|her|"
     r"their|its|wait|sorry|actually|no|nope|oh|so|well|then|now|not|on|at|in|hang|hold|just)\b)"
 )
-# Openings without content.
+# Words at the beginning without content.
 _FILLER = re.compile(
     r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
     rf"(?:no|right|well){_BEFORE_A_CLAUSE}|haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|"
@@ -111,8 +111,8 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     text, previous = plain(message.text), _previous_text(recent)
     if _adds_to_request(text, previous, sense):
         items = [Utterance("forget", text)]
-    is_value = _is_another_value(text, plain(previous))
-    if is_value and all(item.act in ("chat", "unread") for item in items):
+    gives_value = _is_another_value(text, plain(previous))
+    if gives_value and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
     considered = items[:_MAX_SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
@@ -120,7 +120,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     unread = [
         item.text for item in considered if len(item.text) > _LONGEST or (item.act == "unread" and not tells(item.text))
     ]
-    reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts, gives_value=gives_value) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     observations = (*reading.observations, *as_typed)
     return replace(
@@ -173,7 +173,7 @@ def _reading_of(
     recent: Sequence[Message],
     concepts: Sequence[Concept],
     *,
-    is_value: bool,
+    gives_value: bool,
 ) -> Reading:
     today = message.said_at.date()
     if message.photos:
@@ -185,7 +185,7 @@ def _reading_of(
         # "Scratch what I said about the passport. I've put it in the drawer."
         text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
         statements[0] = replace(statements[0], text=text)
-    observations = _observations(statements, before, concepts, today, is_value=is_value)
+    observations = _observations(statements, before, concepts, today, gives_value=gives_value)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
     observations = _with_photo_statements(observations, find_photo_statements(message, recent, concepts))
@@ -272,22 +272,22 @@ def _observations(
     concepts: Sequence[Concept],
     today: date,
     *,
-    is_value: bool = False,
+    gives_value: bool = False,
 ) -> list[Observation]:
     statements: list[_Statement] = []
-    opening = ""  # "Nope." before "It's on Thursday."
+    dropped = ""  # "Nope." before "It's on Thursday."
     for utterance in items:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
-            opening += f"{utterance.text} "
+            dropped += f"{utterance.text} "
             continue
-        utterance, opening = replace(utterance, text=opening + utterance.text), ""
+        utterance, dropped = replace(utterance, text=dropped + utterance.text), ""
         statement, last = _Statement(body, utterance), statements[-1] if statements else None
         if last and len(last.text) > _LONGEST:
             statements.append(statement)
-        elif last and _needs_sentence_before(body) and not _meant_by(body, [last.text], concepts):
+        elif last and _needs_sentence_before(body) and not _person_meant_by(body, [last.text], concepts):
             statements[-1] = last.followed_by(statement)
-        elif (name := _meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
+        elif (name := _person_meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
             last and find_namings(body)
         ):
             statements.append(_Statement(_with_name(body, name), utterance))
@@ -297,8 +297,8 @@ def _observations(
             statements.append(_Statement(_with_topic(body, before), utterance))
     return [
         _observation(statement, today)
-        for statement in _with_openings(statements)
-        if is_value or _says_enough(statement)
+        for statement in _with_fragments_joined(statements)
+        if gives_value or _says_enough(statement)
     ]
 
 
@@ -308,24 +308,24 @@ def _says_enough(statement: _Statement) -> bool:
     return bool(len(tokens(statement.text)) > 1 or is_code or TAKES_BACK.search(statement.utterance.text))
 
 
-def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
-    """Returns the statements, each mere opening joined to the one after it, or to the one before it if it is the last.
+def _with_fragments_joined(statements: Sequence[_Statement]) -> list[_Statement]:
+    """Returns the statements, each mere retraction or headline joined to the next, or if it is the last to the one before.
 
     "I had the city wrong. The residency is in Canberra." is one correction; "New letter for Mum. The clinic is on
     Friday." is one statement.
     """
     joined: list[_Statement] = []
-    opening: _Statement | None = None
+    fragment: _Statement | None = None
     for statement in statements:
-        if opening is not None:
-            joined.append(opening.followed_by(statement))
-            opening = None
+        if fragment is not None:
+            joined.append(fragment.followed_by(statement))
+            fragment = None
         elif _only_takes_back(statement.text) or (not joined and len(statements) > 1 and _is_headline(statement.text)):
-            opening = statement
+            fragment = statement
         else:
             joined.append(statement)
-    if opening is not None:
-        joined = [*joined[:-1], joined[-1].followed_by(opening)] if joined else [opening]
+    if fragment is not None:
+        joined = [*joined[:-1], joined[-1].followed_by(fragment)] if joined else [fragment]
     return joined
 
 
@@ -342,7 +342,7 @@ def _is_headline(text: str) -> bool:
     return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
 
 
-def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
+def _person_meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
     """Returns whom the first word means, None if it is no personal pronoun or its meaning is unknown."""
     match = _PERSONAL.match(sentence)
     return antecedent(before, concepts, match["pronoun"]) if match else None
@@ -363,7 +363,7 @@ _TOPIC = re.compile(
 
 
 def topic_of(before: Sequence[str]) -> str | None:
-    """Returns what "it" most likely means: the first thing that the newest possible sentence mentions."""
+    """Returns what "it" most likely means: the first thing in the newest sentence that mentions a thing."""
     for clause in reversed(before):
         for match in _TOPIC.finditer(clause):
             if not any(word.lower() in lexicon.RELATIONS for word in match[1].split()):  # a person is never "it"
@@ -438,7 +438,7 @@ _ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+
 _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 
 
-def each_time(observation: Observation, before: str) -> Observation:
+def without_date_if_recurring(observation: Observation, before: str) -> Observation:
     """Returns the observation without a date if it corrects a recurring day: "moved to Wednesday" after "on Tuesdays"."""
     text = _DATED_DAY.sub(r"\1", observation.text)
     if not _RECURS.search(before) or text == observation.text:
@@ -446,7 +446,7 @@ def each_time(observation: Observation, before: str) -> Observation:
     return replace(observation, text=text, kind="fact", happened=None)
 
 
-def with_concepts(
+def named_concepts(
     observation: Observation, concepts: Sequence[Concept], beside: Sequence[NamedConcept] = ()
 ) -> tuple[NamedConcept, ...]:
     """Returns the names that the observation gives or mentions, among the concepts and the names given `beside` it.
@@ -475,10 +475,10 @@ def with_concepts(
     return tuple(names.values())
 
 
-_EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")
+_EMOTICON = re.compile(r"\s*[:;]['-]?[()DPp/|]*\s*$")
 
 
 def _sentence(text: str) -> str:
-    text = _EMOTICON.sub("", text).strip(",;:- ")
+    text = _EMOTICON.sub("", text.strip()).strip(",;:- ")
     text = text[:1].upper() + text[1:]
     return text.rstrip(".!") + "."

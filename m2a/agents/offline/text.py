@@ -25,7 +25,7 @@ _CONTRACTIONS = {
     "y'all": "you all",
 }
 _KEYBOARD = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "—": " - ", "–": "-", "\u00a0": " ", "…": "..."})
-_MIN_ROOT = 5  # letters of a word that is compared by its beginning or by its letters
+_MIN_ROOT = 5  # letters of a word that is compared by its beginning, or by its spelling key
 
 
 class Token(NamedTuple):
@@ -93,7 +93,7 @@ def joined_phrases(lowered: str) -> str:
     return lowered
 
 
-def meets(target: str, candidates: Collection[str]) -> bool:
+def has_equivalent(target: str, candidates: Collection[str]) -> bool:
     """Whether one of the candidate stems has the meaning of the target stem."""
     if not equivalents(target).isdisjoint(candidates):
         return True
@@ -131,7 +131,7 @@ def members(kind: str) -> frozenset[str]:
     return frozenset() if names.isdisjoint(_kinds()) else frozenset().union(*map(equivalents, names))
 
 
-def is_kind(word: str, kind: str) -> bool:
+def is_member(word: str, kind: str) -> bool:
     """Whether the stem `word` is a member of the stem `kind`: a cat is a pet."""
     return word in _kinds().get(kind, set())
 
