@@ -36,17 +36,17 @@ _OPENING = 12  # characters at the beginning of a sentence within which a correc
 _TOPIC_WORDS = 4  # at most, of a sentence that only names something
 
 # From these probabilities of telling a sentence is kept.
-_TELLS = 0.25  # as a whole message, unless asking is more probable
-_TELLS_BESIDE_A_QUESTION = 0.9
-_TELLS_BESIDE_CHAT = 0.7
-_SURELY_TELLS = 0.97  # a certain statement
+_TELLS = 0.25  # if it is the whole message, unless asking is more probable
+_TELLS_BESIDE_A_QUESTION = 0.9  # in a message with a question
+_TELLS_BESIDE_CHAT = 0.7  # in a message that only chats
+_SURELY_TELLS = 0.97  # from this probability it is certainly a statement
 _IDLE = 0.8  # from this probability of chatting a sentence of a message that tells something is left out
 
 # From these probabilities a message without the fixed words is a request to forget.
 _FORGETS = 0.5  # if it tells nothing else
 _FORGETS_TELLING = 0.6  # if it may tell something
 _FORGETS_SURELY_TELLING = 0.7  # if it certainly tells something
-_SURELY_FORGETS = 0.9  # whatever else it may be
+_SURELY_FORGETS = 0.9  # whatever it tells: it is read as that request alone
 _MAY_FORGET = 0.06  # with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
 _SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
 # "Can you remember my sister's name?" asks for it, however much it resembles a request to forget.
