@@ -20,7 +20,7 @@ from typing import Literal
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.corrections import find_corrected
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import read, with_concepts
+from m2a.agents.offline.statements import named_concepts, read
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings
@@ -234,7 +234,7 @@ def simulate(stories: Iterable[Story], sense: Sense) -> list[Played]:
                 corrected = find_corrected(observation, hits, previous, named, sense).corrected
                 if corrected and corrected.whole:
                     entries.remove(corrected.entry)
-                mentions = with_concepts(observation, named)
+                mentions = named_concepts(observation, named)
                 for mention in mentions:
                     new = Concept(len(concepts) + 1, story.name, mention.name, mention.aliases, mention.kind, ())
                     concepts.setdefault(mention.name.casefold(), new)

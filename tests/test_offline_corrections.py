@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from m2a.agents.offline.claims import Claim
+from m2a.agents.offline.correction_features import Memory, correction_features
 from m2a.agents.offline.corrections import find_corrected
 from m2a.agents.offline.exclusion import exclude_each_other, puts_elsewhere
 from m2a.agents.offline.forgetting import find_forgotten
@@ -166,6 +168,13 @@ def test_what_shares_only_whom_a_correction_is_of_is_not_offered(sense: Sense) -
     hits = hits_of(["My husband Tomasz works nights from Thursday to Saturday.", "Tomasz doesn't eat pork."], sense)
     (observation,) = read(message(3, "Tomasz works days now."), (), (), sense).observations
     assert set(find_corrected(observation, hits, None, (), sense).rivals) <= {1}
+
+
+def test_a_word_that_only_ends_in_no_is_no_sign_of_a_correction(sense: Sense) -> None:
+    memory = Memory.of("Jo plays the violin.", is_last=False)
+    texts = "Jo plays the piano.", "No, Jo plays the cello."
+    rows = [correction_features(Claim.of(text), text, text, [memory], sense) for text in texts]
+    assert [row["has a sign"] for [row] in rows] == [False, True]
 
 
 def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:

@@ -31,6 +31,8 @@ of_module = pytest.mark.asyncio(loop_scope="module")  # the assistant is the mod
         ("next month", False, "next month (June 2026)"),
         ("last spring", True, "last spring (spring 2025)"),
         ("at the end of the month", False, "at the end of the month (31 May 2026)"),
+        ("we married this past June", True, "we married this past June 2025"),
+        ("at Mum's this past Christmas", False, "at Mum's this past Christmas (25 December 2025)"),
         ("last weekend", True, "last weekend (2 May 2026 to 3 May 2026)"),
         ("on the 17th of April", True, "on the 17th of April 2026"),
         ("on the 17th of April", False, "on the 17th of April 2027"),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from m2a.agents.offline.answer_checks import holds_kind
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.interpretation import interpret
@@ -401,7 +401,7 @@ def test_what_a_question_asks_for(text: str, asks: str) -> None:
     ],
 )
 def test_whether_a_memory_holds_such_an_answer(question: str, memory: str, *, holds: bool) -> None:
-    assert bool(holds_kind(parse(question, NOON.date()), memory)) is holds
+    assert bool(has_answer_of_kind(parse(question, NOON.date()), memory)) is holds
 
 
 @pytest.mark.parametrize(

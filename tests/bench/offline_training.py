@@ -11,7 +11,7 @@ from m2a.agents.offline.acts import LEARNED_ACTS
 from m2a.agents.offline.acts import features as act_features
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import phrases
+from m2a.agents.offline.memory_requests import forget_request_features
 from m2a.agents.offline.questions import Question, content_words, parse, questions_of
 from m2a.agents.offline.relevance import as_one, correction_groups, features_of
 from m2a.agents.offline.sense import Sense
@@ -146,7 +146,7 @@ def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Se
         for text in dict.fromkeys(texts)
         if is_english(plain(text))
     ]
-    runs = [(phrases(text), label) for text, label, _group, _weight in weighed]
+    runs = [(forget_request_features(text), label) for text, label, _group, _weight in weighed]
     requesting = Counter(run for run_set, label in runs if label for run in run_set)
     others = Counter(run for run_set, label in runs if not label for run in run_set)
     used = {run for run in requesting if requesting[run] >= _OFTEN or others[run] >= 4 * _OFTEN}

@@ -29,6 +29,7 @@ _SUBORDINATE_FIRST = re.compile(
     rf"{OPENER}(?:when|where|what|how) (?:i|we|you|he|she|it|they|my|our|his|her|their|the|this|that)\b"
 )
 _AUXILIARY_FIRST = re.compile(rf"{OPENER}{AUXILIARY}\b(?! not)")
+_VERB_AND_SUBJECT_FIRST = re.compile(rf"{OPENER}{AUXILIARY} (?:i|we|you|my|the|he|she|they|it|there)\b")
 _FORMS = {
     "a question mark": re.compile(r"\?"),
     "ends as a question": re.compile(r"\?[ )\"']*$"),
@@ -36,7 +37,7 @@ _FORMS = {
     "inverted": re.compile(rf"\b{WH}(?: \w+){{0,2}}? {AUXILIARY}\b|\b(?:who|what|when|where|how)'?s\b"),
     "question word": re.compile(rf"\b{WH}\b"),
     "tell me": re.compile(r"\b(?:remind|tell|show|give) (?:me|him|her|us|them)\b"),
-    "of oneself": re.compile(r"\b(?:i|my|me|mine|we|our|us|im|ive|i'(?:m|ve|ll|d)|we'(?:re|ve|ll|d))\b"),
+    "of oneself": re.compile(r"\b(?:i|my|me|mine|we|our|us|im|ive)\b"),
     "I have": re.compile(r"\b(?:i|we)(?:'ve|'d|'ll|'m|'re)\b|\b(?:im|ive|weve)\b"),
     "mine": re.compile(r"\b(?:my|our)\b"),
     "of the assistant": re.compile(r"\b(?:you|ur|u|your)\b"),
@@ -68,19 +69,15 @@ _FORMS = {
 # Words before "these" that are not an imperative: "seeing these figures helps", "all these colours", "but these are mine".
 _NO_IMPERATIVE = r"(?:\w+ing|all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
 COMMAND = re.compile(
-    r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*"
-    r"(?:write|draft|translate|summari[sz]e|explain|"
-    r"play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|generate|"
-    r"remind me to|wake me|imagine|pretend(?! (?:that )?(?:i|you|we|it|this)\b)|guess (?!what\b)|"
-    r"list|compare|rephrase|rewrite|reword|proofread|paraphrase|shorten|"
-    r"simplify|"
-    rf"(?!{_NO_IMPERATIVE})[a-z]+ (?:these|the following)|(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|"
-    r"turn .+ into\b|do the (?:sum|maths?)|define|spell|"
-    r"invent|compose|describe|count|(?:give|get|fetch) (?:me|us)(?= (?:a|an|some|any|one|two|three|five|ten|more|another|\d+) )"
-    r"(?! a (?:\w+ )?favou?r)|(?:give|get|fetch) (?:it|this|that)|(?:pick|read|teach|do) (?:me|us|it|this|that)"
-    r"(?! (?:a|the) (?:\w+ )?favou?r)|"
-    r"(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|make this|make these) (?:this|"
-    r"that|it|the following|"
+    r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*(?:write|draft|translate|"
+    r"summari[sz]e|explain|play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|"
+    r"generate|remind me to|wake me|imagine|pretend(?! (?:that )?(?:i|you|we|it|this)\b)|guess (?!what\b)|list|compare|rephrase|"
+    rf"rewrite|reword|proofread|paraphrase|shorten|simplify|(?!{_NO_IMPERATIVE})[a-z]+ (?:these|the following)|"
+    r"(?:sum|add|multiply|divide|subtract|round)(?: up)? (?=\d)|turn .+ into\b|do the (?:sum|maths?)|define|spell|invent|"
+    r"compose|describe|count|(?:give|get|fetch) (?:me|us)(?= (?:a|an|some|any|one|two|three|five|ten|more|another|"
+    r"\d+) )(?! a (?:\w+ )?favou?r)|(?:give|get|fetch) (?:it|this|that)|(?:pick|read|teach|do) (?:me|us|it|this|"
+    r"that)(?! (?:a|the) (?:\w+ )?favou?r)|(?:turn|fix|check|correct|change|cut|format|repeat|say|answer|reply|try|name|"
+    r"make this|make these) (?:this|that|it|the following|"
     r"these|those|your|again|once)|help me|let's (?:play|talk|try|pretend))\b(?!'| of\b)",  # "Order of bolts arrives"
     re.IGNORECASE,
 )
@@ -97,35 +94,29 @@ _OWNED = re.compile(r"(?:my|our|his|her|their)\b|[\w-]+'s\b", re.IGNORECASE)
 # Talk about the assistant itself, musing, and reactions: they tell nothing about the user's life.
 _ABOUT_THE_ASSISTANT = re.compile(
     r"^\W*(?:(?:and|so|but|well|wow|haha|ha|lol|hey|oh|ok|okay|no|yes)\b[\s,]*)*(?:you(?! should know|'d never|"
-    r"'ll (?:never|be|find|need|see))(?:'re|'ve|'ll|'d| are| have| were| did| do| "
-    r"don't| can| can't| could| should| sound| seem| look| keep| repeated| forgot| said| got| just| really| always|"
-    r" never)\b|"
-    r"your? (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|memory|jokes?|grammar|tone|style)\b)|"
-    r"\b(?:last|that|this|your) (?:answer|reply|response|joke|one got me)\b",
+    r"'ll (?:never|be|find|need|see))(?:'re|'ve|'ll|'d| are| have| were| did| do| don't| can| could| should| sound| seem| look|"
+    r" keep| repeated| forgot| said| got| just| really| always| never)\b|your? (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|"
+    r"memory|jokes?|grammar|tone|style)\b)|\b(?:last|that|this|your) (?:answer|reply|response|joke|one got me)\b",
     re.IGNORECASE,
 )
 _MUSES = re.compile(
-    r"^\W*(?:(?:and|so|but|well|hm+|oh|sometimes|often|i sometimes|honestly)\b[\s,]*)*(?:i(?:'m| am)? (?:often |"
-    r"sometimes |always |just )*"
-    r"(?:wonder\w*|suppose|guess)|(?:it's )?(?:funny|strange|odd|weird|amazing|interesting|crazy|isn't it \w+|"
-    r"who(?:'d| would) have) "
-    r"(?:how|that|what|the way|thought)|imagine|what if|if only|let(?:'s| us| me)|never mind|they say|people say|"
-    r"life is|time flies)\b",
+    r"^\W*(?:(?:and|so|but|well|hm+|oh|sometimes|often|i sometimes|honestly)\b[\s,]*)*(?:i(?:'m| am)? (?:often |sometimes |"
+    r"always |just )*(?:wonder\w*|suppose|guess)|(?:it's )?(?:funny|strange|odd|weird|amazing|interesting|crazy|isn't it \w+|"
+    r"who(?:'d| would) have) (?:how|that|what|the way|thought)|imagine|what if|if only|let(?:'s| us| me)|never mind|they say|"
+    r"people say|life is|time flies)\b",
     re.IGNORECASE,
 )
 _REACTS = re.compile(
-    r"^\W*(?:(?:ha(?:ha)*|lol|lmao|wow|ok(?:ay)?|oh|ah|yes|yeah|no|nice|great|cool|well|hm+|right|fair enough|gosh|"
-    r"damn|ugh|yay)\b[\s,!.]*)*"
-    r"(?:that|this)(?:'s|(?: \w+){1,6}\W*$)",
+    r"^\W*(?:(?:ha(?:ha)*|lol|lmao|wow|ok(?:ay)?|oh|ah|yes|yeah|no|nice|great|cool|well|hm+|right|fair enough|gosh|damn|ugh|"
+    r"yay)\b[\s,!.]*)*(?:that|this)(?:'s|(?: \w+){1,6}\W*$)",
     re.IGNORECASE,
 )
 # A greeting or small talk, much of it in the form of a question.
 GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
-    r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|"
-    r"what an? [a-z' ]{2,40}[.!]*$|"
-    r"(?:brb|bbl|afk|ttyl)\b|guess what\W*$|don'?t mention it\W*$|what can you do\b|"
-    r"(?:who|what) are you\b|what(?:'s| is) your name\b|help\W*$)",
+    r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|what an? [a-z' ]{2,40}[.!]*$|"
+    r"(?:brb|bbl|afk|ttyl)\b|guess what\W*$|don'?t mention it\W*$|what can you do\b|(?:who|what) are you\b|"
+    r"what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,
 )
 
@@ -149,42 +140,37 @@ def _act_probabilities(text: str, sense: Sense) -> Mapping[str, float]:
 def features(text: str) -> dict[str, float]:
     """Returns the features of a text: how it opens and ends, its form, and its subject."""
     text = plain(text)
-    lower = text.lower()
-    parts = [part.lower() for part in sentences(text)] or [lower]
-    clauses = [clause for part in parts for clause in _CLAUSE.split(part)]
-    words = lower.split()
-    result = {name: float(bool(pattern.search(lower))) for name, pattern in _FORMS.items()}
+    parts = sentences(text) or (text,)
+    lower, lower_parts = text.lower(), [part.lower() for part in parts]
+    clauses = [clause for part in lower_parts for clause in _CLAUSE.split(part)]
+    length = len(text.split())
+    result: dict[str, object] = {name: pattern.search(lower) for name, pattern in _FORMS.items()}
     result |= {
-        "all ends as questions": float(all(part.endswith("?") for part in parts)),
-        "opens with a question word": float(bool(WH_FIRST.match(parts[0]))),
-        "a clause opens with a question word": float(any(WH_FIRST.match(clause) for clause in clauses)),
-        "a sentence opens with a verb": float(any(_AUXILIARY_FIRST.match(part) for part in parts)),
-        "a clause opens with a verb": float(
-            any(
-                re.match(rf"{OPENER}{AUXILIARY} (?:i|we|you|my|the|he|she|they|it|there)\b", clause)
-                for clause in clauses
-            )
-        ),
-        "a clause": float(any(find_subject(part) is not None for part in sentences(text)[:2])),
-        "a name": float(bool(re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", text))),
-        "length": min(len(words), 40) / 20,
-        "short": float(len(words) < 6),
-        "sentences": min(len(parts), 4) / 2,
+        "all ends as questions": all(part.endswith("?") for part in parts),
+        "opens with a question word": WH_FIRST.match(lower_parts[0]),
+        "a clause opens with a question word": any(map(WH_FIRST.match, clauses)),
+        "a sentence opens with a verb": any(map(_AUXILIARY_FIRST.match, lower_parts)),
+        "a clause opens with a verb": any(map(_VERB_AND_SUBJECT_FIRST.match, clauses)),
+        "a clause": any(map(find_subject, parts[:2])),
+        "a name": re.search(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]", text),
+        "short": length < 6,
+        **_content_features(parts),
     }
-    return result | _content_features(sentences(text) or [text])
+    sizes = {"length": min(length, 40) / 20, "sentences": min(len(parts), 4) / 2}
+    return {name: float(bool(value)) for name, value in result.items()} | sizes
 
 
-def _content_features(parts: Sequence[str]) -> dict[str, float]:
-    """Returns the features of content: the subject of the sentences, and whether they only muse, react or command."""
+def _content_features(parts: Sequence[str]) -> dict[str, object]:
+    """Returns the features of what the sentences are about: their subject, and whether they only muse, react or command."""
     subjects = [find_subject(part) for part in parts]
     first = subjects[0]
     subject_text = "" if first is None else first.text
     subject = subject_text.lower()
     pointing = subject in ("it", "that", "this", "there")
-    result = {
+    return {
         "of life": any(map(_is_personal, parts)),
         "a whole clause": any(map(_is_clause, parts)),
-        "idle": all(map(is_idle, parts)),
+        "idle": all(map(_is_idle, parts)),
         "muses": any(map(_MUSES.search, parts)),
         "reacts": any(map(_REACTS.search, parts)),
         "speaks to the assistant": any(map(_ABOUT_THE_ASSISTANT.search, parts)),
@@ -203,10 +189,9 @@ def _content_features(parts: Sequence[str]) -> dict[str, float]:
         "subject: anybody": bool(subject) and subject.split()[0] in _ANYBODY,
         "subject: another": bool(subject) and not pointing and subject not in ("i", "we", "you"),
     }
-    return {name: float(value) for name, value in result.items()}
 
 
-def is_idle(sentence: str) -> bool:
+def _is_idle(sentence: str) -> bool:
     """Whether the sentence has the form of a statement but tells nothing about the user's life."""
     if re.search(r"\d|\b(?:[Mm]y|[Oo]ur)\b|(?<=[a-z,] )(?!I\b)[A-Z]", sentence):
         return False
@@ -240,8 +225,9 @@ def _is_personal(sentence: str) -> bool:
 
 
 def _is_clause(sentence: str) -> bool:
-    """Whether the sentence has a subject and a predicate: "the key hangs in the hall", unlike "what a day"."""
+    """Whether the sentence has a subject and a verb, and over three words: "the key hangs in the hall", unlike "what a day"."""
     return len(tokens(sentence)) > 3 and find_subject(sentence) is not None
 
 
+# Their names, which the committed weights must have.
 FEATURES = frozenset(features(""))

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
 from m2a.agents.offline.names import find_names, find_namings, find_places
-from m2a.agents.offline.text import equivalents, meets, members, plain, stem, stems, tokens
+from m2a.agents.offline.text import equivalents, has_equivalent, members, plain, stem, stems, tokens
 
 if TYPE_CHECKING:
     from m2a.agents.offline.questions import Question
 
-_REASON = re.compile(
-    r"\b(?:because|since|as|so that|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE
-)
+_REASON = re.compile(r"\b(?:because|since|as|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
@@ -52,7 +50,7 @@ _INSTITUTION = re.compile(
 )
 
 
-def holds_kind(question: "Question", text: str, *, is_dated: bool = False) -> bool | None:
+def has_answer_of_kind(question: "Question", text: str, *, is_dated: bool = False) -> bool | None:
     """Returns whether a memory with the text, dated or not, has an answer of the kind in question.
 
     Returns None if the text cannot show it: anything may answer "what does he do on Sundays?".
@@ -88,7 +86,9 @@ def holds_count(question: "Question", text: str, _is_dated: bool) -> bool | None
     """Returns whether the text has a number of what the question counts, or its name; None for a number of something else."""
     noun = stem(question.noun)
     is_counted = values.amount_of(text, set(equivalents(noun))) is not None or values.has_amount_alone(text)
-    is_named = any(naming.aliases and meets(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text))
+    is_named = any(
+        naming.aliases and has_equivalent(noun, stems(" ".join(naming.aliases))) for naming in find_namings(text)
+    )
     return is_counted or is_named or (None if values.has_amount(text) else False)
 
 
@@ -111,7 +111,7 @@ def holds_taste(question: "Question", text: str, _is_dated: bool) -> bool | None
 
 
 def holds_job(_question: "Question", text: str, _is_dated: bool) -> bool | None:
-    """Returns whether the text has the name of a job, "is a glassblower", or a word about work, None if not."""
+    """Returns whether the text has the name of a job, "is a glassblower", or a word about work, None if it cannot tell."""
     is_named = any(token.lower in lexicon.JOBS for token in tokens(text)) or _IS_A.search(text) is not None
     return is_named or values.speaks_of_work(text) or None
 
@@ -127,7 +127,7 @@ def holds_one_of(question: "Question", text: str, _is_dated: bool) -> bool | Non
     if noun in _WITH_DIGITS:
         return bool(re.search(r"\d", text)) or noun in stems(text)
     others = {word for word in stems(text) if word not in stems(question.text) or word == noun}
-    return meets(noun, others) or (False if members(noun) else None)
+    return has_equivalent(noun, others) or (False if members(noun) else None)
 
 
 def gives_the_name(question: "Question", text: str) -> bool:
@@ -171,6 +171,6 @@ def _new_people(question: "Question", text: str, *, relations: bool = True) -> l
     relation_words = [
         token.lower
         for token in tokens(text)
-        if relations and token.lower in lexicon.RELATIONS and not meets(stem(token.lower), question_stems)
+        if relations and token.lower in lexicon.RELATIONS and not has_equivalent(stem(token.lower), question_stems)
     ]
     return people + relation_words

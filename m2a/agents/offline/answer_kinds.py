@@ -167,9 +167,7 @@ _TABLE = (
     ),
     Kind(
         "time",
-        patterns=(
-            r"\b(?:what|which) (?:exact )?(?:time|hour)\b(?! of (?:the )?year)|\bwhat time'|\bhow (?:late|early)\b",
-        ),
+        patterns=(r"\b(?:what|which) (?:exact )?(?:time|hour)\b(?! of (?:the )?year)|\bhow (?:late|early)\b",),
         has_answer=text_only(values.has_time),
         is_value=True,
     ),
@@ -194,7 +192,7 @@ _TABLE = (
         "place",
         patterns=(
             (
-                r"\bwhere(?:'?s|'re|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
+                r"\bwhere(?:s|abouts)?\b|\b(?:what|which) (?:city|town|place|country|village|street|part|bit|"
                 r"room|floor|airport|neighbou?rhood|district|suburb|area|region|county)\b"
             ),
         ),
@@ -202,9 +200,7 @@ _TABLE = (
     ),
     Kind(
         "name",
-        patterns=(
-            r"\b(?:what'?s?|which|who'?s?)\b.*\b(?:called|call|named?|names)\b|\bwhat's .* called\b|\bname of\b",
-        ),
+        patterns=(r"\b(?:what'?s?|which|who'?s?)\b.*\b(?:called|call|named?|names)\b|\bname of\b",),
         has_answer=holds_name,
     ),
     Kind(
@@ -219,7 +215,7 @@ _TABLE = (
     ),
     Kind(
         "person",
-        patterns=(r"\b(?:who|whose|whom|who's|whos)\b",),
+        patterns=(r"\b(?:who|whose|whom|whos)\b",),
         has_answer=holds_person,
     ),
     Kind(
@@ -244,7 +240,7 @@ _TABLE = (
     ),
     Kind(
         "thing",
-        patterns=(r"\bwhat(?:'?s|'re)?\b|\bwhich\b|\bhow(?:'?s)?\b",),
+        patterns=(r"\b(?:whats?|which|hows?)\b",),
         has_answer=holds_taste,
     ),
     Kind(

@@ -5,6 +5,7 @@ verb list. In doubt nothing is split, since a memory with two facts is better th
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -29,27 +30,22 @@ DETERMINERS = frozenset(
     "another no".split()
 )
 _ADVERBS = frozenset(
-    "really also just usually always never now still often sometimes only even already finally actually "
-    "recently currently both "
-    "all probably almost hardly rarely once then not ever absolutely totally definitely simply mostly normally "
-    "generally "
-    "secretly officially accidentally quickly recently last".split()
+    "really also just usually always never now still often sometimes only even already finally actually recently "
+    "currently both all probably almost hardly rarely once then not ever absolutely totally definitely simply mostly "
+    "normally generally secretly officially accidentally quickly recently last".split()
 )
 _OPENINGS = frozenset(
-    "and but so also then oh well ok okay yes yeah no btw anyway besides plus hey actually ah hm hmm um wait "
-    "sorry look right "
-    "ps fyi funny sadly unfortunately luckily".split()
+    "and but so also then oh well ok okay yes yeah no btw anyway besides plus hey actually ah hm hmm um wait sorry look "
+    "right ps fyi funny sadly unfortunately luckily".split()
 )
 SUBORDINATORS = frozenset(
-    "if when whenever while because since although though unless until after before whether as once that which "
-    "who whose "
+    "if when whenever while because since although though unless until after before whether as once that which who whose "
     "where".split()
 )
 PREPOSITIONS = frozenset("in at on with from of for to by near under over behind about without".split())
 _AFTER_CLITIC_IS = frozenset(
-    "a an the my our not now in on at from for with to very really so too just also still always never getting "
-    "going called "
-    "named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
+    "a an the my our not now in on at from for with to very really so too just also still always never getting going "
+    "called named allergic been got gone afraid about only due back moved his her ours mine it only over under near".split()
 )
 _NOUNS_IN_LY = frozenset("family july reply belly jelly".split())
 _BOUNDARY = re.compile(r"[.!?;:]\s+|\s+-+\s+|,\s+(?:(?:and then|and|but|so|then|plus)\s+)?|\s+(?:and|but|so|n|&)\s+")
@@ -81,18 +77,14 @@ class Subject:
     start: int
 
 
-def sentences(text: str) -> list[str]:
-    """Returns the sentences as typed, each with its end mark."""
-    return list(_sentences(text))
-
-
 _SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)")
 _CONTINUES = re.compile(r" [a-z]")
 _HAS_WORD = re.compile(r"\w")
 
 
 @lru_cache(maxsize=2048)
-def _sentences(text: str) -> tuple[str, ...]:
+def sentences(text: str) -> tuple[str, ...]:
+    """Returns the sentences as typed, each with its end mark."""
     result: list[str] = []
     for line in text.splitlines():
         start = 0
@@ -131,7 +123,7 @@ def find_subject(clause: str) -> Subject | None:
     if apposition := _APPOSITION.match(clause):
         clause = apposition["name"] + clause[apposition.end() :]
     words = tokens(clause)
-    start = _first_after_openings(words)
+    start = next((at for at, word in enumerate(words) if word.lower not in _OPENINGS), len(words))
     reach = 8 if start < len(words) and words[start].lower in PREPOSITIONS else 4
     for first in range(start, min(start + reach, len(words))):
         verb = _verb_of_subject(clause, words, first, bare=first == start)
@@ -144,13 +136,12 @@ def find_subject(clause: str) -> Subject | None:
 
 def has_verb(text: str) -> bool:
     """Whether a word of the text may be a finite verb."""
-    words = tokens(text)
-    return any(_is_finite(words, index) for index in range(len(words)))
+    return any(map(_is_finite, tokens(text)))
 
 
-def is_verb(word: str) -> bool:
+def may_be_verb(word: str) -> bool:
     """Whether the word may be a finite verb."""
-    return word.lower() in AUXILIARIES or word.lower() in _finite_forms()
+    return word.lower() in _finite_forms()
 
 
 # Past forms that also speak of what is to come: "booked for Monday", "let me know".
@@ -160,7 +151,7 @@ _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invite
 def is_past(clause: str) -> bool:
     """Whether the clause is about the past, which decides the year or week of an open date."""
     words = [token.lower for token in tokens(clause)]
-    if any(word in ("will", "'ll", "going", "tomorrow", "next", "upcoming", "soon", "due") for word in words):
+    if any(word in ("will", "going", "tomorrow", "next", "upcoming", "soon", "due") for word in words):
         return False
     if any(re.fullmatch(r"\w+'(?:ll|re|m)", word) for word in words):
         return False
@@ -181,14 +172,7 @@ def is_past(clause: str) -> bool:
     return False
 
 
-def _first_after_openings(words: list[Token]) -> int:
-    index = 0
-    while index < len(words) and words[index].lower in _OPENINGS:
-        index += 1
-    return index
-
-
-def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool) -> int | None:
+def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: bool) -> int | None:
     """Returns the index of the finite verb (or of the pronoun with its clitic) of a subject that starts at `first`.
 
     With `bare`, the subject may be a noun without its determiner: "physio is on Monday".
@@ -198,18 +182,18 @@ def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool)
         return first
     if token.lower in PRONOUNS:
         for index in range(first + 1, min(first + 4, len(words))):
-            if _is_finite(words, index):
+            if _is_finite(words[index]):
                 if token.lower in ("this", "that", "these", "those") and index > first + 1:
                     break
                 return index
             if words[index].lower not in _ADVERBS and token.lower not in DETERMINERS:
                 return None
     if bare and _is_bare_noun(token) and not (token.text[0].isupper() and first > 0):
-        if token.lower.endswith("'s") and _clitic_is(words, first, bare=True):
+        if token.lower.endswith("'s") and _clitic_is_verb(words, first, bare=True):
             return first
         for index in range(first + 1, min(first + 4, len(words))):
             word = words[index].lower
-            if _is_finite(words, index) and (
+            if _is_finite(words[index]) and (
                 word in AUXILIARIES or word in _past_forms() or word in _third_person_forms()
             ):
                 return index
@@ -236,9 +220,9 @@ def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool)
             return None
         if index > first and (noun.lower in _PERSONAL or _PRONOUN_CLITIC.fullmatch(noun.text)):
             return None  # "This week I'm on nights": the subject comes after
-        if nouns and _is_verb_after(words, index, words[index - 1]):
+        if nouns and _is_verb_after(words, index):
             return index
-        if noun.lower.endswith("'s") and _clitic_is(words, index, bare=bare):
+        if noun.lower.endswith("'s") and _clitic_is_verb(words, index, bare=bare):
             return index
         if noun.lower not in DETERMINERS and noun.lower not in _ADVERBS:
             nouns += 1
@@ -248,12 +232,12 @@ def _verb_of_subject(clause: str, words: list[Token], first: int, *, bare: bool)
 def _is_bare_noun(token: Token) -> bool:
     """Whether the word may be a noun that opens a sentence without its determiner: "physio is on Monday"."""
     lower = token.lower
-    if is_verb(lower) and lower not in ("class", "work", "training", "practice"):
+    if may_be_verb(lower) and lower not in ("class", "work", "training", "practice"):
         return False
     return lower not in DETERMINERS | _ADVERBS | PREPOSITIONS | SUBORDINATORS | _OPENINGS | PRONOUNS and len(lower) > 2
 
 
-def _clitic_is(words: list[Token], index: int, *, bare: bool) -> bool:
+def _clitic_is_verb(words: Sequence[Token], index: int, *, bare: bool) -> bool:
     """Whether the 's of a noun means "is" or "has" ("the plumber's coming") and not possession."""
     if index + 1 >= len(words):
         return False
@@ -263,22 +247,22 @@ def _clitic_is(words: list[Token], index: int, *, bare: bool) -> bool:
     if bare and not after.endswith("'s"):
         # "Dad's stubborn as they come": without another verb after it, this is the verb of the clause.
         end = next((at for at in range(index + 1, len(words)) if words[at].lower in SUBORDINATORS), len(words))
-        if not any(_is_finite(words, at) for at in range(index + 1, end)):
+        if not any(map(_is_finite, words[index + 1 : end])):
             return True
     return after in _AFTER_CLITIC_IS or (after.endswith("ing") and len(after) > 4)
 
 
-def _is_verb_after(words: list[Token], index: int, previous: Token) -> bool:
+def _is_verb_after(words: Sequence[Token], index: int) -> bool:
     """Whether the word may be the verb after the previous word. A base form needs a plural: "the plan costs" has one verb."""
     word = words[index].lower
-    if not _is_finite(words, index):
+    if not _is_finite(words[index]):
         return False
     if word in ("need", "dare", "ought") and index + 1 < len(words) and words[index + 1].lower == "not":
         return True
     if word in AUXILIARIES or word in _past_forms():
         return True
     is_third_person = word in _third_person_forms()
-    return is_third_person != _is_plural(previous)
+    return is_third_person != _is_plural(words[index - 1])
 
 
 def _is_plural(token: Token) -> bool:
@@ -290,19 +274,19 @@ def _is_plural(token: Token) -> bool:
     )
 
 
-def _is_finite(words: list[Token], index: int) -> bool:
-    if words[index].text == "May":
+def _is_finite(token: Token) -> bool:
+    if token.text == "May":
         return False  # the month
-    return is_verb(words[index].lower) or bool(_PRONOUN_CLITIC.fullmatch(words[index].text))
+    return may_be_verb(token.lower) or bool(_PRONOUN_CLITIC.fullmatch(token.text))
 
 
-def _subject(clause: str, words: list[Token], first: int, verb: int) -> Subject:
+def _subject(clause: str, words: Sequence[Token], first: int, verb: int) -> Subject:
     token = words[verb]
     if "'" in token.text and token.lower not in AUXILIARIES:
         word, _, clitic = token.text.rpartition("'")
         after = words[verb + 1].lower if verb + 1 < len(words) else ""
         full = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}.get(clitic.lower()) or (
-            "has" if after in ("got", "been", "had") or after in _participles() - {"called", "named"} else "is"
+            "has" if after in (_past_forms() | {"become"}) - {"called", "named"} else "is"
         )
         text = clause[words[first].start : token.start] + word
         return Subject(text, f"{full} {clause[token.end :].strip()}".strip(), words[first].start)
@@ -312,7 +296,7 @@ def _subject(clause: str, words: list[Token], first: int, verb: int) -> Subject:
 
 @lru_cache(maxsize=1)
 def _third_person_forms() -> frozenset[str]:
-    forms = {"is", "has", "does", "was", "goes"}
+    forms: set[str] = set()
     for verb in lexicon.VERBS:
         if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
             forms.add(verb + "es")
@@ -325,7 +309,7 @@ def _third_person_forms() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _past_forms() -> frozenset[str]:
-    forms = {"was", "were", "had", "did", "went"}
+    forms = {"was"}
     irregular = {words[0]: words[1:] for words in lexicon.IRREGULAR}
     for verb in lexicon.VERBS:
         if verb in irregular and not irregular[verb]:
@@ -339,11 +323,6 @@ def _past_forms() -> frozenset[str]:
         else:
             forms |= {verb + "ed", verb + verb[-1] + "ed"}
     return frozenset(forms)
-
-
-@lru_cache(maxsize=1)
-def _participles() -> frozenset[str]:
-    return _past_forms() | {"been", "gone", "done", "become", "moved"}
 
 
 @lru_cache(maxsize=1)

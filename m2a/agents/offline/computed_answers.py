@@ -47,8 +47,8 @@ def counted(
     quotations = as_list(entries[:MAX_LISTED], messages)
     if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations
-    words = re.findall(r"[\w'-]+", plain(question.text))
-    as_typed = next((word for word in words if word.lower() == question.noun), "")
+    typed = re.findall(r"[\w'-]+", plain(question.text))
+    as_typed = next((word for word in typed if word.lower() == question.noun), "")
     amount = f"{total} {as_typed}".strip() if total > 1 else str(total)
     return f"{amount} by my count. {quotations}"
 

@@ -20,7 +20,7 @@ from m2a.agents.offline.claims import (
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
 from m2a.agents.offline.exclusion import frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import content, meets, tokens
+from m2a.agents.offline.text import content, has_equivalent, tokens
 from m2a.types import Concept
 
 # What is added replaces nothing.
@@ -38,7 +38,7 @@ _NOBODY_IN_PARTICULAR = re.compile(
 )
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _OPENING = re.compile(
-    rf"\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|turns|change)\b",
+    rf"^\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|turns|change)\b",
     re.IGNORECASE,
 )
 _PRESENT_PERFECT = re.compile(
@@ -122,7 +122,9 @@ def _may_be_meant(new: Claim, old: Memory) -> bool:
         return False
     if of_another_number(new, claim) or _have_two_owners(new, claim) or _are_about_two_things(new, claim):
         return False
-    if claim.possessed & PEOPLE and not (new.possessed or any(meets(word, new.words) for word in claim.possessed)):
+    if claim.possessed & PEOPLE and not (
+        new.possessed or any(has_equivalent(word, new.words) for word in claim.possessed)
+    ):
         return False  # Phil's mum is not Phil
     if not claim.subject_names or claim.subject_names & new.words:
         return True
@@ -177,7 +179,7 @@ def _have_two_owners(new: Claim, old: Claim) -> bool:
     owners = {new.owner, old.owner}
     if "" in owners or len(owners) < 2:
         return False
-    return "I" in owners or (owners <= PEOPLE and not meets(old.owner, new.words))
+    return "I" in owners or (owners <= PEOPLE and not has_equivalent(old.owner, new.words))
 
 
 def correcting_claim(text: str, sentence: str, concepts: Sequence[Concept] = ()) -> Claim:
@@ -240,7 +242,7 @@ def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: f
     values = value_words(new, different)
     unmentioned = claim.subject - new.words
     numbers, its_numbers = _numbers(new.text), _numbers(claim.text)
-    missing = bool(claim.possessed) and not any(meets(word, new.words) for word in claim.possessed)
+    missing = bool(claim.possessed) and not any(has_equivalent(word, new.words) for word in claim.possessed)
     features = {
         "cosine": cosine,
         "last": old.is_last,
@@ -254,7 +256,7 @@ def _pair_features(new: Claim, old: Memory, frequencies: Counter[str], cosine: f
         "words shared beside values": len(shared - values),
         "rare words shared": sum(1 / frequencies[word] for word in shared - values),
         "rare words shared in values": sum(1 / frequencies[word] for word in shared & values),
-        "rare synonyms": sum(1 / frequencies[word] for word in claim.words - shared if meets(word, new.words)),
+        "rare synonyms": sum(1 / frequencies[word] for word in claim.words - shared if has_equivalent(word, new.words)),
         "share of own words shared": len(shared) / max(1, len(new.words)),
         "share of its words shared": len(shared) / max(1, len(claim.words)),
         "another value": bool(different),
@@ -290,8 +292,8 @@ def _are_about_two_things(new: Claim, old: Claim) -> bool:
     """Returns whether the subjects are alike, but each has a word that the other lacks: "Enda's shed", "Enda's dinghy"."""
     return (
         bool(new.subject & old.words or new.words & old.subject)
-        and not all(meets(word, new.words) for word in old.subject)
-        and not all(meets(word, old.words) for word in new.subject)
+        and not all(has_equivalent(word, new.words) for word in old.subject)
+        and not all(has_equivalent(word, old.words) for word in new.subject)
     )
 
 

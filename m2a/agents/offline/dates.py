@@ -10,6 +10,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 
 from m2a.types import DateInterval
 
@@ -34,17 +35,15 @@ _FEASTS = {
     "halloween": (10, 31),
 }
 
-_MONTH = (
-    r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
-)
+_MONTH = rf"(?P<month>{'|'.join(MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
-_WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
-_SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
+_SHORT_WEEKDAY = r"mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
+_ANY_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)}|{_SHORT_WEEKDAY})"
 # A weekday before a full date adds nothing: "Thursday 23 April", "Tues, the 5th of May".
-_ITS_WEEKDAY = r"(?:(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thu(?:rs?)?|fri|sat|sun)\b\.?,? )?"
+_ITS_WEEKDAY = rf"(?:{_ANY_WEEKDAY}\b\.?,? )?"
 # "Thursday evenings" and "Friday night is pizza night" are about every week.
 _NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
@@ -55,11 +54,7 @@ _NOT_AN_ADJECTIVE = (
 )
 _FIRST_DAY = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
 _TO = r"(?:to|-|until|till|and|through)"
-_COUNT = (
-    r"(?P<count>\d+|an?(?: couple of| few)?|a couple of|half an?|"
-    + "|".join(n for n in NUMBERS if len(n) > 2)
-    + r"|several)"
-)
+_COUNT = r"(?P<count>\d+|an?(?: couple of| few)?|half an?|" + "|".join(n for n in NUMBERS if len(n) > 2) + r"|several)"
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
 
 
@@ -113,10 +108,11 @@ def number(word: str) -> int | None:
 def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
     """Returns the dates in the text, in order. `past` tells on which side of today they are if the year or week is open."""
     dates: list[FoundDate] = []
-    taken = [False] * len(text)
+    taken: set[int] = set()
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
-            if any(taken[match.start() : match.end()]):
+            positions = range(*match.span())
+            if not taken.isdisjoint(positions):
                 continue
             reference, is_before = today, past
             if resolve is _day_of_month:
@@ -126,7 +122,7 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
                 earlier = [day for day in dates if not day.relative and sentence[0] <= day.start < match.start()]
                 if earlier:  # "on 12 December, back on the 19th"
                     reference, is_before = max(earlier, key=lambda day: day.start).interval.first, False
-            taken[match.start() : match.end()] = [True] * (match.end() - match.start())
+            taken.update(positions)
             try:
                 interval = resolve(match, reference, is_before)
             except (ValueError, OverflowError):
@@ -134,7 +130,7 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
             absolute = bool(_group(match, "month") or _group(match, "year")) and not _group(match, "which_year")
             yearless = absolute and not _group(match, "year")
             dates.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
-    return sorted(dates, key=lambda found: found.start)
+    return sorted(dates, key=lambda day: day.start)
 
 
 _SENTENCE_END = re.compile(r"[.!?]+\s")
@@ -236,12 +232,9 @@ def _whole_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
 
 
 def _relative_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    month, which = _month_number(match["month"]), match["which"].lower()
-    if which == "last":
-        return _month(today.year if month < today.month else today.year - 1, month)
-    if which == "next":
-        return _month(today.year if month > today.month else today.year + 1, month)
-    return _month(today.year, month)
+    month, step = _month_number(match["month"]), _STEPS[match["which"].lower()]
+    is_near = month < today.month if step < 0 else month > today.month
+    return _month(today.year if is_near else today.year + step, month)
 
 
 def _whole_year(year: int) -> DateInterval:
@@ -269,25 +262,25 @@ _NAMED_DAYS = {
 
 
 def _named_day(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _single_day(today + timedelta(days=_NAMED_DAYS[" ".join(match["named"].lower().split())]))
+    return _single_day(today + timedelta(days=_NAMED_DAYS[match["named"].lower()]))
 
 
 def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
     weekday = next(i for i, name in enumerate(WEEKDAYS) if name.startswith(match["weekday"].lower()[:3]))
     which = _group(match, "which").lower()
-    ahead = (weekday - today.weekday()) % 7
-    if which in ("last", "past", "this past"):
-        return _single_day(today - timedelta(days=(today.weekday() - weekday) % 7 or 7))
+    ahead, behind = (weekday - today.weekday()) % 7, (today.weekday() - weekday) % 7
+    if _STEPS[which] < 0:
+        return _single_day(today - timedelta(days=behind or 7))
     if which == "next":
         monday = today - timedelta(days=today.weekday())
         return _single_day(monday + timedelta(days=7 + weekday))
     if later := _group(match, "later"):
         weeks = 2 if "fortnight" in later else 1
         return _single_day(today + timedelta(days=(ahead or 7) + 7 * weeks))
-    if which in ("this", "this coming", "coming"):
+    if which:
         return _single_day(today + timedelta(days=ahead))
     if past:
-        return _single_day(today - timedelta(days=(today.weekday() - weekday) % 7))
+        return _single_day(today - timedelta(days=behind))
     return _single_day(today + timedelta(days=ahead or 7))
 
 
@@ -298,19 +291,7 @@ def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateIn
     return _single_day(today + timedelta(days=((weekday - today.weekday()) % 7 or 7) + days))
 
 
-def _ago(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _shifted(match, today, -1)
-
-
-def _ahead(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _shifted(match, today, 1)
-
-
-def _from_tomorrow(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    return _shifted(match, today + timedelta(days=1), 1)
-
-
-def _shifted(match: re.Match[str], today: date, sign: int) -> DateInterval:
+def _shifted(match: re.Match[str], today: date, past: bool, *, sign: int = 1) -> DateInterval:
     """Shifts the day exactly by days and weeks; months and years mean the whole month or year."""
     word, unit = match["count"].lower(), match["unit"].lower()
     if word.startswith("half"):
@@ -334,12 +315,8 @@ def _calendar(match: re.Match[str], today: date, past: bool) -> DateInterval:
     unit = match["unit"].lower()
     monday = today - timedelta(days=today.weekday())
     if unit == "weekend":
-        weekday = today.weekday()
-        saturday = monday + timedelta(days=5)
-        if step < 0:
-            saturday -= timedelta(days=7)
-        elif step > 0 or (past and weekday < 5):
-            saturday += timedelta(days=7 if step > 0 else -7)
+        weeks = step or (-1 if past and today.weekday() < 5 else 0)
+        saturday = monday + timedelta(days=5 + 7 * weeks)
         return DateInterval(saturday, saturday + timedelta(days=1))
     if unit == "week":
         first = monday + timedelta(days=7 * step)
@@ -368,12 +345,12 @@ def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
             year -= 1
         first = date(year, start_month, 1)
         is_over = _month_end(_add_months(first, 2)) < today
-        if which in ("last", "past", "this past"):
-            year -= 0 if is_over else 1
+        if _STEPS[which] < 0:
+            year -= not is_over
         elif which == "next":
-            year += 1 if today >= first else 0
-        elif which == "":
-            year += (1 if is_over else 0) if not past else (-1 if first > today else 0)
+            year += today >= first
+        elif not which:
+            year += -(first > today) if past else is_over
     first = date(year, start_month, 1)
     return DateInterval(first, _month_end(_add_months(first, 2)))
 
@@ -381,7 +358,7 @@ def _season(match: re.Match[str], today: date, past: bool) -> DateInterval:
 def _feast(match: re.Match[str], today: date, past: bool) -> DateInterval:
     month, day = _FEASTS[match["feast"].lower()]
     which = _group(match, "which").lower()
-    year = _stated_year(match, today) or _open_year(month, day, today, past or which == "last")
+    year = _stated_year(match, today) or _open_year(month, day, today, past or _STEPS[which] < 0)
     return _single_day(date(year, month, day))
 
 
@@ -412,19 +389,21 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_ITS_WEEKDAY}(?:the )?{_DAY} (?:of )?{_MONTH}{_ITS_YEAR}", _day_month),
     _rule(rf"{_ITS_WEEKDAY}{_MONTH} (?:the )?{_DAY}(?!\d){_ITS_YEAR}", _day_month),
     _rule(rf"{_MONTH}(?: of)?,? (?:{_YEAR}|(?P<which_year>last|this|next) year)", _whole_month),
-    _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _ahead),
-    _rule(rf"{_COUNT} {_UNIT} from (?P<tomorrow>tomorrow)", _from_tomorrow),
+    _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _shifted),
+    _rule(
+        rf"{_COUNT} {_UNIT} from tomorrow",
+        lambda match, today, past: _shifted(match, today + timedelta(days=1), past),
+    ),
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
-    _rule(
-        r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues?|wed|thu|fri|sat|sun),? (?:the "
-        r")?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)",
-        _day_of_month,
-    ),
+    _rule(rf"{_ANY_WEEKDAY},? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
     _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}", _weekday),
-    _rule(rf"{_WHICH} {_SHORT_WEEKDAY}", _weekday),
-    _rule(rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)", _ago),
-    _rule(rf"(?:with)?in (?:about |around )?{_COUNT} {_UNIT}(?:'s?)?(?: time)?", _ahead),
+    _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
+    _rule(
+        rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)",
+        partial(_shifted, sign=-1),
+    ),
+    _rule(rf"(?:with)?in (?:about |around )?{_COUNT} {_UNIT}(?:'s?)?(?: time)?", _shifted),
     _rule(rf"{_WHICH} (?P<unit>weekend|week|month|year)", _calendar),
     _rule(r"at the (?P<unit>weekend)", _calendar),
     _rule(r"(?:the )?end of (?P<which>the|this|next) (?P<unit>week|month|year)", _end_of),

@@ -7,7 +7,7 @@ that both share.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
@@ -20,10 +20,13 @@ from m2a.types import MemoryEntry, Message
 _MIN_LENGTH = 3  # characters of a word that counts; two forms of one word share more than these
 _MAX_ENDING = 2  # characters at the end in which they may differ, at most
 _MIN_WORDS, _MIN_CHARACTERS = 4, 8  # of a sentence that tells something; characters in scripts without spaces
+_MAX_COURTEOUS_WORDS = 4  # of a text that only greets or thanks
 # A correction shares at least two words with the memory, or this share of a short one.
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
 _MAX_NEAREST = 2  # messages quoted
 _MIN_NEAR_SHARE = 0.6  # of the weight of the nearest message
+_QUESTION_MARKS = ("?", "？", "؟")
+QUESTION_ENDS = (*_QUESTION_MARKS, "か。", "か")
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -33,6 +36,10 @@ _CLAUSE_START = re.compile(r"[,;:.!?¿¡()]\s*|\s[-–]\s|^")
 _POLITE_WORDS = frozenset(
     "bitte und also dann och en dus graag alstublieft et donc alors stp svp y e pues entonces por favor porfa quindi per "
     "favore allora vær så snill venligst proszę prosím пожалуйста lütfen ole hyvä kérlek tafadhali tolong कृपया".split()
+)
+_FORGET_FORMS = lexicon.FOREIGN_FORGET | lexicon.FOREIGN_FORGET_FIRST
+_COMMON_WORDS = (
+    lexicon.FOREIGN_FUNCTION_WORDS | _POLITE_WORDS | {word for form in _FORGET_FORMS for word in form.split()}
 )
 
 
@@ -44,7 +51,7 @@ class EarlierSentence(NamedTuple):
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether a text in another language than English asks to forget something."""
+    """Whether a text asks, in the words of a language other than English, to forget something."""
     clauses = [clause.split() for clause in _CLAUSE_START.split(plain(text).casefold())]
     if any(f" {form} " in f" {' '.join(words)} " for words in clauses for form in lexicon.FOREIGN_FORGET):
         return True
@@ -56,12 +63,10 @@ def asks_to_forget(text: str) -> bool:
 
 
 def tells(text: str) -> bool:
-    """Whether a sentence in another language tells something: it is long enough and no question, exclamation or courtesy."""
+    """Whether a sentence in another language is a statement: long enough, and no question, exclamation or courtesy."""
     words = re.findall(r"[^\W_]+", text)
     enough = len("".join(words)) >= _MIN_CHARACTERS if _CJK.search(text) else len(words) >= _MIN_WORDS
-    idle = text.strip().endswith(("?", "？", "؟", "か。", "か", "!", "！")) or _contains_any(
-        lexicon.FOREIGN_COURTESY, text
-    )
+    idle = text.strip().endswith((*QUESTION_ENDS, "!", "！")) or _contains_any(lexicon.FOREIGN_COURTESY, text)
     return enough and not idle and not (words and words[0].casefold() in lexicon.FOREIGN_QUESTIONS)
 
 
@@ -70,7 +75,7 @@ def is_courteous(text: str) -> bool:
 
     Words with a subject and a verb are more than that.
     """
-    few = len(text.split()) <= _MIN_WORDS and find_subject(text) is None
+    few = len(text.split()) <= _MAX_COURTEOUS_WORDS and find_subject(text) is None
     return few and _contains_any(lexicon.FOREIGN_COURTESY, text)
 
 
@@ -82,7 +87,7 @@ def says_that_it_changed(text: str) -> bool:
 def corrected_by(text: str, entries: Sequence[MemoryEntry]) -> MemoryEntry | None:
     """Returns the memory that a correction certainly means, None if there is none.
 
-    With this memory the correction shares all words that it shares with any other, and more. A text that only repeats the
+    The correction shares more words with this memory than with any other, and all of those. A text that only repeats the
     memory corrects nothing.
     """
     if not says_that_it_changed(text):
@@ -115,7 +120,7 @@ def told_before(messages: Sequence[Message]) -> list[EarlierSentence]:
         for message in messages
         if not asks_to_forget(message.text)
         for sentence in sentences(plain(message.text))
-        if sentence in message.text and not sentence.endswith(("?", "？", "؟"))
+        if sentence in message.text and not sentence.endswith(_QUESTION_MARKS)
     ]
 
 
@@ -124,7 +129,7 @@ def names_anything(request: str) -> bool:
     return bool(_words(request))
 
 
-def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[EarlierSentence]:
+def sentences_meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[EarlierSentence]:
     """Returns the sentence that the request certainly means: it shares the most rare words. Returns none if unsure.
 
     A shared name alone is not enough if the request says more: it may mean something else about the same person.
@@ -140,7 +145,7 @@ def meant_by(request: str, statements: Sequence[EarlierSentence]) -> list[Earlie
 
 
 def nearest_to(question: str, messages: Sequence[Message]) -> list[Message]:
-    """Returns the messages that share the rarest words with a question, the best first: at most two, and none without any."""
+    """Returns the messages that share the rarest words with a question, the best first: at most two; none shares no word."""
     _, weights = _rare_words_shared(_words(question), [message.text for message in messages])
     ranked = sorted(zip(weights, messages, strict=True), key=lambda each: (each[0], each[1].message_id), reverse=True)
     return [message for weight, message in ranked if weight and weight >= _MIN_NEAR_SHARE * ranked[0][0]][:_MAX_NEAREST]
@@ -163,11 +168,10 @@ def _contains_any(phrases: Iterable[str], text: str) -> bool:
 
 
 def _words(text: str) -> dict[str, bool]:
-    """Returns the finished words of a text without common ones, each with whether it always has a capital letter."""
-    verbs = {word for form in lexicon.FOREIGN_FORGET | lexicon.FOREIGN_FORGET_FIRST for word in form.split()}
+    """Returns the words of a text without common ones, normalised (`finished_words`), and whether each always has a capital."""
     result: dict[str, bool] = {}
     for written in re.findall(r"[^\s,;:.!?¿¡()\"'’]+", text):
-        if written.casefold() not in lexicon.FOREIGN_FUNCTION_WORDS | verbs | _POLITE_WORDS:
+        if written.casefold() not in _COMMON_WORDS:
             for word in finished_words(written):
                 if len(word) >= _MIN_LENGTH or _CJK.fullmatch(word):
                     result[word] = written[0].isupper() and result.get(word, True)
@@ -176,5 +180,5 @@ def _words(text: str) -> dict[str, bool]:
 
 def _are_forms_of_one_word(word: str, other: str) -> bool:
     """Whether two words have the same beginning and differ only in their endings."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
-    return word == other or (same > _MIN_LENGTH and max(len(word), len(other)) - same <= _MAX_ENDING)
+    shared = max(_MIN_LENGTH + 1, max(len(word), len(other)) - _MAX_ENDING)
+    return word[:shared] == other[:shared]

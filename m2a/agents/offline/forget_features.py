@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.claims import Claim, people_in
-from m2a.agents.offline.memory_requests import all_words, what_is_named
+from m2a.agents.offline.memory_requests import content_of_request, what_is_named
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import FIRST_PERSON, content, meets, stem, stems, tokens
+from m2a.agents.offline.text import FIRST_PERSON, content, has_equivalent, stem, stems, tokens
 from m2a.types import MemoryEntry
 
 _MAX_LEAD = 0.15  # with few memories one is far ahead of the others, whatever it is about
@@ -81,32 +81,33 @@ def forgotten_features(request: str, texts: Sequence[str], sense: Sense) -> list
 def _agreement(request: str, clauses: Sequence[str], text: str, frequencies: Mapping[str, int]) -> dict[str, float]:
     """Returns the features of the words; `frequencies` are the numbers of texts that have each word."""
     people, their_people = people_in(request), people_in(text)
-    claim, stemmed, text_words = Claim.of(text), frozenset(stems(text)), content(text)
-    topic = all_words(request) - people
+    claim, stemmed, text_words = Claim.of(text), stems(text), content(text)
+    topic = content_of_request(request) - people
     literal = text_words & topic
-    synonyms = {word for word in topic - literal if meets(word, stemmed)}
-    people_met = {person for person in people if meets(person, stemmed)}
+    synonyms = {word for word in topic - literal if has_equivalent(word, stemmed)}
+    has_word = bool(literal or synonyms)
+    people_met = {person for person in people if has_equivalent(person, stemmed)}
     of_oneself = bool(FIRST_PERSON.search(request))
-    is_of_others = bool(their_people) and not any(meets(person, people) for person in their_people)
+    is_of_others = bool(their_people) and not any(has_equivalent(person, people) for person in their_people)
     asks_number, has_number = bool(_NUMBERED.search(request)), bool(re.search(r"\d", text))
     shares = [
-        sum(meets(word, stemmed) for word in words) / len(words)
-        for words in (all_words(clause) - people for clause in clauses)
+        sum(has_equivalent(word, stemmed) for word in words) / len(words)
+        for words in (content_of_request(clause) - people for clause in clauses)
         if words
     ]
     features = {
         "words": min(2.0, sum(1 / frequencies[word] for word in literal)),
         "synonyms": min(2.0, float(len(synonyms))),
         "share of a clause": max(shares, default=0.0),
-        "no word": not (literal or synonyms),
+        "no word": not has_word,
         "no topic": not topic,
         "somebody met": bool(people_met),
         "share of people unmet": 1 - len(people_met) / len(people) if people else 0.0,
         "somebody else's": bool(people) and is_of_others,
         "somebody else's, of oneself": not people and of_oneself and claim.owner not in ("", "I"),
         "of others alone": not people and is_of_others,
-        "met and no word": bool(people_met) and not (literal or synonyms),
-        "met and a word": bool(people_met) and bool(literal or synonyms),
+        "met and no word": bool(people_met) and not has_word,
+        "met and a word": bool(people_met) and has_word,
         "both of oneself": not people and of_oneself and bool(FIRST_PERSON.search(text)),
         "nobody's": not people and not their_people,
         "a number named": asks_number and has_number,
@@ -118,18 +119,18 @@ def _agreement(request: str, clauses: Sequence[str], text: str, frequencies: Map
 def _topic(request: str) -> str:
     """Returns the topic of the request, or all of it if that only names people: "that gossip about the Harrisons"."""
     topic = what_is_named(request)
-    return topic if all_words(topic) - people_in(request) else request
+    return topic if content_of_request(topic) - people_in(request) else request
 
 
 def _naming_words(request: str) -> str:
     """Returns the words of the request that name something, without those that only ask."""
-    naming_words = all_words(request)
+    naming_words = content_of_request(request)
     return " ".join(token.text for token in tokens(request) if stem(token.text) in naming_words) or request
 
 
 def _naming_clauses(request: str) -> list[str]:
     """Returns the clauses of a request that name anything, or the request if none does."""
-    clauses = [clause for clause in _CLAUSES.split(what_is_named(request)) if all_words(clause)]
+    clauses = [clause for clause in _CLAUSES.split(what_is_named(request)) if content_of_request(clause)]
     return clauses or [request]
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from m2a.agents.offline.claims import Claim, different_kinds, people_in, value_words
-from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, is_verb, segments
+from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, may_be_verb, segments
 from m2a.agents.offline.correction_features import needs_context
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forget_features import Rated, rate
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import all_words, is_forget, wanted_words
+from m2a.agents.offline.memory_requests import content_of_request, opens_with_forget, wanted_words
 from m2a.agents.offline.relevance import correction_groups, entries_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import content, meets, stems, tokens
+from m2a.agents.offline.text import content, has_equivalent, stems, tokens
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
@@ -25,8 +25,8 @@ _MINE = re.compile(r"\W*(?:(?:that |what i said )?about |that |of )?(?:my|our) (
 _MIN_SHARE = 0.75  # the least share of the wanted words that a text about them has
 # A memory is meant if that is more likely than not (log-odds of 0); the lower its log-odds, the larger its lead over the next
 # one must be, so that they add up to `_MIN_TOTAL`. Otherwise the user chooses among those within `_NEAR` of the likeliest.
-# Of 75 requests whose memory does not exist, 8 delete another one outright (14 with 2.0 and 0.7); of those whose memory exists,
-# 51 delete it (52).
+# With these values, of 75 requests whose memory does not exist, 8 delete another one outright, and of those whose memory
+# exists, 51 delete it. With a total of 2.0 and a lead of 0.7, 14 and 52 did.
 _MIN_TOTAL, _MIN_LEAD, _NEAR, _MAX_OFFERED = 4.0, 2.5, 3.0, 5
 # The minima to be offered, so that a user who never told such a thing is not asked about other memories.
 _MIN_LOG_ODDS, _MIN_COSINE = -3.0, 0.22
@@ -51,7 +51,7 @@ def names_something(request: str) -> bool:
     """Returns whether the request names what to forget: "forget that" and "that last thing" only mean the previous message."""
     if _LAST_MESSAGE.search(request):
         return False
-    return bool(wanted_words(request) or all_words(request) or _QUESTION_WORD.search(request))
+    return bool(content_of_request(request) or _QUESTION_WORD.search(request))
 
 
 def find_forgotten(request: str, hits: Sequence[Hit], previous: int | None, sense: Sense) -> list[MemoryEntry]:
@@ -68,7 +68,7 @@ def find_forgotten(request: str, hits: Sequence[Hit], previous: int | None, sens
     about = [entry for entry in entries if _is_about(wanted, entry.text)]
     if about and _ALL.search(request):
         return about
-    return _standing_out(request, entries, just_told, sense) or [e for e in about if not is_english(e.text)]
+    return _standing_out(request, entries, just_told, sense) or [entry for entry in about if not is_english(entry.text)]
 
 
 def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_asks: bool) -> list[MemoryEntry]:
@@ -83,9 +83,10 @@ def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_
     if is_foreign:
         return may_be_meant(request, entries)[:_MAX_OFFERED] or _nearest(request, entries, sense)
     rated = rate(request, _of_the_user(request, entries) or entries, sense)
-    if not surely_asks and all(each.log_odds < 0 for each in rated):
+    best = rated[0].log_odds
+    if not surely_asks and best < 0:
         return []
-    minimum = max([_MIN_LOG_ODDS, *(each.log_odds - _NEAR for each in rated[:1])])
+    minimum = max(_MIN_LOG_ODDS, best - _NEAR)
     likely = [each for each in rated if each.log_odds >= minimum and (each.log_odds >= 0 or _is_near(request, each))]
     groups = correction_groups(entries)  # a memory and its corrections are one statement
     complete = (member for each in likely for group in groups if each.entry in group for member in (each.entry, *group))
@@ -94,8 +95,8 @@ def may_be_forgotten(request: str, hits: Sequence[Hit], sense: Sense, *, surely_
 
 def _is_near(request: str, rated: Rated) -> bool:
     """Returns whether the memory has a word of the request, or is near to it in meaning."""
-    words = frozenset(stems(rated.entry.text))
-    return rated.cosine >= _MIN_COSINE or any(meets(word, words) for word in all_words(request))
+    words = stems(rated.entry.text)
+    return rated.cosine >= _MIN_COSINE or any(has_equivalent(word, words) for word in content_of_request(request))
 
 
 def _nearest(request: str, entries: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
@@ -130,18 +131,21 @@ def _standing_out(
     subject, people = find_subject(best.text), people_in(request)
     subject_people = people & content(subject.text) if subject is not None else people
     may_be_any = rated[0].of_a_person_alone and any(each.of_a_person_alone for each in rivals)
-    names_more = rated[0].of_a_person_alone and bool(all_words(request) - people)
+    names_more = rated[0].of_a_person_alone and bool(content_of_request(request) - people)
     is_unnamed = names_more and (bool(subject_people) or log_odds < _IN_OTHER_WORDS)
     if may_be_any or is_unnamed or lead < _MIN_LEAD or log_odds + lead < _MIN_TOTAL:
         near = [best, *(each.entry for each in rivals if log_odds - each.log_odds < _MIN_LEAD)]
         # "That gossip about the Harrisons" names more than the Harrisons.
-        just_told_near = [entry for entry in near if entry in just_told and _is_about(all_words(request), entry.text)]
+        just_told_near = [
+            entry for entry in near if entry in just_told and _is_about(content_of_request(request), entry.text)
+        ]
         return just_told_near if len(just_told_near) == 1 else []
     # Its corrections go too, except those that are complete in themselves and say something else about the subject.
-    topic = all_words(request) | content(_predicate(best.text))
-    linked = [e for e in group if needs_context(e.text, e.text) or content(_predicate(e.text)) & topic]
-    meant = {entry.memory_id: entry for entry in (best, *other_values, *linked)}
-    return [meant[memory_id] for memory_id in sorted(meant)]
+    topic = content_of_request(request) | content(_predicate(best.text))
+    linked = [
+        entry for entry in group if needs_context(entry.text, entry.text) or content(_predicate(entry.text)) & topic
+    ]
+    return sorted({best, *other_values, *linked}, key=lambda entry: entry.memory_id)
 
 
 def _gives_another_value(text: str, other: str) -> bool:
@@ -163,7 +167,7 @@ _SUBORDINATE = re.compile(
 )
 # Words that refer to another clause: "it's in the seed tin", "his birthday is in April".
 _PRONOUN = re.compile(
-    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)(?:'\w+)?\b", re.IGNORECASE
+    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)\b", re.IGNORECASE
 )
 _HE_OR_SHE = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
 # Subjects that name no one in particular: "nobody knows yet" and "everyone was shocked" continue the other clause.
@@ -173,8 +177,8 @@ _NOBODY_IN_PARTICULAR = re.compile(
 )
 # Predicates that need another clause: "… and hasn't told Mama yet", "… and has since 1970".
 _ELLIPTIC = re.compile(
-    r"(?:(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
-    r"(?:has|have|had) (?:since|for|been|\w+ed\b)|(?:does|do|did|will|can|could|would|should)\b)",
+    r"(?:has|have|had|does|do|did|is|are|was|were|will|can|could|would|should)(?:n't| not)\b|"
+    r"(?:has|have|had) (?:since|for|been|\w+ed\b)|(?:does|do|did|will|can|could|would|should)\b",
     re.IGNORECASE,
 )
 
@@ -184,14 +188,14 @@ _TELLING = frozenset(stems("know tell say mention hear see yet either though too
 def what_stays(request: str, text: str) -> tuple[str, str]:
     """Returns the clauses of the memory that the request does not mean, and the words of the clause that it means.
 
-    Both are empty if it means all of the memory.
+    Both are empty if it means all of the memory, or if nothing can safely be kept.
     """
     wanted = wanted_words(request)
     if not _is_about(wanted, text):  # the request names it by some of its words
-        wanted = {word for word in all_words(request) if meets(word, frozenset(stems(text)))}
+        wanted = {word for word in content_of_request(request) if has_equivalent(word, stems(text))}
     subject = find_subject(text)
     subject_words = content(subject.text) if subject is not None else set()
-    names_all = not wanted & content(text) or (subject is not None and wanted <= subject_words)  # "the family stuff"
+    names_all = not wanted & content(text) or wanted <= subject_words  # "the family stuff"
     if names_all or _ALL.search(request):
         return "", ""
     clauses = _clauses(text)
@@ -202,7 +206,7 @@ def what_stays(request: str, text: str) -> tuple[str, str]:
     if not all(clause.has_subject or subject for clause in kept):
         return "", ""
     forgotten = [clause for clause in clauses if clause not in kept]  # none if the words are spread over several
-    kept = [clause.of(subject) for clause in kept if not _SUBORDINATE.match(clause.text)]
+    kept = [clause.with_subject(subject) for clause in kept if not _SUBORDINATE.match(clause.text)]
     if not kept or len(forgotten) != 1 or not all(_reveals_nothing(clause, forgotten[0]) for clause in kept):
         return "", ""
     return ". ".join(clause.text[:1].upper() + clause.text[1:] for clause in kept) + ".", forgotten[0].text
@@ -230,7 +234,7 @@ def forgotten_words(request: str, message: str) -> list[str]:
     parts = []
     for first, last in sentence_spans(message):
         sentence = message[first:last]
-        if not _is_about(wanted, sentence) or is_forget(sentence):
+        if not _is_about(wanted, sentence) or opens_with_forget(sentence):
             continue
         rest, words = what_stays(request, sentence)
         parts.append(words if rest else sentence)
@@ -244,7 +248,7 @@ class _Clause:
     text: str
     has_subject: bool
 
-    def of(self, subject: Subject | None) -> "_Clause":
+    def with_subject(self, subject: Subject | None) -> "_Clause":
         """Returns the clause with the subject that it shares, or with the subject in place of "he", "she", "his" or "her"."""
         if subject is None or self.text.startswith(subject.text):
             return self
@@ -264,7 +268,7 @@ def _clauses(text: str) -> list[_Clause]:
         has_subject = find_subject(text[first:last]) is not None
         if has_subject and len(spans) == 1 and not spans[0][2]:
             spans = [(spans[0][0], last, True)]
-        elif not spans or has_subject or (spans[0][2] and len(words) > 1 and is_verb(words[0].text)):
+        elif not spans or has_subject or (spans[0][2] and len(words) > 1 and may_be_verb(words[0].text)):
             spans.append((first, last, has_subject))
         else:
             spans[-1] = (spans[-1][0], last, spans[-1][2])
@@ -275,5 +279,5 @@ def _is_about(wanted: set[str], text: str) -> bool:
     """Returns whether the text has most of the wanted words, or words of the same meaning."""
     if not wanted:
         return False
-    words = frozenset(stems(text))
-    return sum(meets(word, words) for word in wanted) / len(wanted) >= _MIN_SHARE
+    words = stems(text)
+    return sum(has_equivalent(word, words) for word in wanted) / len(wanted) >= _MIN_SHARE

@@ -9,7 +9,7 @@ import unicodedata
 from functools import lru_cache
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import is_verb
+from m2a.agents.offline.clauses import may_be_verb
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # "Ha" is a word of Spanish and Swedish, "ha ha" is laughter in any language.
@@ -29,6 +29,8 @@ _ENGLISH = frozenset(
     what's who's where's how's let's you're you've
     """.split()
 )
+_ONLY_ENGLISH = _ENGLISH - lexicon.FOREIGN_FUNCTION_WORDS
+_ONLY_FOREIGN = lexicon.FOREIGN_FUNCTION_WORDS - _ENGLISH
 
 
 @lru_cache(maxsize=2048)
@@ -42,7 +44,7 @@ def is_english(text: str) -> bool:
         return False
     written = [word.replace("’", "'") for word in _WORD.findall(text)]
     words = [word.casefold() for word in written]
-    english = sum(word in _english_words() for word in words)
+    english = sum(word in _ONLY_ENGLISH for word in words)
     foreign = sum(
         _is_foreign(word) and not (before[0].isupper() and _follows_a_name(after))
         for word, before, after in zip(words, written, [*words[1:], ""], strict=True)
@@ -52,26 +54,16 @@ def is_english(text: str) -> bool:
 
 def _is_foreign(word: str) -> bool:
     """Whether the word is a function word of another language. Accents are no evidence: names and "déjà vu" have them."""
-    return word in _foreign_words() or (
+    return word in _ONLY_FOREIGN or (
         "'" in word and word.split("'")[0] in ("l", "d", "j", "qu", "c", "n", "s", "m", "dell", "all", "un", "nell")
     )
 
 
 def _follows_a_name(word: str) -> bool:
     """Whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
-    return is_verb(word) and word.endswith(("s", "ed"))
+    return may_be_verb(word) and word.endswith(("s", "ed"))
 
 
 @lru_cache(maxsize=4096)
 def _is_latin(character: str) -> bool:
     return "LATIN" in unicodedata.name(character, "")
-
-
-@lru_cache(maxsize=1)
-def _english_words() -> frozenset[str]:
-    return _ENGLISH - (lexicon.FOREIGN_FUNCTION_WORDS & _ENGLISH)
-
-
-@lru_cache(maxsize=1)
-def _foreign_words() -> frozenset[str]:
-    return lexicon.FOREIGN_FUNCTION_WORDS - _ENGLISH

@@ -16,7 +16,7 @@ from m2a.agents.offline.relevance import SURE, Match, find_matches, is_sure, tel
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
-from m2a.agents.offline.text import meets, stem, stems, words_for
+from m2a.agents.offline.text import has_equivalent, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (
     Action,
@@ -154,7 +154,9 @@ def _queries(question: Question, state: TurnState) -> list[str]:
     if question.kind.is_answered_by_many:
         noun = stem(question.noun)
         names = [concept.name for concept in mentioned(question.text, state.concepts)]
-        names += [c.name for c in state.concepts if noun and any(meets(noun, stems(alias)) for alias in c.aliases)]
+        names += [
+            c.name for c in state.concepts if noun and any(has_equivalent(noun, stems(alias)) for alias in c.aliases)
+        ]
         queries.append(" ".join(list(dict.fromkeys([*question.names, *names]))[:3]))
         queries.append(" ".join(words_for(noun)[:12]) if noun else "")
     elif listed_kind(question):

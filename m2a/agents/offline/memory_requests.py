@@ -19,15 +19,13 @@ _INTRODUCTION = (
     r"seeing as)\b[^,]*, )?"
     r"(?:(?:please|pls|kindly|also|and|nd?|actually|ok|okay|oh|hey|so|now|just|"
     r"omg|u?hm+|um+|ugh|lol|sorry|right|well|yo|listen)\b,? |do (?:me|us) (?:a|the) (?:\w+ )?favou?r(?: and|,|:) |"
-    r"be (?:so good|so kind|a dear|an angel|a love)(?: as to| and) |(?:can|could|would|"
-    r"will) you (?:please |just )?|"
+    r"be (?:so good|so kind|a dear|an angel|a love)(?: as to| and) |(?:can|could|would|will) you (?:please |just )?|"
     r"you can (?:now )?|i(?:'d| would) (?:like|want|prefer) (?:you to |it if you )|i want you to |go ahead and )*"
 )
 _MEMORY_OBJECT = (
-    r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|"
-    r"part|memory|"
-    r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story|figure|amount|sum|name|date)|my|our|it|this|"
-    r"her|his|their|[\w-]+'s)\b)"
+    r"(?= (?:that|what|whatever|everything|all|anything|about|of (?:that|it|my|what|the)|the (?:\w+ )?(?:thing|bit|part|memory|"
+    r"note|fact|stuff|info\w*|password|pin|code|number|address|entry|story|figure|amount|sum|name|date)|my|our|it|this|her|his|"
+    r"their|[\w-]+'s)\b)"
 )
 _FORGET = re.compile(
     rf"^{_INTRODUCTION}(?:(?:forget|delete|erase|un-?(?:know|learn|remember|hear))(?:d)?\b|"
@@ -51,19 +49,16 @@ _NEVER_MIND = re.compile(
 )
 # A request not to keep something.
 _NOT_KEPT = re.compile(
-    rf"^{_INTRODUCTION}(?:(?:do not|don't|dont|never|stop|no need to|"
-    r"you (?:needn't|need not|don't (?:have|need) to|shouldn't|mustn't)) "
-    r"(?:remember|keep|store|save|hold on to|hang on to|retain|record|keep hold of|keep(?:ing)?|stor(?:e|ing)|"
-    r"sav(?:e|ing)|"
-    r"remember(?:ing)?)|i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|"
-    r"do not|forgot|dropped|"
-    r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|i (?:don't|"
-    r"do not) (?:want|like) you "
-    r"(?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|having))\b(?P<what> \w.*)",
+    rf"^{_INTRODUCTION}(?:(?:do not|don't|dont|never|stop|no need to|you (?:needn't|need not|don't (?:have|need) to|shouldn't|"
+    r"mustn't)) (?:remember(?:ing)?|keep(?:ing)?|stor(?:e|ing)|sav(?:e|ing)|hold on to|hang on to|retain|record)|"
+    r"i(?:'d| would)(?: much)? (?:rather|prefer)(?: it if| that)? you (?:didn't|did not|don't|do not|forgot|dropped|"
+    r"not)(?: (?:remember|keep|kept|know|knew|store|stored|save|saved|have|had|hold|held)(?: on to)?)?|"
+    r"i (?:don't|do not) (?:want|like) you (?:to (?:remember|keep|know|store|save|have)|remembering|keeping|knowing|storing|"
+    r"having))\b(?P<what> \w.*)",
     re.IGNORECASE,
 )
 # What the user remembers, or a request to keep: "I don't have to remember my password any more", "keep her birthday in mind".
-_KEPT_BY_USER = re.compile(
+_NO_FORGET_REQUEST = re.compile(
     r".{0,30}\b(?:keep|bear|have) (?:my|our|her|his|their|the|[\w-]+'s) [\w' ]{2,40} in mind\b(?! (?:any|no) )|"
     r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
     r"(?:remember|keep|know|store|note|write|carry)\b|"
@@ -72,8 +67,7 @@ _KEPT_BY_USER = re.compile(
 )
 # "No, both are true": a corrected statement is still true.
 RESTORE = re.compile(
-    r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|"
-    r"so)\b|"
+    r"\bboth (?:are|is|were|of (?:them|those|these) (?:are|were)|still)(?: still)? (?:true|right|correct|hold|valid|so)\b|"
     r"\bboth (?:still )?hold\b|\b(?:keep|i meant|remember) (?:them )?both\b|\bboth stay\b|"
     r"\bthe (?:old|first|earlier) one (?:is|was) (?:still )?(?:true|right|correct)(?: too| as well)\b",
     re.IGNORECASE,
@@ -99,10 +93,6 @@ _ONLY_POINTS = re.compile(
     r"(?:(?:everything|all|anything) about )?(?:it|them) \w+\W*$)",
     re.IGNORECASE,
 )
-_ADDS = re.compile(
-    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
-    re.IGNORECASE,
-)
 _REQUEST_STEMS = {
     stem(word)
     for word in "everything anything memory note fact thing bit part message please forget delete mention ask stuff information "
@@ -112,7 +102,7 @@ _REQUEST_STEMS = {
 }
 
 
-def is_forget(sentence: str) -> bool:
+def opens_with_forget(sentence: str) -> bool:
     """Whether the sentence opens with a request to forget and names its object: "forget the door code"."""
     return bool(_FORGET.match(sentence))
 
@@ -140,21 +130,21 @@ def forget_probability(text: str, sense: Sense) -> float:
 
 
 def _forget_probability(text: str, sense: Sense) -> float:
-    if _KEPT_BY_USER.match(text) or _NEVER_MIND.match(text):
+    if _NO_FORGET_REQUEST.match(text) or _NEVER_MIND.match(text):
         return 0.0
     if scratched := _SCRATCH_THAT.match(text):
         return forget_probability(text[scratched.end() - 1 :], sense)
     decision = sense.models["forgets"]
     parts = sentences(text)
-    whole_text = decision.probability(phrases(text), sense.vector(text))
+    whole_text = decision.probability(forget_request_features(text), sense.vector(text))
     if len(parts) < 2:
         return whole_text
-    probabilities = {part: decision.probability(phrases(part), sense.vector(part)) for part in parts}
+    probabilities = {part: decision.probability(forget_request_features(part), sense.vector(part)) for part in parts}
     best_request = max((probabilities[part] for part in parts if has_forget_words(part)), default=0.0)
     return max(best_request, min(whole_text, max(probabilities.values())))
 
 
-def phrases(text: str) -> dict[str, float]:
+def forget_request_features(text: str) -> dict[str, float]:
     """Returns the features of a request to forget: its runs of up to three words, with "^" and "$" for its ends.
 
     Runs of up to four words, with roles in place of interchangeable words, are added: "no need to <keep>".
@@ -181,9 +171,8 @@ _GET_RID = re.compile(
     r"\b(?:take|leave|cross|rub) (?:(?:it|that|this|them|those|all of (?:it|that)) (?:back )?(?:out|off|away)|out(?= \w))\b"
 )
 _FORGET_WORDS = re.compile(
-    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better|"
-    r"jesus|god|christ|also)|<memory>) "
-    r"<(?:remove|forget)> (?!to\b)|"
+    r"(?:^\^|[,.!?]|\b(?:so|and|but|please|pls|just|kindly|now|then|you|to|ok|omg|hey|well|do|better|jesus|god|christ|also)|"
+    r"<memory>) <(?:remove|forget)> (?!to\b)|"
     r"\b(?:that|it|this|they|those|these) (?:should|ought to|must|has to|have to|needs? to|can|may|might as well) go\b|"
     r"(?<!\bi )(?<!\bwe )(?<!he )(?<!they )<no> (?:[\w']+ ){0,4}?<keep>(?! (?:how|if|what|when|where|whether|whom?|why)\b)|"
     r"<no> (?:[\w']+ ){0,2}?<say> you\b|\bi ever <say>"
@@ -196,7 +185,7 @@ _ROLES = {
         "remove shred burn trash toss chuck zap nuke kill cut cross rub blot axe undo unknow dispose throw deleting erasing "
         "wiping scrubbing removing dropping removed deleted erased wiped scrubbed gone away rid",
         "forget": "forget forgets forgetting forgot forgotten",
-        "keep": "keep store save remember retain record hold know recall note log file carry hang keeping storing saving "
+        "keep": "keep store save remember retain hold know recall note log carry hang keeping storing saving "
         "remembering retaining recording holding knowing noting kept stored saved retained recorded held known noted logged",
         "say": "said told mentioned say tell mention wrote written typed shared gave spoke talked confided telling saying "
         "mentioning",
@@ -207,11 +196,6 @@ _ROLES = {
     }.items()
     for word in words.split()
 }
-
-
-def adds_to_request(message: str) -> bool:
-    """Whether a message after a request to forget adds something to it: "And the price as well"."""
-    return bool(_ADDS.match(message))
 
 
 # A title before a name does not distinguish people. "The dr" stays.
@@ -236,6 +220,6 @@ def what_is_named(request: str) -> str:
     return str(about[-1]) if about else request
 
 
-def all_words(request: str) -> set[str]:
+def content_of_request(request: str) -> set[str]:
     """Returns the stems of all words except those that only make the request."""
     return content(_TITLE.sub("", request)) - _REQUEST_STEMS

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from itertools import dropwhile, takewhile
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, is_verb, sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, may_be_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
-from m2a.agents.offline.text import is_kind, plain, stem
+from m2a.agents.offline.text import is_member, plain, stem
 from m2a.types import Concept, ConceptKind, NamedConcept
 
 # A name: one to three capitalised words, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
@@ -297,12 +297,12 @@ def _named_things(sentence: str) -> Iterable[NamedConcept]:
 
 def _is_pet(noun: str) -> bool:
     """Returns whether the noun means an animal or a breed: "dog", "beagle"."""
-    return noun in lexicon.PETS or is_kind(stem(noun), stem("breed"))
+    return noun in lexicon.PETS or is_member(stem(noun), stem("breed"))
 
 
 def _is_not_a_noun(word: str) -> bool:
     """Returns whether the word may be a verb, join two nouns or be a plural: "my dad loves Elvis", "my room in Graz"."""
-    return is_verb(word) or word in PREPOSITIONS or word in ("and", "or") or bool(re.search(r"(?<!s)s$|ed$", word))
+    return may_be_verb(word) or word in PREPOSITIONS or word in ("and", "or") or bool(re.search(r"(?<!s)s$|ed$", word))
 
 
 def _named_lists(sentence: str) -> Iterable[NamedConcept]:

@@ -11,6 +11,7 @@ from m2a.agents.offline.acts import AUXILIARY, WH
 from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.clauses import find_subject, sentences
 from m2a.agents.offline.dates import find_dates
+from m2a.agents.offline.foreign import QUESTION_ENDS
 from m2a.agents.offline.names import antecedent, find_names, find_places
 from m2a.agents.offline.question_forms import LISTS
 from m2a.agents.offline.sense import Sense
@@ -20,9 +21,7 @@ from m2a.agents.offline.utterances import utterances
 from m2a.types import Concept, DateInterval, Message
 
 # A question about what somebody cannot eat is one about allergies.
-_CANNOT_EAT = re.compile(
-    r"\b(?:can't|cannot|can not|mustn't|shouldn't|doesn't|does not|don't|not)\b((?: \w+){0,3}?) eat\b", re.I
-)
+_CANNOT_EAT = re.compile(r"\b(?:can't|cannot|mustn't|shouldn't|doesn't|don't|not)\b((?: \w+){0,3}?) eat\b", re.I)
 _ASKS_WHAT_WAS_SAID = re.compile(
     r"\bwhat (?:all |else )?(?:did|have) (?:i|we)\b.*\b(?:tell|told|say|said|mention|talk)", re.IGNORECASE
 )
@@ -92,7 +91,7 @@ def questions_of(
 
 def _is_question(text: str) -> bool:
     """Returns whether the text in a language that is not read begins or ends like a question."""
-    return text.strip().startswith("¿") or text.strip().endswith(("?", "？", "؟", "か。", "か"))
+    return text.strip().startswith("¿") or text.strip().endswith(QUESTION_ENDS)
 
 
 _NEXT_QUESTION = re.compile(rf",? (?:and|n|&|but) (?:also )?(?={WH}\b)", re.IGNORECASE)
@@ -123,7 +122,7 @@ _POINTS_BACK = re.compile(
 
 
 def _without_scene(text: str) -> str:
-    """Returns the question without the scene before it, or whoever asks: "the vet wants to know what Rex is afraid of".
+    """Returns the question without the scene, or the words about who asks, that precede it: "the vet wants to know what …".
 
     A scene stays where the question points back at it or hardly says what it asks for ("…, what do I write?"), or where it
     asks something itself: "when I was 12, where did we live?".
@@ -155,13 +154,13 @@ def _with_subject_of(previous: Question, question: Question) -> Question:
 def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept], before: str) -> str:
     """Returns the question with the name that "he" or "she" means, and the last topic for "it".
 
-    `before` is the question before it in the same message; if it is about one person, that person is meant, and if it is
-    about several, the pronoun stays. "It" then stays too: it is what that question is about.
+    `before` is the question before it in the same message. If it is about one person, that person is meant, and if it is
+    about several, the pronoun stays. "It" stays whenever there is such a question: it is what that one is about.
     """
     if re.fullmatch(r"\W*(?:so )?who am i\W*", text, re.IGNORECASE):
         return "What is my name?"
     earlier = [message.text for message in recent if message.role == "user"][-4:]
-    follow_up = re.match(r"^(?:and |what about |how about |and what about )+(?P<what>[^?]+)\?*$", text, re.IGNORECASE)
+    follow_up = re.match(r"(?:and |what about |how about )+(?P<what>[^?]+)\?*$", text, re.IGNORECASE)
     if follow_up and earlier and len(follow_up["what"].split()) <= 4:
         names = find_names(earlier[-1])
         if names:
@@ -213,7 +212,7 @@ def parse(text: str, today: date, *, context: str = "", has_photos: bool = False
     words = content_words(_CANNOT_EAT.sub(r"\1 allergic", question))
     if kind.reply_form == "shown":
         words = [word for word in words if stem(word) not in _WORDS_FOR_PHOTOS]
-    is_own = bool(re.search(r"\b(?:i|my|mine|we|our|i'm|i've|i'll|im|ive)\b", question, re.IGNORECASE))
+    is_own = bool(re.search(r"\b(?:i|my|mine|we|our|im|ive)\b", question, re.IGNORECASE))
     return Question(
         question,
         kind,
@@ -264,7 +263,7 @@ def _is_about_photo(text: str) -> bool:
     if re.fullmatch(r"(?:so )?(?:is|was) (?:this|that|it|he|she) (?:my |our )?[\w' -]{1,30}\?*", text, re.IGNORECASE):
         return True
     asks = re.search(
-        r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these)|^\W*and (?:this|that|these))\b",
+        r"\b(?:who|what|which|recogni[sz]e|is this|is that|know (?:this|him|her|these)|^and (?:this|that|these))\b",
         text,
         re.IGNORECASE,
     )

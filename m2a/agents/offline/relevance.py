@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from m2a.agents.offline.answer_checks import gives_the_name, holds_kind, states_the_taste
+from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_taste
 from m2a.agents.offline.answer_kinds import KINDS
 from m2a.agents.offline.claims import Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
@@ -22,7 +22,7 @@ from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
-from m2a.agents.offline.text import FIRST_PERSON, content, meets, plain, spelling, stem, stems
+from m2a.agents.offline.text import FIRST_PERSON, content, has_equivalent, plain, spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry, Message
 
 SURE = 0.5  # the probability from which a memory is the answer
@@ -215,7 +215,7 @@ def tells_another_thing(question: Question, text: str) -> bool:
     which, thing = content(match["which"]), stem(match["thing"])
     words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
     word_stems = [stem(word.removesuffix("'s")) for word in words]
-    if not which or any(meets(word, frozenset(word_stems)) for word in which):
+    if not which or any(has_equivalent(word, frozenset(word_stems)) for word in which):
         return False
     things = _CODES if thing in _CODES else {thing}
     places = [place for place, word_stem in enumerate(word_stems) if word_stem in things]
@@ -311,7 +311,7 @@ def _features(
     clauses = [entry.text[start:end] for start, end in segments(entry.text)]
     parts = [*clauses, *(f"{left}, {right}" for left, right in pairwise(clauses))]
     cosine, entity_cosine = sense.nearest([question.text, entity or question.text], [entry.text, *parts])
-    kind = holds_kind(question, entry.text, is_dated=entry.happened is not None)
+    kind = has_answer_of_kind(question, entry.text, is_dated=entry.happened is not None)
     of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
     return {
         "cosine of a part": cosine,
@@ -356,7 +356,7 @@ def covered(wanted: Sequence[str], words: Sequence[str], sense: Sense) -> list[f
         1.0
         if spelling(stem(word)) in spellings
         else _SYNONYM
-        if meets(stem(word), word_stems)
+        if has_equivalent(stem(word), word_stems)
         else max(0.0, min(_MAX_SIMILAR, cosine))
         for word, cosine in zip(wanted, cosines, strict=True)
     ]

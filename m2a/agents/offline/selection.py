@@ -9,7 +9,7 @@ from m2a.agents.offline.exclusion import exclude_each_other, give_different_kind
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
-from m2a.agents.offline.text import content, meets, stem, stems
+from m2a.agents.offline.text import content, has_equivalent, stem, stems
 from m2a.types import MemoryEntry
 
 MAX_LISTED = 8
@@ -123,7 +123,7 @@ def _about_the_named(question: Question, matches: Sequence[Match]) -> Sequence[M
 def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
     """Returns whether the memories have one of the words or a synonym."""
     memory_stems = frozenset(word for entry in entries for word in stems(entry.text))
-    return any(meets(stem(word), memory_stems) for word in words)
+    return any(has_equivalent(stem(word), memory_stems) for word in words)
 
 
 def _is_about_same_person(question: Question, match: Match, best: Match) -> bool:

@@ -4,11 +4,12 @@ A sentence that cannot be understood alone stays with the sentence before it, so
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
@@ -16,14 +17,14 @@ from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import adds_to_request, forget_probability
+from m2a.agents.offline.memory_requests import forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day, is_measure
-from m2a.types import Concept, DateInterval, Message, NamedConcept
+from m2a.types import Concept, DateInterval, MemoryKind, Message, NamedConcept
 
 _PREFERENCE = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|"
@@ -32,9 +33,7 @@ _PREFERENCE = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(r"^(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
-_POINTING = re.compile(
-    r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)(?:'s|'re|'ve|'ll|'d)?\b", re.IGNORECASE
-)
+_POINTING = re.compile(r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)\b", re.IGNORECASE)
 _OBJECT = re.compile(
     r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off|"
     r" out))\b",
@@ -46,18 +45,14 @@ _BEFORE_A_CLAUSE = (
     r"(?=\s*(?:[,.:;!]|-|$)|\s+(?:(?:i|you|he|she|it|we|they|that|this|there|these|those|what|who)(?:'\w+)?|the|my|our|his|her|"
     r"their|its|wait|sorry|actually|no|nope|oh|so|well|then|now|not|on|at|in|hang|hold|just)\b)"
 )
-# Openings without content.
+# Words at the beginning without content.
 _FILLER = re.compile(
-    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|"
-    rf"yeah|yep|(?:no|right|well){_BEFORE_A_CLAUSE}|"
-    r"haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|it (?:seems|looks like|appears)(?: that)?|"
-    r"listen|ps|thanks(?! to\b)|thank you|for the record|just so you know|nope|sorry|actually|"
-    r"(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|"
-    r"scratch that|strike that|"
-    r"(?:(?:small|quick|slight|minor) )?correction|"
-    r"i(?: just)? (?:wanted|want|should|have|need|would like|'d like) to (?:tell|let|"
-    r"inform) you(?: know)?(?: that)?)\b"
-    r"(?:[\s,.:!-]+|$))+",
+    r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
+    rf"(?:no|right|well){_BEFORE_A_CLAUSE}|haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|"
+    r"it (?:seems|looks like|appears)(?: that)?|listen|ps|thanks(?! to\b)|thank you|for the record|just so you know|nope|sorry|"
+    r"actually|(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|scratch that|"
+    r"strike that|(?:(?:small|quick|slight|minor) )?correction|i(?: just)? (?:wanted|want|should|have|need|would like|"
+    r"'d like) to (?:tell|let|inform) you(?: know)?(?: that)?)\b(?:[\s,.:!-]+|$))+",
     re.IGNORECASE,
 )
 
@@ -70,7 +65,7 @@ class Observation:
     """
 
     text: str
-    kind: Literal["event", "fact", "preference", "procedure"] = "fact"
+    kind: MemoryKind = "fact"
     happened: DateInterval | None = None
     concepts: tuple[NamedConcept, ...] = ()
     said: str = ""
@@ -94,13 +89,18 @@ class Reading:
     left_out: int = 0
 
 
-_ADDS_TO_REQUEST = 0.1  # from this probability a message after a request to forget is another request
-SENTENCES = 60  # read per message; more would keep the user waiting
+# "And the price as well": after a request to forget, this adds something to it.
+_ADDS = re.compile(
+    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
+    re.IGNORECASE,
+)
+_MIN_ADDING_PROBABILITY = 0.1  # from this probability a message after a request to forget is another request
+_MAX_SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
 _NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
 _MIN_LIKENESS = 0.7  # of the spelling of two names or codes, from which one corrects the other
 _FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
-OBSERVATIONS = 10  # kept per message
+_MAX_OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
 
 
@@ -110,26 +110,24 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     text, previous = plain(message.text), _previous_text(recent)
     if _adds_to_request(text, previous, sense):
         items = [Utterance("forget", text)]
-    is_value = _is_another_value(text, plain(previous))
-    if is_value and all(item.act in ("chat", "unread") for item in items):
+    gives_value = _is_another_value(text, plain(previous))
+    if gives_value and all(item.act in ("chat", "unread") for item in items):
         items = [Utterance("tell", item.text) for item in items]
-    considered = items[:SENTENCES]
+    considered = items[:_MAX_SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
     unread = [
-        item.text
-        for item in considered
-        if (item.act == "unread" and item.text not in foreign) or len(item.text) > _LONGEST
+        item.text for item in considered if len(item.text) > _LONGEST or (item.act == "unread" and not tells(item.text))
     ]
-    reading = _reading_of(message, readable, recent, concepts, is_value=is_value) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts, gives_value=gives_value) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     observations = (*reading.observations, *as_typed)
     return replace(
         reading,
-        observations=observations[:OBSERVATIONS],
-        otherwise=reading.otherwise[:OBSERVATIONS],
+        observations=observations[:_MAX_OBSERVATIONS],
+        otherwise=reading.otherwise[:_MAX_OBSERVATIONS],
         unread=tuple(unread),
-        left_out=len(items) - len(considered) + max(0, len(observations) - OBSERVATIONS),
+        left_out=len(items) - len(considered) + max(0, len(observations) - _MAX_OBSERVATIONS),
     )
 
 
@@ -164,8 +162,8 @@ def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
     """Whether the message adds something to a request to forget in the previous one: "And the price as well."."""
     if text.endswith("?") or not is_english(text):
         return False
-    likely = adds_to_request(text) or forget_probability(text, sense) >= _ADDS_TO_REQUEST
-    return likely and any(item.act == "forget" for item in utterances(previous, sense))
+    likely = _ADDS.match(text) or forget_probability(text, sense) >= _MIN_ADDING_PROBABILITY
+    return bool(likely) and any(item.act == "forget" for item in utterances(previous, sense))
 
 
 def _reading_of(
@@ -174,7 +172,7 @@ def _reading_of(
     recent: Sequence[Message],
     concepts: Sequence[Concept],
     *,
-    is_value: bool,
+    gives_value: bool,
 ) -> Reading:
     today = message.said_at.date()
     if message.photos:
@@ -186,7 +184,7 @@ def _reading_of(
         # "Scratch what I said about the passport. I've put it in the drawer."
         text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
         statements[0] = replace(statements[0], text=text)
-    observations = _observations(statements, before, concepts, today, is_value=is_value)
+    observations = _observations(statements, before, concepts, today, gives_value=gives_value)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
     observations = _with_photo_statements(observations, find_photo_statements(message, recent, concepts))
@@ -273,22 +271,22 @@ def _observations(
     concepts: Sequence[Concept],
     today: date,
     *,
-    is_value: bool = False,
+    gives_value: bool = False,
 ) -> list[Observation]:
     statements: list[_Statement] = []
-    opening = ""  # "Nope." before "It's on Thursday."
+    dropped = ""  # "Nope." before "It's on Thursday."
     for utterance in items:
         body = _FILLER.sub("", utterance.text).strip(" ,")
         if not body:
-            opening += f"{utterance.text} "
+            dropped += f"{utterance.text} "
             continue
-        utterance, opening = replace(utterance, text=opening + utterance.text), ""
+        utterance, dropped = replace(utterance, text=dropped + utterance.text), ""
         statement, last = _Statement(body, utterance), statements[-1] if statements else None
         if last and len(last.text) > _LONGEST:
             statements.append(statement)
-        elif last and leans(body) and not _meant_by(body, [last.text], concepts):
+        elif last and _needs_sentence_before(body) and not _person_meant_by(body, [last.text], concepts):
             statements[-1] = last.followed_by(statement)
-        elif (name := _meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
+        elif (name := _person_meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
             last and find_namings(body)
         ):
             statements.append(_Statement(_with_name(body, name), utterance))
@@ -298,8 +296,8 @@ def _observations(
             statements.append(_Statement(_with_topic(body, before), utterance))
     return [
         _observation(statement, today)
-        for statement in _with_openings(statements)
-        if is_value or _says_enough(statement)
+        for statement in _with_fragments_joined(statements)
+        if gives_value or _says_enough(statement)
     ]
 
 
@@ -309,24 +307,24 @@ def _says_enough(statement: _Statement) -> bool:
     return bool(len(tokens(statement.text)) > 1 or is_code or TAKES_BACK.search(statement.utterance.text))
 
 
-def _with_openings(statements: Sequence[_Statement]) -> list[_Statement]:
-    """Returns the statements, each mere opening joined to the one after it, or to the one before it if it is the last.
+def _with_fragments_joined(statements: Sequence[_Statement]) -> list[_Statement]:
+    """Returns the statements, each mere retraction or headline joined to the next, or if it is the last to the one before.
 
     "I had the city wrong. The residency is in Canberra." is one correction; "New letter for Mum. The clinic is on
     Friday." is one statement.
     """
     joined: list[_Statement] = []
-    opening: _Statement | None = None
+    fragment: _Statement | None = None
     for statement in statements:
-        if opening is not None:
-            joined.append(opening.followed_by(statement))
-            opening = None
+        if fragment is not None:
+            joined.append(fragment.followed_by(statement))
+            fragment = None
         elif _only_takes_back(statement.text) or (not joined and len(statements) > 1 and _is_headline(statement.text)):
-            opening = statement
+            fragment = statement
         else:
             joined.append(statement)
-    if opening is not None:
-        joined = [*joined[:-1], joined[-1].followed_by(opening)] if joined else [opening]
+    if fragment is not None:
+        joined = [*joined[:-1], joined[-1].followed_by(fragment)] if joined else [fragment]
     return joined
 
 
@@ -343,13 +341,13 @@ def _is_headline(text: str) -> bool:
     return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
 
 
-def _meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
+def _person_meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
     """Returns whom the first word means, None if it is no personal pronoun or its meaning is unknown."""
     match = _PERSONAL.match(sentence)
     return antecedent(before, concepts, match["pronoun"]) if match else None
 
 
-def leans(body: str) -> bool:
+def _needs_sentence_before(body: str) -> bool:
     """Whether the sentence cannot be understood without the one before it."""
     if _POINTING.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
         return True
@@ -364,7 +362,7 @@ _TOPIC = re.compile(
 
 
 def topic_of(before: Sequence[str]) -> str | None:
-    """Returns what "it" most likely means: the first thing that the newest possible sentence mentions."""
+    """Returns what "it" most likely means: the first thing in the newest sentence that mentions a thing."""
     for clause in reversed(before):
         for match in _TOPIC.finditer(clause):
             if not any(word.lower() in lexicon.RELATIONS for word in match[1].split()):  # a person is never "it"
@@ -379,25 +377,19 @@ def _with_topic(sentence: str, before: Sequence[str]) -> str:
         sentence,
         re.IGNORECASE,
     )
-    topic = topic_of(before) if points else None
-    if topic is None:
+    if points is None or (topic := topic_of(before)) is None:
         return sentence
-    sentence = re.sub(r"^its\b", f"{topic}'s", sentence, flags=re.IGNORECASE)
-    return re.sub(r"^it\b", topic, sentence, flags=re.IGNORECASE)
+    return (f"{topic}'s" if points[0].lower() == "its" else topic) + sentence[points.end() :]
 
 
 def _with_name(clause: str, name: str) -> str:
-    """Replaces the first pronoun of the clause by the name: "He's a plumber" → "Tim is a plumber"."""
-    possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
+    """Replaces the pronoun at the beginning of the clause by the name: "He's a plumber" → "Tim is a plumber"."""
     if re.match(r"(?:his|her)\b", clause, re.IGNORECASE):
-        return re.sub(r"^(?:his|her)\b", possessive, clause, flags=re.IGNORECASE)
-    if not re.match(r"(?:he|she)'", clause, re.IGNORECASE):
-        return re.sub(r"^(?:he|she)\b", name, clause, flags=re.IGNORECASE)
-    subject = find_subject(clause)
-    if subject is None:
-        return clause
-    if re.match(r"has (?!got\b|been\b|had\b)", subject.rest):  # "he's terrified", "he's left": could be "is" or "has"
-        return re.sub(r"^(?:he|she)(?=')", name, clause, flags=re.IGNORECASE)
+        return _PERSONAL.sub(f"{name}'" if name.endswith("s") else f"{name}'s", clause)
+    # "He's terrified", "he's left": could be "is" or "has".
+    subject = find_subject(clause) if re.match(r"(?:he|she)'", clause, re.IGNORECASE) else None
+    if subject is None or re.match(r"has (?!got\b|been\b|had\b)", subject.rest):
+        return _PERSONAL.sub(name, clause)
     return f"{name} {subject.rest}"
 
 
@@ -423,7 +415,7 @@ def _observation(statement: _Statement, today: date) -> Observation:
     recurs = _RECURS.search(text) is not None
     is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) is not None
     happened = dates[0].interval if dates and not (recurs or is_birthday) else None
-    kind: Literal["event", "fact", "preference", "procedure"] = "fact"
+    kind: MemoryKind = "fact"
     if utterance.act == "preference" or _PREFERENCE.search(text):
         kind = "preference"
     elif happened is not None:
@@ -445,7 +437,7 @@ _ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+
 _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 
 
-def each_time(observation: Observation, before: str) -> Observation:
+def without_date_if_recurring(observation: Observation, before: str) -> Observation:
     """Returns the observation without a date if it corrects a recurring day: "moved to Wednesday" after "on Tuesdays"."""
     text = _DATED_DAY.sub(r"\1", observation.text)
     if not _RECURS.search(before) or text == observation.text:
@@ -453,7 +445,7 @@ def each_time(observation: Observation, before: str) -> Observation:
     return replace(observation, text=text, kind="fact", happened=None)
 
 
-def with_concepts(
+def named_concepts(
     observation: Observation, concepts: Sequence[Concept], beside: Sequence[NamedConcept] = ()
 ) -> tuple[NamedConcept, ...]:
     """Returns the names that the observation gives or mentions, among the concepts and the names given `beside` it.
@@ -468,19 +460,24 @@ def with_concepts(
                 concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
             )
     candidates = [candidate for candidate in beside if not candidate.denied and is_named(candidate.name, text)]
-    for alias in {alias for concept in concepts for alias in concept.aliases if alias in lexicon.KINDS["family"]}:
-        if re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text):
-            bearers = [concept for concept in concepts if alias in concept.aliases]
-            candidates += [NamedConcept(name=each.name, kind=each.kind) for each in bearers if len(bearers) == 1]
+    holders = Counter(alias for concept in concepts for alias in set(concept.aliases))
+    candidates += [
+        NamedConcept(name=concept.name, kind=concept.kind)
+        for concept in concepts
+        for alias in concept.aliases
+        if alias in lexicon.KINDS["family"]
+        and holders[alias] == 1
+        and re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text)
+    ]
     for candidate in candidates:
         names.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
     return tuple(names.values())
 
 
-_EMOTICON = re.compile(r"^\s+|\s*[:;]['-]?[()DPp/|]*\s*$")
+_EMOTICON = re.compile(r"\s*[:;]['-]?[()DPp/|]*\s*$")
 
 
 def _sentence(text: str) -> str:
-    text = _EMOTICON.sub("", text).strip(",;:- ")
+    text = _EMOTICON.sub("", text.strip()).strip(",;:- ")
     text = text[:1].upper() + text[1:]
     return text.rstrip(".!") + "."

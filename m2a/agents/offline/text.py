@@ -3,7 +3,7 @@
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,8 +11,8 @@ import snowballstemmer
 
 from m2a.agents.offline import lexicon
 
-FIRST_PERSON = re.compile(r"\b(?:i|i'\w+|me|my|mine|we|us|our)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+(?:[-'&/.:](?=[^\W_])[^\W_]+)*", re.UNICODE)
+FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+(?:[-'&/.:](?=[^\W_])[^\W_]+)*")
 _STEMMER = snowballstemmer.stemmer("english")
 _STEMMER_LOCK = threading.Lock()  # a stemmer holds its current word in its state
 
@@ -24,9 +24,8 @@ _CONTRACTIONS = {
     "let's": "let us",
     "y'all": "you all",
 }
-
-
-_MIN_ROOT = 5  # letters of a word that is compared by its beginning or by its letters
+_KEYBOARD = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "—": " - ", "–": "-", "\u00a0": " ", "…": "..."})
+_MIN_ROOT = 5  # letters of a word that is compared by its beginning, or by its spelling key
 
 
 class Token(NamedTuple):
@@ -42,18 +41,11 @@ class Token(NamedTuple):
 @lru_cache(maxsize=2048)
 def plain(text: str) -> str:
     """Returns the text with keyboard characters for typographic quotes and dashes."""
-    table = {"’": "'", "‘": "'", "“": '"', "”": '"', "—": " - ", "–": "-", "\u00a0": " ", "…": "..."}
-    for mark, replacement in table.items():
-        text = text.replace(mark, replacement)
-    return re.sub(r"[ \t]+", " ", text).strip()
-
-
-def tokens(text: str) -> list[Token]:
-    return list(_tokens(text))
+    return re.sub(r"[ \t]+", " ", text.translate(_KEYBOARD)).strip()
 
 
 @lru_cache(maxsize=2048)
-def _tokens(text: str) -> tuple[Token, ...]:
+def tokens(text: str) -> tuple[Token, ...]:
     return tuple(Token(match.group(), match.start(), match.end()) for match in _WORD.finditer(text))
 
 
@@ -68,7 +60,7 @@ def expand(text: str) -> str:
         for ending, spelled in (("n't", " not"), ("'re", " are"), ("'ve", " have"), ("'ll", " will"), ("'d", " would")):
             if lower.endswith(ending):
                 return word[: -len(ending)] + spelled
-        return re.sub(r"'(s|m)$", "", word, flags=re.IGNORECASE)
+        return re.sub(r"'[sm]$", "", word, flags=re.IGNORECASE)
 
     return re.sub(r"[^\W_]+(?:'[^\W_]+)+", expanded, text)
 
@@ -81,16 +73,12 @@ def stem(word: str) -> str:
         return str(_STEMMER.stemWord(base))
 
 
-def stems(text: str) -> list[str]:
-    """Returns the stem of every word, in order, with fixed phrases as one word."""
-    return list(_stems(text))
-
-
 @lru_cache(maxsize=8192)
-def _stems(text: str) -> tuple[str, ...]:
+def stems(text: str) -> tuple[str, ...]:
+    """Returns the stem of every word, in order, with fixed phrases as one word."""
     lowered = joined_phrases(" ".join(plain(text).lower().split()))
     result: list[str] = []
-    for word in re.findall(r"[^\W]+(?:[-'&.:/][^\W]+)*", expand(lowered)):
+    for word in re.findall(r"\w+(?:[-'&.:/]\w+)*", expand(lowered)):
         result.append(stem(word))
         if "-" in word:
             result += [stem(part) for part in word.split("-")]
@@ -105,12 +93,9 @@ def joined_phrases(lowered: str) -> str:
     return lowered
 
 
-def meets(target: str, candidates: Iterable[str]) -> bool:
+def has_equivalent(target: str, candidates: Collection[str]) -> bool:
     """Whether one of the candidate stems has the meaning of the target stem."""
-    candidates = candidates if isinstance(candidates, set | frozenset) else set(candidates)
-    if target in candidates:
-        return True
-    if equivalents(target) & candidates:
+    if not equivalents(target).isdisjoint(candidates):
         return True
     # The stemmer keeps "teach" and "teacher", "supervise" and "supervisor" apart.
     return len(target) >= _MIN_ROOT and any(
@@ -142,11 +127,11 @@ def equivalents(word: str) -> frozenset[str]:
 @lru_cache(maxsize=512)
 def members(kind: str) -> frozenset[str]:
     """Returns the stems of the members of a kind, and of their members: a dog and a beagle are pets. Empty if it is no kind."""
-    kinds = equivalents(kind) if any(name in _kinds() for name in equivalents(kind)) else frozenset()
-    return frozenset(member for name in kinds for member in equivalents(name))
+    names = equivalents(kind)
+    return frozenset() if names.isdisjoint(_kinds()) else frozenset().union(*map(equivalents, names))
 
 
-def is_kind(word: str, kind: str) -> bool:
+def is_member(word: str, kind: str) -> bool:
     """Whether the stem `word` is a member of the stem `kind`: a cat is a pet."""
     return word in _kinds().get(kind, set())
 
@@ -193,14 +178,10 @@ def _word_of_stem() -> dict[str, str]:
 _STOP_WORDS = frozenset(
     stem(word)
     for word in "be have do go get a an the my our your his her its their i we you he she it they me us him them "
-    "this that these those "
-    "and or but so if of in on at to for with from by as not no now then too also just really very all some "
-    "any more most much "
-    "many there here will can could should would about again still already than into out up down over off back "
-    "only even one "
-    "actually sorry mean instead longer anymore new same time day today change move switch call say tell think "
-    "know want "
-    "called said told what who which when where why how let make put take s t m re".split()
+    "this that these those and or but so if of in on at to for with from by as not no now then too also just really very "
+    "all some any more most much many there here will can could should would about again still already than into out up "
+    "down over off back only even one actually sorry mean instead longer anymore new same time day today change move "
+    "switch call say tell think know want called said told what who which when where why how let make put take s t m re".split()
 )
 
 

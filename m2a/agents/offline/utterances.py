@@ -17,11 +17,11 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import (
     NOT_TO_MENTION,
     RESTORE,
-    all_words,
+    content_of_request,
     forget_probability,
     forget_target,
     has_forget_words,
-    is_forget,
+    opens_with_forget,
     wanted_words,
 )
 from m2a.agents.offline.names import find_names, find_namings
@@ -31,19 +31,23 @@ from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.values import find_values, has_place
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
-_WHOLE_LENGTH = 2000  # characters of a message; its act is decided from no more than these
+_MAX_ACT_LENGTH = 2000  # characters of a message; its act is decided from no more than these
 _OPENING = 12  # characters at the beginning of a sentence within which a correction opens it: "No wait, …"
 _TOPIC_WORDS = 4  # at most, of a sentence that only names something
 
-# Probabilities of telling: from the first a message of one sentence is kept, unless asking is more probable; from the others
-# a sentence is kept beside a question, or in a message that only chats. The last one is a certain statement.
-_TELLS, _TELLS_BESIDE_A_QUESTION, _TELLS_BESIDE_CHAT, _SURELY_TELLS = 0.25, 0.9, 0.7, 0.97
+# From these probabilities of telling a sentence is kept.
+_TELLS = 0.25  # if it is the whole message, unless asking is more probable
+_TELLS_BESIDE_A_QUESTION = 0.9  # in a message with a question
+_TELLS_BESIDE_CHAT = 0.7  # in a message that only chats
+_SURELY_TELLS = 0.97  # from this probability it is certainly a statement
 _IDLE = 0.8  # from this probability of chatting a sentence of a message that tells something is left out
 
-# The probability from which a message without the fixed words asks to forget something: if it tells nothing else, if it
-# may tell something, and if it certainly does. From the last one on, it is read as that request alone.
-_FORGETS, _FORGETS_TELLING, _FORGETS_SURELY_TELLING, _SURELY_FORGETS = 0.5, 0.6, 0.7, 0.9
-_MAY_FORGET = 0.06  # the same with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
+# From these probabilities a message without the fixed words is a request to forget.
+_FORGETS = 0.5  # if it tells nothing else
+_FORGETS_TELLING = 0.6  # if it may tell something
+_FORGETS_SURELY_TELLING = 0.7  # if it certainly tells something
+_SURELY_FORGETS = 0.9  # whatever it tells: it is read as that request alone
+_MAY_FORGET = 0.06  # with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
 _SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
 # "Can you remember my sister's name?" asks for it, however much it resembles a request to forget.
 _ASKS_TO_RECALL = re.compile(
@@ -51,7 +55,7 @@ _ASKS_TO_RECALL = re.compile(
     r"(?:still |even |ever |please |perhaps )*(?:remember|recall|know)\b.*\?\W*$",
     re.IGNORECASE,
 )
-_ASKS_THE_ASSISTANT = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
+_YOU_OR_FORGET = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
 _POINTS_AT_TOPIC = re.compile(
     r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>s|re)\b)?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
 )
@@ -68,7 +72,7 @@ _REMEMBER = re.compile(
 
 # "He studies law now, so forget what I said about the stage."
 _THEN_FORGET = re.compile(
-    r"(?P<told>.{10,}?),? (?:and )?so,? (?P<request>(?:(?:please|pls|kindly|just|can you|could you|you can) )*"
+    r"(?P<statement>.{10,}?),? (?:and )?so,? (?P<request>(?:(?:please|pls|kindly|just|can you|could you|you can) )*"
     r"(?:forget|delete|erase|remove|drop|scrap|scrub|scratch|disregard|ignore)\b.+)$",
     re.IGNORECASE,
 )
@@ -147,14 +151,14 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
     if mentioned := _MENTIONED.match(text):
         text = mentioned["what"]
     parts = [clause for part in _with_topics(sentences(text), sense) for clause in _apart_from_request(part)]
-    if asks_to_forget(text) and not any(map(is_forget, parts)):
+    if asks_to_forget(text) and not any(map(opens_with_forget, parts)):
         return [Utterance("forget", text)]
     if is_courteous(text):
         return [Utterance("chat", text)]
     if not is_english(text):
         return [Utterance("unread", part) for part in parts]
-    sense.wordings([text[:_WHOLE_LENGTH], *parts])  # all are needed below, and one batch is encoded faster
-    message_act = act_of(text[:_WHOLE_LENGTH], sense)
+    sense.wordings([text[:_MAX_ACT_LENGTH], *parts])  # all are needed below, and one batch is encoded faster
+    message_act = act_of(text[:_MAX_ACT_LENGTH], sense)
     has_question = any(part.endswith("?") for part in parts)
     alone = len(parts) == 1
     result: list[Utterance] = []
@@ -165,14 +169,15 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
             result += _with_statement(utterance)
         else:
             result.append(_classified(part, message_act, sense, alone=alone, has_question=has_question))
-    if len(result) > 1 and result[0].act == "forget" and not all_words(result[0].text) and TAKES_BACK.search(parts[0]):
+    only_points = len(result) > 1 and result[0].act == "forget" and not content_of_request(result[0].text)
+    if only_points and TAKES_BACK.search(parts[0]):
         result = [Utterance("tell", f"{parts[0]} {result[1].text}"), *result[2:]]  # "Scratch that. Monday."
     if any(item.act == "forget" for item in result):
         result = [item for item in result if item.act not in ("tell", "chat") or not _is_a_reason(item.text, sense)]
     if any(item.act == "forget" and wanted_words(item.text) for item in result):
         # "Forget the code. Delete it." is one request.
         return [item for item in result if item.act != "forget" or wanted_words(item.text)]
-    if any(map(_to_remember, parts)) or all(item.act == "command" for item in result) or len(text) > _WHOLE_LENGTH:
+    if any(map(_to_remember, parts)) or all(item.act == "command" for item in result) or len(text) > _MAX_ACT_LENGTH:
         return result  # "Remember that I deleted the account" asks for nothing else, whatever its words resemble
     if request := _as_forget_request(text, result, sense, has_question=has_question):
         return request
@@ -182,11 +187,12 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
 
 def _surely_forgets(item: Utterance, sense: Sense) -> bool:
     """Whether a sentence alone is certainly a request to forget something, though its message is not."""
-    return item.act != "ask" and bool(all_words(item.text)) and forget_probability(item.text, sense) >= _SURELY_FORGETS
+    may_forget = item.act != "ask" and bool(content_of_request(item.text))
+    return may_forget and forget_probability(item.text, sense) >= _SURELY_FORGETS
 
 
 def _with_question(items: list[Utterance]) -> list[Utterance]:
-    """Returns the utterances of a question. If no sentence alone asks, the longest that tells nothing is the question.
+    """Returns the utterances of a message that asks. If no sentence alone asks, the longest that tells nothing is the question.
 
     "When?" belongs to the question before it.
     """
@@ -210,19 +216,19 @@ def _as_forget_request(
 ) -> list[Utterance] | None:
     """Returns the utterances of a message that asks in other words to forget something, None if it does not ask."""
     if has_forget_words(text):
-        asks = has_question and not _ASKS_THE_ASSISTANT.search(text)  # "drop off address please?"
+        asks = has_question and not _YOU_OR_FORGET.search(text)  # "drop off address please?"
         threshold, certain = _SURELY_FORGETS if asks else _MAY_FORGET, _FORGETS
     elif _ASKS_TO_RECALL.match(text):
         return None
     else:
         tells = any(item.act == "tell" for item in items)
-        threshold, certain = _enough_to_forget(text, sense) if tells else _FORGETS, _SURELY_FORGETS
+        threshold, certain = _forget_threshold(text, sense) if tells else _FORGETS, _SURELY_FORGETS
     probability = forget_probability(text, sense)
     if probability < threshold:
         return None
-    also_told = _also_told(items, sense)
-    request = " ".join(item.text for item in items if item not in also_told) if also_told else text
-    return [Utterance("forget", request, tuple(items) if probability < certain else ()), *also_told]
+    statements = _further_statements(items, sense)
+    request = " ".join(item.text for item in items if item not in statements) if statements else text
+    return [Utterance("forget", request, tuple(items) if probability < certain else ()), *statements]
 
 
 def _apart_from_request(sentence: str) -> tuple[str, ...]:
@@ -231,11 +237,11 @@ def _apart_from_request(sentence: str) -> tuple[str, ...]:
     if match is None:
         return (sentence,)
     named = wanted_words(match["request"])
-    return (match["told"], match["request"]) if named and not named & content(match["told"]) else (sentence,)
+    return (match["statement"], match["request"]) if named and not named & content(match["statement"]) else (sentence,)
 
 
 def _is_a_reason(sentence: str, sense: Sense) -> bool:
-    """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone."."""
+    """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone"."""
     if forget_probability(sentence, sense) >= _SENTENCE_FORGETS:
         return True  # "I've not told Ana and I don't want it written down."
     subject = find_subject(sentence)
@@ -244,21 +250,21 @@ def _is_a_reason(sentence: str, sense: Sense) -> bool:
     return subject is None or subject.text.lower() in ("he", "she", "they", "you", "it", "that", "this")
 
 
-def _also_told(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
+def _further_statements(items: Sequence[Utterance], sense: Sense) -> list[Utterance]:
     """Returns what a message with a request to forget tells besides: a change, or what follows the request and is no reason.
 
     "Scrub the Fabia. We drive a Jogger now." forgets the Fabia, and keeps the Jogger.
     """
-    also_told: list[Utterance] = []
-    has_asked = False
+    statements: list[Utterance] = []
+    has_request = False
     for item in items:
         if item.act == "forget" or forget_probability(item.text, sense) >= _SENTENCE_FORGETS:
-            has_asked = True
+            has_request = True
         elif item.act == "tell":
             changed = bool(CHANGES.search(item.text) or LATELY.search(item.text))
-            if changed or (has_asked and not _is_a_reason(item.text, sense)):
-                also_told.append(item)
-    return also_told
+            if changed or (has_request and not _is_a_reason(item.text, sense)):
+                statements.append(item)
+    return statements
 
 
 def _with_statement(item: Utterance) -> list[Utterance]:
@@ -269,7 +275,7 @@ def _with_statement(item: Utterance) -> list[Utterance]:
     return [Utterance("restore", request), Utterance("tell", statement)]
 
 
-def _enough_to_forget(text: str, sense: Sense) -> float:
+def _forget_threshold(text: str, sense: Sense) -> float:
     """Returns the probability from which a message that tells something is a request to forget it."""
     if act_probabilities(text, sense)["tell"] < _SURELY_TELLS:
         return _FORGETS_TELLING
@@ -338,9 +344,8 @@ def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
 _CORRECTS_WORDS = re.compile(r"\*\w[^*]*$")  # "*right knee, not left"
 
 
-def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
+def _with_fixed_words(text: str, sense: Sense) -> Utterance | None:
     """Returns the utterance if its words alone decide its act."""
-    text = sentence.strip()
     if _CORRECTS_WORDS.match(text):
         return Utterance("tell", text)
     if RESTORE.search(text):
@@ -362,15 +367,15 @@ def _with_fixed_words(sentence: str, sense: Sense) -> Utterance | None:
 
 def _to_remember(sentence: str) -> str | None:
     """Returns what a sentence asks to remember, None if it does not."""
-    match = _REMEMBER.match(sentence.strip())
-    return match["what"].strip() if match and _has_content(match["what"]) else None
+    match = _REMEMBER.match(sentence)
+    return match["what"] if match and _has_content(match["what"]) else None
 
 
 def _has_content(text: str) -> bool:
     """Whether the text is something to remember, and no question: "the details!" and "your breath" only point at something."""
     points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
     only_points = points and find_subject(text) is None and not find_names(text)
-    return not (text.rstrip().endswith("?") or only_points)
+    return not (text.endswith("?") or only_points)
 
 
 def _corrects(sentence: str) -> bool:
@@ -378,8 +383,9 @@ def _corrects(sentence: str) -> bool:
     taken_back = TAKES_BACK.search(sentence)
     if taken_back is None or sentence.endswith("?"):
         return False
-    names_something = any(map(all_words, refuted(sentence))) or re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
-    gives_value = _takes_back_at_once(sentence) and find_values(sentence[taken_back.end() :])
+    has_name = re.search(r"\d|(?<=[a-z,] )(?!I\b)[A-Z]", sentence)
+    names_something = has_name or any(map(content_of_request, refuted(sentence)))
+    gives_value = taken_back.start() <= _OPENING and find_values(sentence[taken_back.end() :])
     return bool(names_something or gives_value)
 
 
@@ -398,14 +404,14 @@ def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, h
         if act_of(f"{statement}.", sense) == "tell":
             return Utterance("tell", statement)
         return Utterance("chat" if message_act == "chat" else "ask", sentence)
-    act = _learned_act(sentence, message_act, sense, alone=alone, has_question=has_question)
+    act = _act_of_sentence(sentence, message_act, sense, alone=alone, has_question=has_question)
     return Utterance("tell" if act == "chat" and _corrects(sentence) else act, sentence)
 
 
-def _learned_act(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
+def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
     if _is_small_talk(sentence):
         return "chat"
-    if _TASTE_OR_FEAR.match(sentence) or ((says := _SAYS_WHAT.match(sentence)) and has_verb(says["clause"])):
+    if _TASTE_OR_FEAR.match(sentence) or ((match := _SAYS_WHAT.match(sentence)) and has_verb(match["clause"])):
         return "tell"
     if has_question_form(sentence):
         return "ask"

@@ -10,7 +10,7 @@ from datetime import date
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.dates import NUMBERS, WEEKDAYS, find_dates, number
 from m2a.agents.offline.names import find_places
-from m2a.agents.offline.text import is_kind, stem, stems, tokens
+from m2a.agents.offline.text import is_member, stem, stems, tokens
 
 _NUMBER = (
     r"(?:\d+(?:[.,]\d+)*|"
@@ -112,9 +112,9 @@ def find_values(text: str) -> list[Value]:
             take(f"amount:{stem(match[1])}", *match.span())
     for token in tokens(text):
         word = token.text.removesuffix("'s")
-        if is_kind(stem(word), stem("colour")):
+        if is_member(stem(word), stem("colour")):
             take("colour", token.start, token.start + len(word))
-        elif is_kind(stem(word), stem("diet")):
+        elif is_member(stem(word), stem("diet")):
             take("diet", token.start, token.start + len(word))
         elif token.lower in lexicon.JOBS:
             take("job", token.start, token.end)
@@ -134,7 +134,7 @@ def is_measure(kind: str) -> bool:
 
 
 def speaks_of_work(text: str) -> bool:
-    return bool(_WORK.search(text)) or any(is_kind(word, stem("department")) for word in stems(text))
+    return bool(_WORK.search(text)) or any(is_member(word, stem("department")) for word in stems(text))
 
 
 def has_money(text: str) -> bool:

@@ -9,9 +9,9 @@ from m2a.agents.offline.corrections import CorrectionChoice, find_corrected
 from m2a.agents.offline.dialogues import has_several_speakers, own_memories, takes_back
 from m2a.agents.offline.foreign import (
     asks_to_forget,
-    meant_by,
     names_anything,
     says_that_it_changed,
+    sentences_meant_by,
     told_before,
 )
 from m2a.agents.offline.forgetting import (
@@ -27,7 +27,7 @@ from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of, messages_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation, Reading, each_time, with_concepts
+from m2a.agents.offline.statements import Observation, Reading, named_concepts, without_date_if_recurring
 from m2a.agents.offline.text import content, plain
 from m2a.agents.state import Rejected, Searched, TurnState
 from m2a.memory.quotations import sentence_spans
@@ -147,7 +147,7 @@ def _keep_all(
         for observation in observations
     ]
     complete = [
-        each_time(observation, choice.corrected.entry.text) if choice.corrected else observation
+        without_date_if_recurring(observation, choice.corrected.entry.text) if choice.corrected else observation
         for observation, choice in zip(observations, choices, strict=True)
     ]
     return [_keep(state, observation, choice, complete) for observation, choice in zip(complete, choices, strict=True)]
@@ -225,7 +225,7 @@ def _concepts(
 ) -> tuple[NamedConcept, ...]:
     """Returns the concepts of the observation, with photos that may show them unless it says itself which photos it names."""
     named_beside = [named for other in observations for named in other.concepts]
-    concepts = with_concepts(observation, state.concepts, named_beside)
+    concepts = named_concepts(observation, state.concepts, named_beside)
     if observation.photo_ids:  # they show whom the observation names first: "that's Jo's dog Biscuit" names Biscuit
         shown = [mention.name for mention in observation.concepts[:1]]
         return tuple(each if each.name in shown else each.model_copy(update={"photos": ()}) for each in concepts)
@@ -293,7 +293,7 @@ def _forget_unread(state: TurnState, target: str, hits: Sequence[Hit], deleted: 
     """Returns the writes in a language that is not read: words of messages, and any memories made from them."""
     writes: list[Action] = []
     if names_anything(target):
-        statements = meant_by(target, told_before(_from_user(state, hits)))
+        statements = sentences_meant_by(target, told_before(_from_user(state, hits)))
     else:
         statements = told_before([message for message in state.recent if message.role == "user"][-1:])
     for statement in statements:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, is_verb
+from m2a.agents.offline.clauses import AUXILIARIES, DETERMINERS, PREPOSITIONS, PRONOUNS, SUBORDINATORS, may_be_verb
 
 Words = tuple[str, ...]
 Span = tuple[int, int]  # where words are in a sentence: the first, and the end
@@ -49,7 +49,7 @@ def is_name(word: str) -> bool:
 def is_verbal(word: str) -> bool:
     """Returns whether a word is a verb or ends as a past participle does."""
     key = word.lower().strip(MARKS)
-    return key in AUXILIARIES or is_verb(key) or (len(key) > 4 and key.endswith("ed"))
+    return key in AUXILIARIES or may_be_verb(key) or (len(key) > 4 and key.endswith("ed"))
 
 
 def name_runs(words: Words) -> list[tuple[int, int]]:
