@@ -814,13 +814,6 @@ async def test_asked_by_the_day_all_that_was_told_or_shown_then_is_listed(talk: 
     assert "4417" not in await talk.say("My PIN is 4417. What did I tell you today?")
 
 
-async def test_the_newest_place_answers_and_the_older_is_said_to_be_kept(talk: Talk) -> None:
-    await talk.say("I parked on level 3 of the Westgate car park, bay 42.")
-    await talk.say("Car's in Hill Street today, near the bakery.")
-    where = await talk.say("Where is my car?")
-    assert "Hill Street" in where and "Westgate" not in where and "I also keep what you said about it before" in where
-
-
 async def test_the_name_of_another_is_no_answer(talk: Talk) -> None:
     await talk.say("I live in Leeds with my husband Tom.")
     await talk.say("My daughter Ida loves ballet.")
@@ -1264,6 +1257,25 @@ async def test_twins_are_two_children(talk: Talk) -> None:
     await talk.say("We have twins, our two boys are in the first year.")
     await talk.say("Our daughter Ada starts nursery in May.")
     assert "3 children by my count" in await talk.say("How many children do we have?")
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "count"),
+    [
+        (["We have three kids, two boys and a girl."], "How many children do we have?", "3 children"),
+        (["We have three children.", "Our daughter Ada is in year two."], "How many kids do we have?", "3 kids"),
+        (["I've got four siblings, one brother and three sisters."], "How many siblings do I have?", "4 siblings"),
+        (
+            ["We've got five pets: two cats, a dog and two rabbits.", "We got a parrot, too."],
+            "How many pets have I?",
+            "6 pets",
+        ),
+    ],
+)
+async def test_a_kind_and_its_members_are_counted_once(talk: Talk, told: list[str], question: str, count: str) -> None:
+    for statement in told:
+        await talk.say(statement)
+    assert f"{count} by my count" in await talk.say(question)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,6 @@ class Subject:
 
 
 _SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)")
-_CONTINUES = re.compile(r" [a-z]")
 _HAS_WORD = re.compile(r"\w")
 
 
@@ -92,8 +91,6 @@ def sentences(text: str) -> tuple[str, ...]:
             piece = line[start : match.end()].strip()
             if ABBREVIATION.search(piece) and match.end() < len(line):
                 continue
-            if piece.endswith(")") and _CONTINUES.match(line, match.end()):
-                continue  # "Shona (not that one!) runs triage": the sentence continues
             result.append(piece)
             start = match.end()
         result.append(line[start:].strip())
@@ -257,8 +254,6 @@ def _is_verb_after(words: Sequence[Token], index: int) -> bool:
     word = words[index].lower
     if not _is_finite(words[index]):
         return False
-    if word in ("need", "dare", "ought") and index + 1 < len(words) and words[index + 1].lower == "not":
-        return True
     if word in AUXILIARIES or word in _past_forms():
         return True
     is_third_person = word in _third_person_forms()

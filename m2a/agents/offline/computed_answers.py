@@ -9,7 +9,7 @@ from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, capitalised, quote, written_day
 from m2a.agents.offline.relevance import correction_groups
 from m2a.agents.offline.selection import MAX_LISTED
-from m2a.agents.offline.text import equivalents, plain, stem, stems
+from m2a.agents.offline.text import equivalents, is_member, plain, stem, stems
 from m2a.agents.offline.values import amount_of
 from m2a.types import Concept, DateInterval, MemoryEntry, Message
 
@@ -43,7 +43,10 @@ def counted(
         if _TWIN in per_noun and noun != _TWIN and concept_ids <= named.get(_TWIN, set()):
             continue
         per_noun[noun] = max(per_noun.get(noun, 0), len(concept_ids))
-    total = sum(per_noun.values())
+    kinds = {kind for kind in nouns if any(is_member(noun, kind) for noun in nouns)}
+    parts = {noun for noun in per_noun.keys() - kinds if any(is_member(noun, kind) for kind in kinds)}
+    whole = max((per_noun[noun] for noun in per_noun.keys() - parts), default=0)
+    total = max(whole, sum(per_noun[noun] for noun in parts))  # "three kids, two boys and a girl" are three
     quotations = as_list(entries[:MAX_LISTED], messages)
     if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations

@@ -422,9 +422,7 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
         tells = chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
         return "tell" if tells else message_act
     if message_act == "tell":
-        is_correction = len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence)  # "Nope. Thursday."
-        is_content = is_correction or re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
-        idle = chances["chat"] > _IDLE and not is_content
+        idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
         only_explains = has_question and chances["tell"] < _TELLS_BESIDE_A_QUESTION  # "The code? I forgot it again."
         return "chat" if idle or only_explains else "tell"
     # Beside "…?" only a sentence that opens as a question asks too.
@@ -433,10 +431,8 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
         return "ask"
     if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_CHAT:
         return "tell"
-    # A sentence beside a question only says why the user asks, unless it gives a name or a code.
-    gives_name = message_act == "ask" and find_namings(sentence)
-    gives_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
-    return "tell" if gives_name or gives_code else "chat"
+    # A sentence beside a question only says why the user asks, unless it gives a name.
+    return "tell" if message_act == "ask" and find_namings(sentence) else "chat"
 
 
 _MAY_ASK = re.compile(
