@@ -98,6 +98,10 @@ def message(text: str, message_id: int = 1) -> Message:
         ("Magistrate Ollerton speaks much too softly for the gallery.", ["tell"]),
         ("tilda hates the smell of paint", ["tell"]),
         ("Scratch that. Row 16.", ["tell"]),
+        (
+            "Well scrap that. Freya says he'd only use it as a bat. Joris is getting a glockenspiel instead.",
+            ["tell", "tell"],
+        ),
         ("which week is the book fair", ["ask"]),
         ("near which village is granddad's orchard", ["ask"]),
         ("Sort these by weight: iron, cork, tin.", ["command"]),

@@ -284,6 +284,17 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
     return _single_day(today + timedelta(days=ahead or 7))
 
 
+def _weekday_of_week(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """Resolves "Thursday next week" and "next week on Thursday"."""
+    days = WEEKDAYS.index(match["weekday"].lower()) - today.weekday() + 7 * _STEPS[match["which"].lower()]
+    return _single_day(today + timedelta(days=days))
+
+
+def _unresolved(match: re.Match[str], today: date, past: bool) -> DateInterval:
+    """Raises `ValueError`: "the Saturday before" is before another day than that of the message."""
+    raise ValueError(match.group())
+
+
 def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
     """Resolves "a week on Friday": the coming Friday plus a week."""
     weekday = WEEKDAYS.index(match["weekday"].lower())
@@ -391,12 +402,15 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_MONTH}(?: of)?,? (?:{_YEAR}|(?P<which_year>last|this|next) year)", _whole_month),
     _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _shifted),
     _rule(
-        rf"{_COUNT} {_UNIT} from tomorrow",
+        rf"{_COUNT} {_UNIT} (?:from )?tomorrow",
         lambda match, today, past: _shifted(match, today + timedelta(days=1), past),
     ),
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
     _rule(rf"{_ANY_WEEKDAY},? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
+    _rule(rf"{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
+    _rule(rf"(?P<which>last|this|next) week,?(?: on)? {_WEEKDAY}", _weekday_of_week),
+    _rule(rf"the {_WEEKDAY} (?:before|after|following)", _unresolved),
     _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}", _weekday),
     _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
     _rule(

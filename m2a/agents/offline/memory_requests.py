@@ -83,7 +83,7 @@ _SCRATCH = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.
 _NEW_VALUE = re.compile(r"\d|(?<=[a-z,'] )(?!I\b)[A-Z]|\b(?:now|instead)\b")
 # "Scratch that, it's Monday": users correct themselves, and nothing has to be forgotten.
 _SCRATCH_THAT = re.compile(
-    r"(?:(?:ok(?:ay)?|no|oh),? )?(?:scratch that\b[\s,.:-]+\w|"
+    r"(?:(?:ok(?:ay)?|no|oh|well|ah|so|wait|sorry|actually|hm+),? )*(?:scratch that\b[\s,.:-]+\w|"
     r"(?:scrap|strike) that\b[\s,.:-]+(?!(?:about|from|off|out|please|thing|bit|part|again|one)\b)\w)",
     re.IGNORECASE,
 )

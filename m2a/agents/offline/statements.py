@@ -402,11 +402,11 @@ def dates_of(text: str, today: date) -> list[FoundDate]:
 
 
 def _is_past_at(text: str, position: int) -> bool:
-    for start, end in segments(text):
-        if start <= position < end:
-            clause = text[start:end]
-            return is_past(clause if has_verb(clause) else text)
-    return is_past(text)
+    """Returns whether the clause at the position is about the past: if it has no verb, the last one before it with a subject."""
+    *before, clause = [text[start:end] for start, end in segments(text) if start <= position]
+    if not has_verb(clause):
+        clause = next((earlier for earlier in reversed(before) if find_subject(earlier) is not None), text)
+    return is_past(clause)
 
 
 def _observation(statement: _Statement, today: date) -> Observation:
