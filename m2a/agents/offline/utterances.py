@@ -431,8 +431,10 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
         return "ask"
     if message_act == "chat" and not has_question and chances["tell"] >= _TELLS_BESIDE_CHAT:
         return "tell"
-    # A sentence beside a question only says why the user asks, unless it gives a name.
-    return "tell" if message_act == "ask" and find_namings(sentence) else "chat"
+    # A sentence beside a question only says why the user asks, unless it gives a name or a code.
+    gives_name = message_act == "ask" and find_namings(sentence)
+    gives_code = chances["tell"] >= _SURELY_TELLS and re.search(r"\d{3}", sentence)
+    return "tell" if gives_name or gives_code else "chat"
 
 
 _MAY_ASK = re.compile(
