@@ -422,7 +422,9 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
         tells = chances["tell"] >= max(_TELLS, chances["ask"]) or (message_act == "ask" and not _may_ask(sentence))
         return "tell" if tells else message_act
     if message_act == "tell":
-        idle = chances["chat"] > _IDLE and not re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
+        is_correction = len(tokens(sentence)) == 1 and TAKES_BACK.search(sentence)  # "Nope. Thursday."
+        is_content = is_correction or re.search(r"\d|(?<=\w )[A-Z][a-z]", sentence)
+        idle = chances["chat"] > _IDLE and not is_content
         only_explains = has_question and chances["tell"] < _TELLS_BESIDE_A_QUESTION  # "The code? I forgot it again."
         return "chat" if idle or only_explains else "tell"
     # Beside "…?" only a sentence that opens as a question asks too.
