@@ -177,6 +177,15 @@ def test_a_word_that_only_ends_in_no_is_no_sign_of_a_correction(sense: Sense) ->
     assert [row["has a sign"] for [row] in rows] == [False, True]
 
 
+def test_what_shares_only_a_name_and_gives_no_other_value_is_not_offered(sense: Sense) -> None:
+    before = [
+        "I live in Leeds with my husband Deepak and our two girls, Asha and Mira.",
+        "Mira is 6 and plays the piano.",
+    ]
+    [observation] = read(message(3, "Mira's favourite colour is teal now, it was yellow"), (), (), sense).observations
+    assert find_corrected(observation, hits_of(before, sense), 2, (), sense).rivals == ()
+
+
 def test_two_memories_that_a_correction_may_mean_alike_are_offered(sense: Sense) -> None:
     before = ["The red kayak hangs in the barn.", "The green kayak hangs in the barn."]
     correction = message(3, "Correction: the kayak hangs in the cellar, not in the barn.")

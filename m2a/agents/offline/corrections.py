@@ -104,7 +104,9 @@ def find_corrected(
     if not rivals and corrects(sentence):
         likely = [each for each in candidates if each.allowed and each.probability >= _MIN_OFFERED]
         # "Tomasz works days now." is more likely about his shifts than about what he eats.
-        likely = [each for each in likely if shared_topic(new, each.claim)] or likely
+        likely = [each for each in likely if shared_topic(new, each.claim)] or [
+            each for each in likely if different_kinds(new, each.claim)
+        ]
         rivals = [candidate.entry.memory_id for candidate in likely[:_MAX_OFFERED]]
     return CorrectionChoice(_corrected(new, observation, candidates), tuple(rivals))
 
