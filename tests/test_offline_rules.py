@@ -833,6 +833,14 @@ async def test_the_code_of_another_thing_is_no_answer(talk: Talk) -> None:
     assert await talk.say("When does the opera begin?") == f"{DECLINED} {CONNECT}"
 
 
+async def test_the_number_of_a_house_is_no_phone_number(talk: Talk) -> None:
+    await talk.say("Our plumber Sid lives at number 31.")
+    assert (await talk.say("What's the phone number of the plumber?")).startswith(DECLINED)
+    await talk.say("The plumber's number is 0161 555 0112.")
+    answer = await talk.say("What's the phone number of the plumber?")
+    assert "0161 555 0112" in answer and not answer.startswith(DECLINED)
+
+
 async def test_what_is_computed_rests_on_the_correction(talk: Talk) -> None:
     await talk.say("My mother turns 70 on 12 December.")
     await talk.say("Actually my mother turns 71, not 70")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _REASON = re.compile(r"\b(?:because|since|as|so|due to|thanks to|for|cos|reason|to (?=[a-z]+))\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_ASKS_FOR_PHONE = re.compile(r"\b(?:phone|mobile|telephone|landline|cell) numbers?\b", re.IGNORECASE)
+_PHONE_NUMBER = re.compile(r"(?:\d[ ./()-]{0,2}){5,}")
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
@@ -100,6 +102,13 @@ def holds_duration(question: "Question", text: str, is_dated: bool) -> bool:
 
 def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | None:
     return bool(_REASON.search(text)) or None
+
+
+def holds_identifier(question: "Question", text: str, _is_dated: bool) -> bool:
+    """Returns whether the text has a number that identifies; for a phone number, one with enough digits."""
+    if _ASKS_FOR_PHONE.search(question.text):
+        return bool(_PHONE_NUMBER.search(text))
+    return values.has_identifier(text)
 
 
 def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:

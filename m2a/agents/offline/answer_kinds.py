@@ -11,6 +11,7 @@ from m2a.agents.offline.answer_checks import (
     holds_count,
     holds_day,
     holds_duration,
+    holds_identifier,
     holds_job,
     holds_name,
     holds_one_of,
@@ -150,7 +151,7 @@ _TABLE = (
             r"\b(?:what|which)(?:'?s| is| was)?(?: (?:my|the|our|his|her))? (?:\w+ )?(?:number|code|pin)\b",
             r"\b(?:what'?s?|which)\b.*\bnumbers (?:for|to)\b",
         ),
-        has_answer=text_only(values.has_identifier),
+        has_answer=holds_identifier,
         is_value=True,
     ),
     Kind(
