@@ -154,10 +154,14 @@ class Rate:
 
 @dataclass
 class Score:
-    """Precision and recall per behaviour, and the number of answers that state what was never said."""
+    """Precision and recall per behaviour, and the number of answers that state what was never said.
+
+    `outright`: the questions that are answered with more than the nearest memories of a decline.
+    """
 
     precision: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
     recall: dict[str, Rate] = field(default_factory=lambda: {name: Rate() for name in BEHAVIOURS})
+    outright: Rate = field(default_factory=Rate)
     invented: int = 0
 
 
@@ -289,6 +293,7 @@ def score(played: Sequence[Played]) -> Score:
             result.precision["correcting"].count(kind == "correction" and outcome.corrected)
         if kind == "question":
             result.recall["answering"].count(outcome.answered)
+            result.outright.count(outcome.answered and not outcome.reply.startswith(DECLINED))
         elif kind == "never_said":
             result.recall["declining"].count(outcome.declined)
             result.invented += not outcome.declined

@@ -75,8 +75,11 @@ def test_keeping_answering_and_inventing_are_counted_turn_by_turn(tmp_path: Path
         {"id": "1", "kind": "statement", "text": "My cat is called Miso", "keep": [["miso"]]},
         {"id": "2", "kind": "question", "text": "What's my cat called?", "accept": [["pip"]]},
         {"id": "3", "kind": "never_said", "text": "What's my cat called?"},
+        {"id": "4", "kind": "question", "text": "What is my cat called?", "accept": [["miso"]]},
+        {"id": "5", "kind": "question", "text": "Which colour is my cat?", "accept": [["miso"]]},
     )
     result = score(asyncio.run(play(read_sets(path)["s"].stories)))
     assert str(result.recall["keeping"]) == "1.00 (1/1)"
-    assert str(result.recall["answering"]) == "0.00 (0/1)"
+    assert str(result.recall["answering"]) == "0.67 (2/3)"
+    assert str(result.outright) == "0.33 (1/3)", "the nearest memory of a decline is no answer outright"
     assert result.invented == 1

@@ -77,6 +77,7 @@ def table(result: Score, name: str) -> str:
         f"{behaviour:<22}{result.precision[behaviour]!s:>16}{result.recall[behaviour]!s:>16}"
         for behaviour in BEHAVIOURS
     ]
+    lines.append(f"{'answered outright':<22}{'':>16}{result.outright!s:>16}")
     return "\n".join([*lines, f"{'invented answers':<22}{result.invented:>16}"])
 
 
