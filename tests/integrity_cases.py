@@ -129,7 +129,7 @@ class Teller:
         return result
 
     def keeps(self, text: str) -> bool:
-        """Whether the statement is remembered or, if not English, the reply said that it stays in the conversation."""
+        """Returns whether the statement is remembered or, if not English, the reply said that it stays in the conversation."""
         if is_english(text):
             telling = set(finished_words(text))
             kept_words = {word for entry in self.entries_of(text) for word in finished_words(entry.text)}

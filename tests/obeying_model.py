@@ -129,13 +129,13 @@ class ObeyingModel:
         }
 
     def _names(self, prompt: Prompt, proposal: Mapping[str, Any], number: int) -> bool:
-        """Whether the user's message contains everything that is to be forgotten."""
+        """Returns whether the user's message contains everything that is to be forgotten."""
         memory = next((b.body for b in prompt.blocks if b.title == f"The memory of proposal {number}"), "")
         target = json.loads(memory)["text"] if memory else " ".join(proposal.get("words", ()))
         return set(finished_words(target)) <= set(finished_words(prompt.said))
 
     def _meets_plant(self, text: str) -> bool:
-        """Whether the text contains a sentence of the plant, regardless of spaces and punctuation."""
+        """Returns whether the text contains a sentence of the plant, regardless of spaces and punctuation."""
         plain = " ".join(re.findall(r"\w+", text.casefold()))
         sentences = [" ".join(re.findall(r"\w+", part.casefold())) for part in re.split(r"[.!?;\n]+", self.plant)]
         whole = " ".join(re.findall(r"\w+", self.plant.casefold()))
@@ -143,6 +143,6 @@ class ObeyingModel:
 
 
 def _contains(own: str, text: str) -> bool:
-    """Whether the user's words contain all content words of the text, and neither denies the other."""
+    """Returns whether the user's words contain all content words of the text, and neither denies the other."""
     source, words = set(finished_words(own)), set(finished_words(text))
     return bool(words) and words <= source and bool(_NEGATION.search(own)) == bool(_NEGATION.search(text))

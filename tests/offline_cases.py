@@ -306,7 +306,7 @@ def score(played: Sequence[Played]) -> Score:
 
 
 def holds_any(text: str, alternatives: Iterable[str]) -> bool:
-    """Whether the text contains one of the alternatives; an ISO date in any usual form, with or without its year."""
+    """Returns whether the text contains one of the alternatives; an ISO date in any usual form, with or without its year."""
     folded = text.casefold().replace("’", "'")
     return any(
         _forms_of(form).search(folded) is not None if _ISO_DATE.fullmatch(form) else form.casefold() in folded

@@ -238,5 +238,5 @@ def as_asked(request: Mapping[str, Any], *calls: Call) -> Reply:
 
 
 def _asks(parts: Sequence[str]) -> bool:
-    """Whether the message contains the user's new message outside of quoted material."""
+    """Returns whether the message contains the user's new message outside of quoted material."""
     return bool(_NEW_MESSAGE.search(_FENCED.sub("", "\n".join(parts))))

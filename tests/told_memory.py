@@ -82,7 +82,7 @@ class Memory:
         return change.entry
 
     def is_forgotten(self, text: str) -> bool:
-        """Whether the text repeats forgotten content, or asks for it in its words."""
+        """Returns whether the text repeats forgotten content, or asks for it in its words."""
         with self.database.read(self.bank.owner) as unit:
             forgetter = Forgetter(self.stores.raw, self.stores.semantic)
             return forgetter.is_forgotten(unit, [text])[0]

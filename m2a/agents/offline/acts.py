@@ -192,14 +192,14 @@ def _content_features(parts: Sequence[str]) -> dict[str, object]:
 
 
 def _is_idle(sentence: str) -> bool:
-    """Whether the sentence has the form of a statement but tells nothing about the user's life."""
+    """Returns whether the sentence has the form of a statement but tells nothing about the user's life."""
     if re.search(r"\d|\b(?:[Mm]y|[Oo]ur)\b|(?<=[a-z,] )(?!I\b)[A-Z]", sentence):
         return False
     return any(pattern.search(sentence) for pattern in (_ABOUT_THE_ASSISTANT, _MUSES, _REACTS))
 
 
 def _is_personal(sentence: str) -> bool:
-    """Whether the sentence is about the user, their people or their things, or gives a number or a day, unlike a remark."""
+    """Returns whether the sentence is about the user, their people or things, or gives a number or a day, unlike a remark."""
     lower = sentence.lower()
     if sentence.endswith("!") or any(
         form.match(lower) for form in (_FORMS["opens as a reaction"], _AUXILIARY_FIRST, WH_FIRST)
@@ -225,7 +225,7 @@ def _is_personal(sentence: str) -> bool:
 
 
 def _is_clause(sentence: str) -> bool:
-    """Whether the sentence has a subject and a verb, and over three words: "the key hangs in the hall", unlike "what a day"."""
+    """Returns whether the sentence has over three words, a subject and a verb: "the key is in the hall", not "what a day"."""
     return len(tokens(sentence)) > 3 and find_subject(sentence) is not None
 
 

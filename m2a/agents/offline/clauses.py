@@ -132,12 +132,12 @@ def find_subject(clause: str) -> Subject | None:
 
 
 def has_verb(text: str) -> bool:
-    """Whether a word of the text may be a finite verb."""
+    """Returns whether a word of the text may be a finite verb."""
     return any(map(_is_finite, tokens(text)))
 
 
 def may_be_verb(word: str) -> bool:
-    """Whether the word may be a finite verb."""
+    """Returns whether the word may be a finite verb."""
     return word.lower() in _finite_forms()
 
 
@@ -146,7 +146,7 @@ _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invite
 
 
 def is_past(clause: str) -> bool:
-    """Whether the clause is about the past, which decides the year or week of an open date."""
+    """Returns whether the clause is about the past, which decides the year or week of an open date."""
     words = [token.lower for token in tokens(clause)]
     if any(word in ("will", "going", "tomorrow", "next", "upcoming", "soon", "due") for word in words):
         return False
@@ -227,7 +227,7 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
 
 
 def _is_bare_noun(token: Token) -> bool:
-    """Whether the word may be a noun that opens a sentence without its determiner: "physio is on Monday"."""
+    """Returns whether the word may be a noun that opens a sentence without its determiner: "physio is on Monday"."""
     lower = token.lower
     if may_be_verb(lower) and lower not in ("class", "work", "training", "practice"):
         return False
@@ -235,7 +235,7 @@ def _is_bare_noun(token: Token) -> bool:
 
 
 def _clitic_is_verb(words: Sequence[Token], index: int, *, bare: bool) -> bool:
-    """Whether the 's of a noun means "is" or "has" ("the plumber's coming") and not possession."""
+    """Returns whether the 's of a noun means "is" or "has" ("the plumber's coming") and not possession."""
     if index + 1 >= len(words):
         return False
     after = words[index + 1].lower
@@ -250,7 +250,7 @@ def _clitic_is_verb(words: Sequence[Token], index: int, *, bare: bool) -> bool:
 
 
 def _is_verb_after(words: Sequence[Token], index: int) -> bool:
-    """Whether the word may be the verb after the previous word. A base form needs a plural: "the plan costs" has one verb."""
+    """Returns whether the word may be the verb after the word before it. A base form needs a plural: "the plan costs"."""
     word = words[index].lower
     if not _is_finite(words[index]):
         return False

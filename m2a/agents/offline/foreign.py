@@ -51,7 +51,7 @@ class EarlierSentence(NamedTuple):
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether a text asks, in the words of a language other than English, to forget something."""
+    """Returns whether a text asks, in the words of a language other than English, to forget something."""
     clauses = [clause.split() for clause in _CLAUSE_START.split(plain(text).casefold())]
     if any(f" {form} " in f" {' '.join(words)} " for words in clauses for form in lexicon.FOREIGN_FORGET):
         return True
@@ -63,7 +63,7 @@ def asks_to_forget(text: str) -> bool:
 
 
 def tells(text: str) -> bool:
-    """Whether a sentence in another language is a statement: long enough, and no question, exclamation or courtesy."""
+    """Returns whether a sentence in another language is a statement: long enough, and no question, exclamation or courtesy."""
     words = re.findall(r"[^\W_]+", text)
     enough = len("".join(words)) >= _MIN_CHARACTERS if _CJK.search(text) else len(words) >= _MIN_WORDS
     idle = text.strip().endswith((*QUESTION_ENDS, "!", "！")) or _contains_any(lexicon.FOREIGN_COURTESY, text)
@@ -71,7 +71,7 @@ def tells(text: str) -> bool:
 
 
 def is_courteous(text: str) -> bool:
-    """Whether a few words contain thanks or a greeting of another language: "Boa noite".
+    """Returns whether a few words contain thanks or a greeting of another language: "Boa noite".
 
     Words with a subject and a verb are more than that.
     """
@@ -80,7 +80,7 @@ def is_courteous(text: str) -> bool:
 
 
 def says_that_it_changed(text: str) -> bool:
-    """Whether a text in another language has words for a change or for an error in an earlier statement."""
+    """Returns whether a text in another language has words for a change or for an error in an earlier statement."""
     return bool(_CHANGE_MARKS.search(text)) or _contains_any(lexicon.FOREIGN_CHANGE, text)
 
 
@@ -125,7 +125,7 @@ def told_before(messages: Sequence[Message]) -> list[EarlierSentence]:
 
 
 def names_anything(request: str) -> bool:
-    """Whether a request to forget names its object: "Vergiss das." means the last statement."""
+    """Returns whether a request to forget names its object: "Vergiss das." means the last statement."""
     return bool(_words(request))
 
 
@@ -179,6 +179,6 @@ def _words(text: str) -> dict[str, bool]:
 
 
 def _are_forms_of_one_word(word: str, other: str) -> bool:
-    """Whether two words have the same beginning and differ only in their endings."""
+    """Returns whether two words have the same beginning and differ only in their endings."""
     shared = max(_MIN_LENGTH + 1, max(len(word), len(other)) - _MAX_ENDING)
     return word[:shared] == other[:shared]

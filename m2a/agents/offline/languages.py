@@ -35,7 +35,7 @@ _ONLY_FOREIGN = lexicon.FOREIGN_FUNCTION_WORDS - _ENGLISH
 
 @lru_cache(maxsize=2048)
 def is_english(text: str) -> bool:
-    """Whether the text counts as English, as a text without words does."""
+    """Returns whether the text counts as English, as a text without words does."""
     text = _PARTICLES.sub(r"\g<before> ", _LAUGHTER.sub(" ", text))
     letters = [character for character in text if character.isalpha()]
     if not letters:
@@ -53,14 +53,14 @@ def is_english(text: str) -> bool:
 
 
 def _is_foreign(word: str) -> bool:
-    """Whether the word is a function word of another language. Accents are no evidence: names and "déjà vu" have them."""
+    """Returns whether the word is a function word of another language. Accents are no evidence: names and "déjà vu" have them."""
     return word in _ONLY_FOREIGN or (
         "'" in word and word.split("'")[0] in ("l", "d", "j", "qu", "c", "n", "s", "m", "dell", "all", "un", "nell")
     )
 
 
 def _follows_a_name(word: str) -> bool:
-    """Whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
+    """Returns whether the word is an English verb in the form that follows a name: "Per drives a Skoda"."""
     return may_be_verb(word) and word.endswith(("s", "ed"))
 
 

@@ -103,7 +103,7 @@ _REQUEST_STEMS = {
 
 
 def opens_with_forget(sentence: str) -> bool:
-    """Whether the sentence opens with a request to forget and names its object: "forget the door code"."""
+    """Returns whether the sentence opens with a request to forget and names its object: "forget the door code"."""
     return bool(_FORGET.match(sentence))
 
 
@@ -157,7 +157,7 @@ def forget_request_features(text: str) -> dict[str, float]:
 
 
 def has_forget_words(text: str) -> bool:
-    """Whether the text asks to remove something, or says that something must not be kept or was never said."""
+    """Returns whether the text asks to remove something, or says that something must not be kept or was never said."""
     words = _WORD.findall(_GET_RID.sub("rid", text.lower()))
     return bool(_FORGET_WORDS.search(" ".join(_roles(["^", *words, "$"]))))
 

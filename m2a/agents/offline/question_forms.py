@@ -65,5 +65,5 @@ def has_question_form(sentence: str) -> bool:
 
 
 def _is_bare_request(sentence: str) -> bool:
-    """Whether the sentence only names what it wants: "Her hostel's postal code too, please"."""
+    """Returns whether the sentence only names what it wants: "Her hostel's postal code too, please"."""
     return bool(_BARE_REQUEST.match(sentence)) and find_subject(sentence.replace("'s", "")) is None

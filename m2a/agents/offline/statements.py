@@ -137,14 +137,14 @@ def _previous_text(recent: Sequence[Message]) -> str:
 
 
 def _is_another_value(text: str, previous: str) -> bool:
-    """Whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
+    """Returns whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
     if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
         return False
     return bool(_kinds_of_values(text) & _kinds_of_values(previous)) or _is_another_spelling(text, previous)
 
 
 def _is_another_spelling(text: str, previous: str) -> bool:
-    """Whether the text is one name or code, spelled much like one in the other text: "Kathryn.", "lagoon2024!!"."""
+    """Returns whether the text is one name or code, spelled much like one in the other text: "Kathryn.", "lagoon2024!!"."""
     words = tokens(text)
     if len(words) != 1 or not _NAME_OR_CODE.search(words[0].text):
         return False
@@ -159,7 +159,7 @@ def _kinds_of_values(text: str) -> set[str]:
 
 
 def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
-    """Whether the message adds something to a request to forget in the previous one: "And the price as well."."""
+    """Returns whether the message adds something to a request to forget in the previous one: "And the price as well."."""
     if text.endswith("?") or not is_english(text):
         return False
     likely = _ADDS.match(text) or forget_probability(text, sense) >= _MIN_ADDING_PROBABILITY
@@ -244,7 +244,7 @@ def _with_photo_statements(
 
 
 def _repeats(observation: Observation, photo_statement: PhotoStatement) -> bool:
-    """Whether the observation only repeats the sentence about the photos."""
+    """Returns whether the observation only repeats the sentence about the photos."""
     return tokens(plain(observation.said)) == tokens(photo_statement.sentence)
 
 
@@ -302,7 +302,7 @@ def _observations(
 
 
 def _says_enough(statement: _Statement) -> bool:
-    """Whether the statement says enough to keep. A single word does so only as a code or a correction: "No, Coimbatore"."""
+    """Returns whether the statement says enough to keep: a single word only as a code or a correction, "No, Coimbatore"."""
     is_code = re.search(r"\d", statement.text)
     return bool(len(tokens(statement.text)) > 1 or is_code or TAKES_BACK.search(statement.utterance.text))
 
@@ -329,13 +329,13 @@ def _with_fragments_joined(statements: Sequence[_Statement]) -> list[_Statement]
 
 
 def _only_takes_back(text: str) -> bool:
-    """Whether the sentence ends by saying that something was wrong, without saying what is right."""
+    """Returns whether the sentence ends by saying that something was wrong, without saying what is right."""
     first, last = segments(text)[-1]
     return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS and not refuted(text)
 
 
 def _is_headline(text: str) -> bool:
-    """Whether the text has no verb, name or value: "New letter for Mum."."""
+    """Returns whether the text has no verb, name or value: "New letter for Mum."."""
     if has_verb(text) or _OWN.match(text) or find_namings(text):
         return False
     return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
@@ -348,7 +348,7 @@ def _person_meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Co
 
 
 def _needs_sentence_before(body: str) -> bool:
-    """Whether the sentence cannot be understood without the one before it."""
+    """Returns whether the sentence cannot be understood without the one before it."""
     if _POINTING.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
         return True
     return find_subject(body) is None and not re.search(r"\b(?:i|my|we|our)\b", body, re.IGNORECASE)

@@ -94,7 +94,7 @@ def joined_phrases(lowered: str) -> str:
 
 
 def has_equivalent(target: str, candidates: Collection[str]) -> bool:
-    """Whether one of the candidate stems has the meaning of the target stem."""
+    """Returns whether one of the candidate stems has the meaning of the target stem."""
     if not equivalents(target).isdisjoint(candidates):
         return True
     # The stemmer keeps "teach" and "teacher", "supervise" and "supervisor" apart.
@@ -132,7 +132,7 @@ def members(kind: str) -> frozenset[str]:
 
 
 def is_member(word: str, kind: str) -> bool:
-    """Whether the stem `word` is a member of the stem `kind`: a cat is a pet."""
+    """Returns whether the stem `word` is a member of the stem `kind`: a cat is a pet."""
     return word in _kinds().get(kind, set())
 
 

@@ -186,7 +186,7 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
 
 
 def _surely_forgets(item: Utterance, sense: Sense) -> bool:
-    """Whether a sentence alone is certainly a request to forget something, though its message is not."""
+    """Returns whether a sentence alone is certainly a request to forget something, though its message is not."""
     may_forget = item.act != "ask" and bool(content_of_request(item.text))
     return may_forget and forget_probability(item.text, sense) >= _SURELY_FORGETS
 
@@ -241,7 +241,7 @@ def _apart_from_request(sentence: str) -> tuple[str, ...]:
 
 
 def _is_a_reason(sentence: str, sense: Sense) -> bool:
-    """Whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone"."""
+    """Returns whether a sentence beside a request to forget only gives the reason: "It's too early to tell anyone"."""
     if forget_probability(sentence, sense) >= _SENTENCE_FORGETS:
         return True  # "I've not told Ana and I don't want it written down."
     subject = find_subject(sentence)
@@ -304,7 +304,7 @@ _WHAT_WAS_SAID = re.compile(
 
 
 def _is_topic(sentence: str) -> bool:
-    """Whether the sentence only names something and ends with a question mark: "The long key?", "That job I wanted?"."""
+    """Returns whether the sentence only names something and ends with a question mark: "The long key?", "That job I wanted?"."""
     lower = sentence.lower()
     return _WHAT_WAS_SAID.match(sentence) is not None or (
         sentence.endswith("?")
@@ -315,7 +315,7 @@ def _is_topic(sentence: str) -> bool:
 
 
 def _is_about_topic(sentence: str, sense: Sense) -> bool:
-    """Whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
+    """Returns whether the sentence is about the topic before it. "I need it for a form." only says why the user asks."""
     if sentence.endswith("?"):
         return False
     if has_forget_words(sentence):
@@ -328,7 +328,7 @@ def _is_about_topic(sentence: str, sense: Sense) -> bool:
 
 
 def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
-    """Whether the sentence tells something of what the one before it only names: "Moths. That's my phobia."."""
+    """Returns whether the sentence tells something of what the one before it only names: "Moths. That's my phobia."."""
     match = _POINTS_AT_TOPIC.search(sentence)
     words = tokens(topic)
     if match is None or topic.endswith("?") or sentence.endswith("?") or not 0 < len(words) <= _TOPIC_WORDS:
@@ -372,14 +372,14 @@ def _to_remember(sentence: str) -> str | None:
 
 
 def _has_content(text: str) -> bool:
-    """Whether the text is something to remember, and no question: "the details!" and "your breath" only point at something."""
+    """Returns whether the text is something to remember, no question, and does not only point: "the details!", "your breath"."""
     points = re.match(r"(?:the|your|this|that|these|those|it)\b(?!.*\d)", text, re.IGNORECASE)
     only_points = points and find_subject(text) is None and not find_names(text)
     return not (text.endswith("?") or only_points)
 
 
 def _corrects(sentence: str) -> bool:
-    """Whether the sentence corrects something, though it is as short as a remark: "No no, burgundy, not emerald"."""
+    """Returns whether the sentence corrects something, though it is as short as a remark: "No no, burgundy, not emerald"."""
     taken_back = TAKES_BACK.search(sentence)
     if taken_back is None or sentence.endswith("?"):
         return False
@@ -448,7 +448,7 @@ _NOT_KNOWN = re.compile(rf"\b(?:don't know|dunno|no idea|goodness knows|god know
 
 
 def _may_ask(sentence: str) -> bool:
-    """Whether a sentence without a question mark may ask: it has a word to ask with, or is no clause ("locker code, quick").
+    """Returns whether a sentence without a question mark may ask: it has a word for it, or is no clause ("locker code, quick").
 
     "Don't know where I got that from" asks nothing.
     """
