@@ -2,6 +2,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,7 @@ import pytest_asyncio
 from m2a import Assistant
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.sense import Sense
+from m2a.agents.policy import Policy
 from m2a.memory.bank import MemoryBank
 from m2a.memory.database import Database
 from m2a.memory.index import MemoryIndex
@@ -117,22 +119,35 @@ async def assistant(tmp_path: Path, policy: ScriptedPolicy, clock: Clock) -> Asy
         yield opened
 
 
+class _OfTheTest:
+    """Passes everything on to the policy or the clock of the test that runs."""
+
+    current: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.current, name)
+
+    def __call__(self) -> Any:
+        return self.current()
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def module_assistant(
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[tuple[Assistant, ScriptedPolicy, Clock]]:
-    settings, policy, clock = load_settings(data_dir=tmp_path_factory.mktemp("shared")), ScriptedPolicy(), Clock()
-    async with Assistant.open(settings, policy=policy, clock=clock) as opened:
+) -> AsyncIterator[tuple[Assistant, _OfTheTest, _OfTheTest]]:
+    settings, policy, clock = load_settings(data_dir=tmp_path_factory.mktemp("shared")), _OfTheTest(), _OfTheTest()
+    clock.current = Clock()
+    async with Assistant.open(settings, policy=cast(Policy, policy), clock=clock) as opened:
         yield opened, policy, clock
 
 
 @pytest.fixture
 def shared_assistant(
-    module_assistant: tuple[Assistant, ScriptedPolicy, Clock], policy: ScriptedPolicy, clock: Clock
+    module_assistant: tuple[Assistant, _OfTheTest, _OfTheTest], policy: ScriptedPolicy, clock: Clock
 ) -> Assistant:
     """The module's assistant, with a new user and with this test's policy and clock."""
     assistant, module_policy, module_clock = module_assistant
-    module_policy.__dict__, module_clock.__dict__ = policy.__dict__, clock.__dict__
+    module_policy.current, module_clock.current = policy, clock
     assistant.local_owner = owner_named(assistant.stores.database, uuid4().hex)
     return assistant
 
