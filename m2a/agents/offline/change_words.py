@@ -22,6 +22,11 @@ CHANGES = re.compile(
     r"promoted|turn(?:s|ed) out|made (?:it|that)|becomes?|became|(?:has|have|'ve|'s) taken over)\b",
     re.IGNORECASE,
 )
+# What is added replaces nothing.
+ADDS = re.compile(
+    r"\b(?:also|too(?=\W*(?:$|[,.;!?)]))|(?<!to )(?<!in )another|as well|one more|besides|a second(?![ -]hand))\b",
+    re.IGNORECASE,
+)
 NEW = re.compile(r"\bnew\b", re.IGNORECASE)
 NOT = re.compile(r"\b(?:not|never|no longer)\b|n't\b", re.IGNORECASE)
 # A "no" that rejects what was said; "No bread for a month" and "No worries" reject nothing.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from m2a.agents.offline.change_words import ADDS
 from m2a.agents.offline.dates import find_dates, number
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, capitalised, quote, written_day
@@ -21,6 +22,7 @@ def counted(
     nouns = set(equivalents(stem(question.noun)))
     species = {breed: noun for noun in nouns for breed in equivalents(noun) - nouns}
     per_noun: dict[str, int] = {}
+    added: dict[str, int] = {}
     named: dict[str, set[int]] = {}
     for concept in concepts:
         for alias in concept.aliases:
@@ -39,6 +41,8 @@ def counted(
                 per_noun[noun] = max(per_noun.get(noun, 0), count)
             elif noun not in per_noun and _is_owned(entry.text, word):
                 per_noun[noun] = 1
+            if noun in per_noun and ADDS.search(entry.text):
+                added[noun] = count or 1
     for noun, concept_ids in named.items():
         if _TWIN in per_noun and noun != _TWIN and concept_ids <= named.get(_TWIN, set()):
             continue
@@ -46,7 +50,9 @@ def counted(
     kinds = {kind for kind in nouns if any(is_member(noun, kind) for noun in nouns)}
     parts = {noun for noun in per_noun.keys() - kinds if any(is_member(noun, kind) for kind in kinds)}
     whole = max((per_noun[noun] for noun in per_noun.keys() - parts), default=0)
-    total = max(whole, sum(per_noun[noun] for noun in parts))  # "three kids, two boys and a girl" are three
+    # "Three kids, two boys and a girl" are three, whatever is said of a son; a parrot that "we got, too" is one pet more.
+    counts = added if whole else per_noun
+    total = whole + sum(counts[noun] for noun in parts & counts.keys())
     quotations = as_list(entries[:MAX_LISTED], messages)
     if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from m2a.agents.offline.change_words import CHANGES, LATELY, NEW, NO, NOT, TAKES_BACK, says_what_stays, what_changes
+from m2a.agents.offline.change_words import (
+    ADDS,
+    CHANGES,
+    LATELY,
+    NEW,
+    NO,
+    NOT,
+    TAKES_BACK,
+    says_what_stays,
+    what_changes,
+)
 from m2a.agents.offline.claims import (
     PEOPLE,
     Claim,
@@ -23,11 +33,6 @@ from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, has_equivalent, tokens
 from m2a.types import Concept
 
-# What is added replaces nothing.
-_ADDS = re.compile(
-    r"\b(?:also|too(?=\W*(?:$|[,.;!?)]))|(?<!to )(?<!in )another|as well|one more|besides|a second(?![ -]hand))\b",
-    re.IGNORECASE,
-)
 _BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"(?:it|that|this|they|he|she|there|those|these|you)(?:'\w+)?$", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|they|them|he|him|she|her|his|that|this|there|one)\b(?:'\w+)?", re.IGNORECASE)
@@ -86,7 +91,7 @@ def may_correct(text: str, sentence: str) -> bool:
 
     `text` is the text of the observation made from it.
     """
-    return not says_what_stays(sentence) and (not _ADDS.search(text) or bool(TAKES_BACK.search(sentence)))
+    return not says_what_stays(sentence) and (not ADDS.search(text) or bool(TAKES_BACK.search(sentence)))
 
 
 def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
@@ -226,7 +231,7 @@ def _sentence_features(new: Claim, text: str, sentence: str, memories: int, word
         "opens so": bool(_OPENING.match(sentence)),
         "perfect": bool(_PRESENT_PERFECT.search(sentence)),
         "refutes": bool(new.refuted),
-        "adds": bool(_ADDS.search(new.text)),
+        "adds": bool(ADDS.search(new.text)),
         "pronoun": bool(_PRONOUN.search(new.text)),
         "leans": needs_context(sentence, text),
         "length": math.log1p(len(tokens(new.text))),
