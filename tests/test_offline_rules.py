@@ -833,6 +833,13 @@ async def test_the_code_of_another_thing_is_no_answer(talk: Talk) -> None:
     assert await talk.say("When does the opera begin?") == f"{DECLINED} {CONNECT}"
 
 
+async def test_what_somebody_else_is_allergic_to_is_no_answer(talk: Talk) -> None:
+    await talk.say("Greta is allergic to hazelnuts, Jonas to penicillin.")
+    await talk.say("Paul plays the trumpet and hates broccoli.")
+    assert (await talk.say("What is Paul allergic to?")).startswith(DECLINED)
+    assert not (await talk.say("What is Jonas allergic to?")).startswith(DECLINED)
+
+
 async def test_the_number_of_a_house_is_no_phone_number(talk: Talk) -> None:
     await talk.say("Our plumber Sid lives at number 31.")
     assert (await talk.say("What's the phone number of the plumber?")).startswith(DECLINED)
@@ -1272,6 +1279,11 @@ async def test_twins_are_two_children(talk: Talk) -> None:
     [
         (["We have three kids, two boys and a girl."], "How many children do we have?", "3 children"),
         (["We have three children.", "Our daughter Ada is in year two."], "How many kids do we have?", "3 kids"),
+        (
+            ["We have three kids, two girls and a boy.", "Our son has the dentist on Friday."],
+            "How many kids have I?",
+            "3 kids",
+        ),
         (["I've got four siblings, one brother and three sisters."], "How many siblings do I have?", "4 siblings"),
         (
             ["We've got five pets: two cats, a dog and two rabbits.", "We got a parrot, too."],

@@ -127,6 +127,7 @@ def _matches(
             or is_elsewhere(text, counted)
             or (home is not None and home.is_anothers(text) and (has_home or not features["name met"]))
             or tells_anothers(question.text, text)
+            or (question.names and not features["name met"] and _is_of_somebody(text))  # "What is Paul allergic to?"
             or tells_another_thing(question, text)
         ):
             score *= _RULED_OUT
@@ -173,14 +174,19 @@ _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
 _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
 
 
+def _is_of_somebody(text: str) -> bool:
+    """Returns whether the text says how or what somebody is, and nothing of the user: "Greta is allergic to hazelnuts"."""
+    match = _IS_SO.match(plain(text))
+    return match is not None and bool(people_in(match["who"]))
+
+
 def tells_anothers(question: str, text: str) -> bool:
     """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
 
     "Pieter is scared of lifts" does not say what "I" am scared of, either.
     """
     question, text = plain(question), plain(text)
-    statement = _IS_SO.match(text) if _AM_I.search(question) and not people_in(question) else None
-    if statement is not None and people_in(statement["who"]):
+    if _AM_I.search(question) and not people_in(question) and _is_of_somebody(text):
         return True
     match = _MINE.search(question)
     wanted = content(match["what"]) if match is not None and not match["owner"] else set()
