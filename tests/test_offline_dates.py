@@ -112,3 +112,24 @@ async def test_what_recurs_is_moved_to_another_day_of_every_week(talk: Talk) -> 
     assert "I moved Nora's cello lesson to Wednesday." in talk.known()
     await talk.say("My dentist appointment is on Friday.")
     assert "My dentist appointment is on Friday (6 March 2026)." in talk.known()
+
+
+@pytest.mark.parametrize(
+    ("before", "correction", "date_"),
+    [
+        (
+            "We fly to Lisbon on 3 February and back on the 11th.",
+            "no sorry, the Lisbon flight back is on the 12th",
+            "12 February 2027",
+        ),
+        ("The scan is on 28 April.", "They moved the scan to the 3rd.", "3 May 2026"),
+        ("We met on 11 February 2025.", "No, we met on the 12th", "12 February 2025"),
+    ],
+)
+@of_module
+async def test_the_day_of_a_correction_is_near_the_day_that_it_corrects(
+    talk: Talk, before: str, correction: str, date_: str
+) -> None:
+    await talk.say(before)
+    await talk.say(correction)
+    assert f"({date_})" in talk.known()[-1]

@@ -385,6 +385,13 @@ def _day_of_month(match: re.Match[str], today: date, past: bool) -> DateInterval
     raise ValueError(day)
 
 
+def nearest_day(day: int, reference: date) -> date:
+    """Returns the nearest day with this number in its month; the number must be one of 1 to 31."""
+    months = (_add_months(reference.replace(day=1), step) for step in (-1, 0, 1))
+    days = [month.replace(day=day) for month in months if day <= monthrange(month.year, month.month)[1]]
+    return min(days, key=lambda candidate: abs(candidate - reference))
+
+
 def _rule(pattern: str, resolve: _Resolve) -> tuple[re.Pattern[str], _Resolve]:
     return re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/-])", re.IGNORECASE), resolve
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
-from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates
+from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates, nearest_day, written
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import forget_probability
@@ -437,12 +437,26 @@ _ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+
 _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 
 
-def without_date_if_recurring(observation: Observation, before: str) -> Observation:
-    """Returns the observation without a date if it corrects a recurring day: "moved to Wednesday" after "on Tuesdays"."""
+_OPEN_DAY = re.compile(r"\bthe (?P<day>\d{1,2})(?:st|nd|rd|th) \((?P<date>\d{1,2} [A-Z][a-z]+ \d{4})\)")
+_FULL_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]+ \d{4}\b")
+
+
+def dated_as(observation: Observation, before: str) -> Observation:
+    """Returns a correction with its day as that of the memory it corrects: "the 12th" after "on 11 February 2027".
+
+    A correction of a recurring day has no date: "moved to Wednesday" after "on Tuesdays".
+    """
     text = _DATED_DAY.sub(r"\1", observation.text)
-    if not _RECURS.search(before) or text == observation.text:
+    if _RECURS.search(before) and text != observation.text:
+        return replace(observation, text=text, kind="fact", happened=None)
+    open_day = _OPEN_DAY.search(observation.text)
+    days = find_dates("; ".join(_FULL_DATE.findall(before)), date.min, past=False)
+    if open_day is None or not days:
         return observation
-    return replace(observation, text=text, kind="fact", happened=None)
+    day = nearest_day(int(open_day["day"]), days[-1].interval.first)
+    first, last = open_day.span("date")
+    text = f"{observation.text[:first]}{written(DateInterval(day, day))}{observation.text[last:]}"
+    return replace(observation, text=text, happened=observation.happened and DateInterval(day, day))
 
 
 def named_concepts(

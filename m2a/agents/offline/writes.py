@@ -27,7 +27,7 @@ from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of, messages_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation, Reading, named_concepts, without_date_if_recurring
+from m2a.agents.offline.statements import Observation, Reading, dated_as, named_concepts
 from m2a.agents.offline.text import content, plain
 from m2a.agents.state import Rejected, Searched, TurnState
 from m2a.memory.quotations import sentence_spans
@@ -147,7 +147,7 @@ def _keep_all(
         for observation in observations
     ]
     complete = [
-        without_date_if_recurring(observation, choice.corrected.entry.text) if choice.corrected else observation
+        dated_as(observation, choice.corrected.entry.text) if choice.corrected else observation
         for observation, choice in zip(observations, choices, strict=True)
     ]
     return [_keep(state, observation, choice, complete) for observation, choice in zip(complete, choices, strict=True)]
