@@ -173,7 +173,7 @@ def test_what_a_photo_tells_is_not_told_in_its_turn():
         "dog": {"mossy", "brass", "tiled", "fountain", "shaggy", "ginger", "liver"},
         "clock": {"mossy", "violet"},
     }
-    for seed in range(5):
+    for seed in range(10):
         _, group = ordinary(seed)
         for turn in (turn for session in group.sessions for turn in session):
             for photo in turn.photos:
@@ -191,18 +191,18 @@ def test_the_class_behind_an_open_domain_question_is_not_named():
 def test_places_in_answers_are_those_of_the_photos_in_the_evidence():
     settings = {photo.setting: photo.path for concept in (DOG, CLOCK) for photo in concept.photos}
     place_answers = 0
-    for seed in range(5):
+    for seed in range(10):
         _, group = ordinary(seed)
         for question in group.questions:
             if question.answer in settings:
                 assert settings[question.answer] in shown_in(group, question.evidence)
                 place_answers += 1
-    assert place_answers > 10
+    assert place_answers > 20
 
 
 def test_the_evidence_says_of_whom_something_is_told():
     text_count = 0
-    for seed in range(5):
+    for seed in range(10):
         _, group = ordinary(seed)
         for question in group.questions:
             turns = [group.sessions[place.session - 1][place.turn - 1] for place in question.evidence]
@@ -211,12 +211,12 @@ def test_the_evidence_says_of_whom_something_is_told():
                 contains_phrase(text, name) for text in texts for name in ("Rosa", "Tick", "Kolo")
             ), question
             text_count += bool(texts)
-    assert text_count > 15
+    assert text_count > 30
 
 
 def test_a_correction_decides_the_answer():
     corrected = 0
-    for seed in range(5):
+    for seed in range(10):
         group_request, group = ordinary(seed)
         for question in group.questions:
             if question.category != 7:
@@ -231,7 +231,7 @@ def test_a_correction_decides_the_answer():
                 day = resolve(event.expression, times[event.place.session - 1].date())
                 assert question.answer.split()[0] == str(abs((times[shown.session - 1].date() - day).days))
                 corrected += 1
-    assert corrected > 2
+    assert corrected > 5
 
 
 def test_photos_are_asked_about_with_options_from_the_concept_set():
@@ -257,7 +257,7 @@ def test_who_has_no_unseen_photo_is_asked_nothing_that_needs_one():
 def test_what_is_asked_with_a_photo_is_told_and_not_shown():
     """Givers as corrected, nicknames with the turn that says them, names and dates."""
     asked_of: Counter[str] = Counter()
-    for seed in range(5):
+    for seed in range(10):
         unseen = [tuple(ConceptPhoto(Path(f"{name}/{n}.jpg"), "in the snow") for n in (7, 8)) for name in "abc"]
         concepts = [
             replace(concept, unseen=own)
@@ -284,7 +284,7 @@ def test_what_is_asked_with_a_photo_is_told_and_not_shown():
 def test_what_only_one_story_could_answer_is_not_asked():
     """Else the words alone would give the answer, and the photo would not be needed."""
     asked = Counter[str]()
-    for seed in range(5):
+    for seed in range(10):
         concepts = [
             replace(one, unseen=(ConceptPhoto(Path(f"{one.name}/8.jpg")),))
             for one in (DOG, CLOCK, replace(bare("Kolo"), class_name="vase"))
@@ -302,11 +302,11 @@ def test_what_only_one_story_could_answer_is_not_asked():
             elif re.match(r"By what (nick|other )name", question.text):
                 assert len(facts.nicknames) > 1, question
                 asked["nickname"] += 1
-    assert min(asked["origin"], asked["nickname"]) > 0, asked
+    assert min(asked["origin"], asked["nickname"]) > 2, asked
 
 
 def test_questions_do_not_answer_one_another():
-    for seed in range(5):
+    for seed in range(10):
         _, group = ordinary(seed)
         places = [question for question in group.questions if question.category in (6, 9)]
         for question in places:

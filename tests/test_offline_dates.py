@@ -27,6 +27,7 @@ of_module = pytest.mark.asyncio(loop_scope="module")  # the assistant is the mod
         ("by Thursday of next week", False, "by Thursday of next week (14 May 2026)"),
         ("next week on Monday", False, "next week on Monday (11 May 2026)"),
         ("on Friday this week", False, "on Friday this week (8 May 2026)"),
+        ("married ten years tomorrow", False, "married ten years tomorrow (7 May 2026)"),
         ("ready a week tomorrow", False, "ready a week tomorrow (14 May 2026)"),
         ("15 August, forms are due the Saturday before", False, "15 August 2026, forms are due the Saturday before"),
         ("the day before yesterday", True, "the day before yesterday (4 May 2026)"),
@@ -84,6 +85,7 @@ def test_a_day_that_no_calendar_has_is_no_date() -> None:
         ("they confirmed 26 July", 2026),
         ("They emailed, they've put me on the later boat, 26 July", 2026),
         ("We got a puppy, name of Fern, born 26 July", 2025),
+        ("I saw the dentist. Next appointment on 26 July.", 2026),
         ("we met on 26 July", 2025),
     ],
 )

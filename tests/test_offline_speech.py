@@ -98,6 +98,9 @@ def message(text: str, message_id: int = 1) -> Message:
         ("Magistrate Ollerton speaks much too softly for the gallery.", ["tell"]),
         ("tilda hates the smell of paint", ["tell"]),
         ("Scratch that. Row 16.", ["tell"]),
+        ("I love hiking with Tom, when is his birthday", ["ask"]),
+        ("I'm afraid of the dark, what am I allergic to", ["ask"]),
+        ("Shona (not that one!) runs triage.", ["tell"]),
         (
             "Well scrap that. Freya says he'd only use it as a bat. Joris is getting a glockenspiel instead.",
             ["tell", "tell"],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from m2a.agents.offline.photo_statements import one_photo_a_sentence
 from m2a.agents.prompting import stage_messages
 from m2a.agents.state import SearchScope
 from m2a.assistant import Assistant
@@ -425,3 +426,8 @@ async def test_a_model_says_which_photo_shows_whom_and_who_is_only_spoken_of(tmp
         assert {concept.name: concept.photo_ids for concept in bank.concepts()}["Theo"] == ()
         [entry] = bank.entries()
         assert set(entry.photo_ids) == {first, second}
+
+
+def test_a_row_of_commas_between_two_photos_is_read_at_once() -> None:
+    row = ", " * 200
+    one_photo_a_sentence(f"Left is Rex{row}x, right is Greta", (), with_photos=True)  # once took hours

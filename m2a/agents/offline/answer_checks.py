@@ -107,7 +107,8 @@ def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | No
 def holds_identifier(question: "Question", text: str, _is_dated: bool) -> bool:
     """Returns whether the text has a number that identifies; for a phone number, one with enough digits."""
     if _ASKS_FOR_PHONE.search(question.text):
-        return bool(_PHONE_NUMBER.search(text))
+        days = [value.text for value in values.find_values(text) if value.kind == "day"]
+        return any(match[0].strip(" ./()-") not in days for match in _PHONE_NUMBER.finditer(text))
     return values.has_identifier(text)
 
 

@@ -78,6 +78,7 @@ class Subject:
 
 
 _SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)")
+_CONTINUES = re.compile(r" [a-z]")
 _HAS_WORD = re.compile(r"\w")
 
 
@@ -91,6 +92,8 @@ def sentences(text: str) -> tuple[str, ...]:
             piece = line[start : match.end()].strip()
             if ABBREVIATION.search(piece) and match.end() < len(line):
                 continue
+            if piece.endswith(")") and _CONTINUES.match(line, match.end()):
+                continue  # "Shona (not that one!) runs triage": the sentence continues
             result.append(piece)
             start = match.end()
         result.append(line[start:].strip())

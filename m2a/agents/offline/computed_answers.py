@@ -48,11 +48,10 @@ def counted(
             continue
         per_noun[noun] = max(per_noun.get(noun, 0), len(concept_ids))
     kinds = {kind for kind in nouns if any(is_member(noun, kind) for noun in nouns)}
-    parts = {noun for noun in per_noun.keys() - kinds if any(is_member(noun, kind) for kind in kinds)}
-    whole = max((per_noun[noun] for noun in per_noun.keys() - parts), default=0)
+    whole = max((per_noun.get(kind, 0) for kind in kinds), default=0)
     # "Three kids, two boys and a girl" are three, whatever is said of a son; a parrot that "we got, too" is one pet more.
     counts = added if whole else per_noun
-    total = whole + sum(counts[noun] for noun in parts & counts.keys())
+    total = whole + sum(count for noun, count in counts.items() if noun not in kinds)
     quotations = as_list(entries[:MAX_LISTED], messages)
     if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations

@@ -304,7 +304,7 @@ def _weeks_from_weekday(match: re.Match[str], today: date, past: bool) -> DateIn
 
 def _shifted(match: re.Match[str], today: date, past: bool, *, sign: int = 1) -> DateInterval:
     """Shifts the day exactly by days and weeks; months and years mean the whole month or year."""
-    word, unit = match["count"].lower(), match["unit"].lower()
+    word, unit = match["count"].lower(), (match["unit"] or _group(match, "weeks")).lower()
     if word.startswith("half"):
         if unit != "year":
             raise ValueError(word)
@@ -409,7 +409,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_MONTH}(?: of)?,? (?:{_YEAR}|(?P<which_year>last|this|next) year)", _whole_month),
     _rule(rf"{_COUNT} {_UNIT} (?:(?:from|after) (?:now|today)|hence|today)", _shifted),
     _rule(
-        rf"{_COUNT} {_UNIT} (?:from )?tomorrow",
+        rf"{_COUNT} (?:{_UNIT} from|(?P<weeks>week|fortnight)s?) tomorrow(?! since)",
         lambda match, today, past: _shifted(match, today + timedelta(days=1), past),
     ),
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),

@@ -13,7 +13,7 @@ from m2a.agents.offline.claims import places_in
 from m2a.agents.offline.clauses import find_subject, is_past, segments
 from m2a.agents.offline.dates import number
 from m2a.agents.offline.names import find_names
-from m2a.agents.offline.text import expand, plain, tokens
+from m2a.agents.offline.text import content, expand, plain, tokens
 from m2a.agents.offline.values import Value, find_values, is_measure
 
 # After "have", which is then no auxiliary: "have put" and "has just moved" own nothing.
@@ -72,6 +72,13 @@ _FUNCTION_WORDS = frozenset(
 )
 # "This is my blue backpack" and "this is my dog Biscuit" are about two things.
 _INTRODUCES = re.compile(r"(?:this|that|these|those)(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
+_PLACED = r"(?:in|on|at|under|behind|by|near|next to|inside|outside|with|to|opposite) "
+_PUT = re.compile(
+    r"\b(?:i|we)(?:'ve| have)? (?:just |now )?(?:(?P<parked>parked)|left|put|hid|stored|moved)"
+    rf"(?P<thing>(?: [\w'-]+){{0,4}}?) {_PLACED}",
+    re.IGNORECASE,
+)
+_IS_AT = re.compile(rf"(?:is|are|hangs?|sits?|stands?) (?:now |parked |kept |back )?{_PLACED}", re.IGNORECASE)
 # Words that may differ between two statements of the same fact.
 _IGNORED = frozenset(
     "now just already still actually so far currently today these days at the moment also too well oh again".split()
@@ -157,6 +164,23 @@ def exclude_each_other(text: str, other: str) -> bool:
 def give_different_kinds(text: str, other: str) -> bool:
     """Returns whether two texts of one frame give values of different kinds: the name of the subject, and its age."""
     return _Difference.of(text, other).is_of_different_kinds
+
+
+def puts_elsewhere(older: str, newer: str) -> bool:
+    """Returns whether both say where the same thing is, in any words: "I parked on level 3", "the car is in Hill Street"."""
+    thing = _placed_thing(newer)
+    return bool(thing) and thing == _placed_thing(older)
+
+
+def _placed_thing(text: str) -> set[str]:
+    """Returns the stems of the thing whose place the text gives, none if it gives none."""
+    if put := _PUT.search(plain(text)):
+        return content(put["thing"]) or (content("car") if put["parked"] else set())
+    subject = find_subject(plain(text))
+    match = _IS_AT.match(subject.rest) if subject is not None else None
+    if subject is None or match is None or any(value.start <= match.end() for value in find_values(subject.rest)):
+        return set()  # "the gym is at 7:15" gives a time
+    return content(subject.text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _NAMED_BEFORE_ORDINAL = re.compile(
     rf"\(?(?:(?:on|in) )?(?:the )?(?P<word>(?i:{'|'.join(_SIDES)})|(?<=the )(?:{'|'.join(ORDINALS)})){_ONE}?\)?"
 )
 _JOINED = re.compile(r"\s*(?:[,;&]|\band\b)\s*(?:and )?", re.I)
-_BEFORE_NEXT = re.compile(rf"(?:{_JOINED.pattern})+$", re.I)
+_BEFORE_NEXT = re.compile(r"(?:\s*(?:[,;&]|\band\b))+\s*$", re.I)
 _NOT_BUT = re.compile(rf"(?i:\b(?:is|was|'s|called)) (?P<name>{NAME}),? (?i:not|and not|instead of) (?P<other>{NAME})")
 _POINTING = r"(?:that|this|it|he|she|these|those|they)"
 _IS_NAMED = re.compile(

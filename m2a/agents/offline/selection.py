@@ -5,7 +5,7 @@ from itertools import accumulate
 from operator import attrgetter
 
 from m2a.agents.offline.claims import Claim
-from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, share_a_frame
+from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
@@ -40,7 +40,7 @@ def _supersedes(newer: MemoryEntry, older: MemoryEntry) -> bool:
         return False
     excludes = exclude_each_other(older.text, newer.text)
     if newer.corrects != older.memory_id:
-        return excludes
+        return excludes or puts_elsewhere(older.text, newer.text)
     if Claim.of(older.text).kinds - Claim.of(newer.text).kinds:  # "on Wednesdays now" says nothing about "at 4"
         return False
     return excludes or share_a_frame(older.text, newer.text)

@@ -403,7 +403,10 @@ def dates_of(text: str, today: date) -> list[FoundDate]:
 
 def _is_past_at(text: str, position: int) -> bool:
     """Returns whether the clause at the position is about the past: if it has no verb, the last one before it with a subject."""
-    *before, clause = [text[start:end] for start, end in segments(text) if start <= position]
+    sentence_start = max((end.end() for end in re.finditer(r"[.!?]\s", text[:position])), default=0)
+    *before, clause = [text[start:end] for start, end in segments(text) if sentence_start <= start <= position] or [
+        text
+    ]
     if not has_verb(clause):
         clause = next((earlier for earlier in reversed(before) if find_subject(earlier) is not None), text)
     return is_past(clause)

@@ -411,7 +411,9 @@ def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, h
 def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
     if _is_small_talk(sentence):
         return "chat"
-    if _TASTE_OR_FEAR.match(sentence) or ((match := _SAYS_WHAT.match(sentence)) and has_verb(match["clause"])):
+    if (_TASTE_OR_FEAR.match(sentence) and not _MAY_ASK.search(sentence)) or (
+        (match := _SAYS_WHAT.match(sentence)) and has_verb(match["clause"])
+    ):
         return "tell"
     if has_question_form(sentence):
         return "ask"
