@@ -8,7 +8,7 @@ import numpy as np
 from PIL.Image import Image
 
 from m2a.memory.words import finished_words
-from models.text_encoder import TokenStates
+from models.text_encoder import TokenStates, WordingEncoder
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
@@ -88,3 +88,20 @@ class HashingTokenEncoder(HashingTextEncoder):
                 )
             )
         return result
+
+
+class RecordingEncoder:
+    """Passes every call on to another encoder, and keeps its texts."""
+
+    def __init__(self, encoder: WordingEncoder) -> None:
+        self.encoder_id, self.dimensions = encoder.encoder_id, encoder.dimensions
+        self.calls: list[list[str]] = []
+        self._encoder = encoder
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls.append(list(texts))
+        return self._encoder.encode(texts)
+
+    def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        self.calls.append(list(texts))
+        return self._encoder.encode_wordings(texts)

@@ -4,10 +4,12 @@ import asyncio
 import re
 import sqlite3
 from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.relevance import Match, is_sure
 from m2a.agents.state import TurnState
 from m2a.systems import registry
@@ -24,10 +26,14 @@ from m2a.types import (
     RecordKind,
     SearchSemanticMemories,
 )
+from m2a.wiring import cache_dir
 from models.abilities import Abilities, Probe
 from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
 from tests.chat_server import ChatServer, say
 from tests.dialogues import model_of, parts_of, parts_on
+from tests.encoders import RecordingEncoder
 from tests.placed_systems import NOW, Place, choose, told
 from tests.scripted_model import Prompt, ScriptedModel
 
@@ -174,6 +180,38 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path, st
     answer = await here.answer("When did Anna buy a canoe?")
     assert "canoe" in answer.text and "7 May 2023" in answer.text
     assert answer.usage.calls == 0 and here.references[answer.sources[0]] == "D1:1"
+
+
+async def test_a_session_is_encoded_at_once_with_only_what_the_rules_read(stores: SharedStores) -> None:
+    class Unprepared(OfflineRules):
+        def encode_ahead(self, messages: Sequence[str]) -> None:
+            pass
+
+    long = " ".join(f"Page {number} of my diary is about the garden." for number in range(60))
+    turns = [
+        ("user", "Guess what? I got the job at the library! My sister Olga moved to Lisbon."),
+        ("assistant", "Congratulations! Lisbon is a lovely city. I hope that Olga likes it there."),
+        ("user", "Ich habe gestern einen neuen Hund bekommen und er heißt Bruno."),
+        ("user", "That's great. I bought a canoe at the lake."),
+        ("assistant", "A canoe is a good companion. Where do you keep it?"),
+        ("user", long),
+        ("user", "Forget what I said about the canoe."),
+        ("user", "Where does Olga live?"),
+    ]
+    encoders = [RecordingEncoder(load_text_encoder(MINILM, cache_dir())) for _ in range(2)]
+    for rules in (OfflineRules(encoders[0]), Unprepared(encoders[1])):
+        parts = replace(parts_on(stores), rules=lambda rules=rules: rules)
+        memory = stores.fresh_memory("m2a")
+        system = await registry.open_system("m2a", memory, parts)
+        lines = [Utterance(f"D1:{n}", role, role, text, NOW) for n, (role, text) in enumerate(turns, start=1)]
+        await system.observe(memory.record(lines))
+    prepared, unprepared = (encoder.calls for encoder in encoders)
+    assert set(prepared[0]) <= {text for call in unprepared for text in call}, "nothing in vain"
+    assert not {text for role, text in turns if role == "assistant"} & set(prepared[0])
+    assert "I got the job at the library!" in prepared[0] and "Guess what?" not in prepared[0]
+    assert long[:2000] in prepared[0] and long not in prepared[0]
+    assert sum(map(len, prepared[1:])) <= 3, "what is said in other words to be written or found"
+    assert len(prepared) < len(unprepared)
 
 
 @pytest.mark.parametrize(

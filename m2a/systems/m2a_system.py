@@ -76,7 +76,8 @@ class M2ASystem(BaseSystem):
         people = tuple(dict.fromkeys(message.speaker for message in session if message.role == "user"))
         size = self._variant.update_every if self._parts.chat_model is not None else 1
         if self._parts.chat_model is None:
-            await asyncio.to_thread(self._parts.rules().encode_ahead, [message.text for message in session])
+            texts = [message.text for message in session if message.role == "user"]
+            await asyncio.to_thread(self._parts.rules().encode_ahead, texts)
         # The messages are already recorded, so that they can be encoded for the index while the first ones are taken in.
         indexing = asyncio.create_task(asyncio.to_thread(self._memory.index))
         try:

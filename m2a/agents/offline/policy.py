@@ -10,14 +10,13 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from m2a.agents.offline import lookups
-from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.dialogues import has_several_speakers, told_to_each_other
 from m2a.agents.offline.interpretation import Interpretation, interpret
 from m2a.agents.offline.learned import learned
 from m2a.agents.offline.relations import facts_that_lead
 from m2a.agents.offline.replies import reply_parts
 from m2a.agents.offline.sense import LearnedDecision, Sense
-from m2a.agents.offline.text import plain
+from m2a.agents.offline.utterances import texts_to_encode
 from m2a.agents.offline.writes import Writes
 from m2a.agents.state import Decision, FindMessages, FollowedFact, Stage, TurnState
 from m2a.types import Action, Answer, Finish, QueryMemory, UpdateMemory
@@ -48,9 +47,9 @@ class OfflineRules:
     async def sees_photos(self) -> bool:
         return False
 
-    def encode_ahead(self, texts: Sequence[str]) -> None:
-        """Encodes messages that are taken in next, all at once, which is faster than one after the other."""
-        self._sense.wordings([part for text in texts for part in (*sentences(plain(text)), plain(text))])
+    def encode_ahead(self, messages: Sequence[str]) -> None:
+        """Encodes the user's messages that are taken in next, all at once, which is faster than one after the other."""
+        self._sense.wordings([text for message in messages for text in texts_to_encode(message)])
 
     async def decide(self, state: TurnState) -> Decision:
         return Decision(await asyncio.to_thread(self._action, state))

@@ -160,10 +160,11 @@ def _kinds_of_values(text: str) -> set[str]:
 
 def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
     """Returns whether the message adds something to a request to forget in the previous one: "And the price as well."."""
-    if text.endswith("?") or not is_english(text):
+    if text.endswith("?") or not is_english(text) or not previous:
         return False
-    likely = _ADDS.match(text) or forget_probability(text, sense) >= _MIN_ADDING_PROBABILITY
-    return bool(likely) and any(item.act == "forget" for item in utterances(previous, sense))
+    if all(item.act != "forget" for item in utterances(previous, sense)):
+        return False
+    return bool(_ADDS.match(text)) or forget_probability(text, sense) >= _MIN_ADDING_PROBABILITY
 
 
 def _reading_of(

@@ -146,10 +146,25 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
     return list(sense.read(_utterances, message))
 
 
-def _utterances(message: str, sense: Sense) -> list[Utterance]:
+def texts_to_encode(message: str) -> list[str]:
+    """Returns the texts whose vectors the reading of a message needs, none if no learned decision reads it.
+
+    Sentences that are joined or split by what these vectors say are not among them.
+    """
+    text = _text_to_read(message)
+    return [text[:_MAX_ACT_LENGTH], *sentences(text)] if is_english(text) and not is_courteous(text) else []
+
+
+def _text_to_read(message: str) -> str:
+    """Returns the message without words that only ask for attention or whether it was mentioned before."""
     text = _ATTENTION.sub("", plain(message))
-    if mentioned := _MENTIONED.match(text):
-        text = mentioned["what"]
+    mentioned = _MENTIONED.match(text)
+    return mentioned["what"] if mentioned else text
+
+
+def _utterances(message: str, sense: Sense) -> list[Utterance]:
+    text = _text_to_read(message)
+    sense.wordings(texts_to_encode(message))  # one batch is encoded faster
     parts = [clause for part in _with_topics(sentences(text), sense) for clause in _apart_from_request(part)]
     if asks_to_forget(text) and not any(map(opens_with_forget, parts)):
         return [Utterance("forget", text)]
@@ -157,7 +172,7 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
         return [Utterance("chat", text)]
     if not is_english(text):
         return [Utterance("unread", part) for part in parts]
-    sense.wordings([text[:_MAX_ACT_LENGTH], *parts])  # all are needed below, and one batch is encoded faster
+    sense.wordings(parts)  # only joined and split sentences are new
     message_act = act_of(text[:_MAX_ACT_LENGTH], sense)
     has_question = any(part.endswith("?") for part in parts)
     alone = len(parts) == 1
