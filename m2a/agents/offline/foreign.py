@@ -25,8 +25,8 @@ _MAX_COURTEOUS_WORDS = 4  # of a text that only greets or thanks
 _MIN_SHARED, _MIN_SHARE = 2, 1 / 3
 _MAX_NEAREST = 2  # messages quoted
 _MIN_NEAR_SHARE = 0.6  # of the weight of the nearest message
-_QUESTION_MARKS = ("?", "？", "؟")
-QUESTION_ENDS = (*_QUESTION_MARKS, "か。", "か")
+QUESTION_MARKS = ("?", "？", "؟")
+QUESTION_ENDS = (*QUESTION_MARKS, "か。", "か")
 _CJK = re.compile("[\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CHANGE_MARKS = re.compile(
     "今[はの]|現在|もう|間違|変わ|変更|延期|ではなく|现在|不再|其实|改[到成为]|搞错|이제|지금은|아니라"
@@ -120,7 +120,7 @@ def told_before(messages: Sequence[Message]) -> list[EarlierSentence]:
         for message in messages
         if not asks_to_forget(message.text)
         for sentence in sentences(plain(message.text))
-        if sentence in message.text and not sentence.endswith(_QUESTION_MARKS)
+        if sentence in message.text and not sentence.endswith(QUESTION_MARKS)
     ]
 
 

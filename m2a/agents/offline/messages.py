@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.exclusion import exclude_each_other
-from m2a.agents.offline.foreign import asks_to_forget, nearest_to
+from m2a.agents.offline.foreign import QUESTION_MARKS, asks_to_forget, nearest_to
 from m2a.agents.offline.memory_requests import opens_with_forget
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import entries_of
@@ -119,7 +119,7 @@ def _superseded_ids(state: TurnState) -> set[int]:
 
 def _only_asks(text: str) -> bool:
     return (
-        text.rstrip().endswith(("?", "？", "؟"))
+        text.rstrip().endswith(QUESTION_MARKS)
         or text.strip() == FORGOTTEN
         or all(opens_with_forget(sentence) or asks_to_forget(sentence) for sentence in sentences(text))
     )
