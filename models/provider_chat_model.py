@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ToolCallPart
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 
-_LADDER: tuple[Mode, ...] = ("tools", "json_schema", "json_object", "text")
+_MODES: tuple[Mode, ...] = ("tools", "json_schema", "json_object", "text")  # in the order tried
 
 _RETRIES = 3
 _LONGEST_BACKOFF = 8.0
@@ -130,7 +130,7 @@ class ProviderChatModel:
         """Returns one tool call; see `ChatModel.choose`. Retries three times in all, however many modes it tries."""
         retries = _RETRIES
         explained = True
-        for mode in _LADDER[_LADDER.index(self.mode) :]:
+        for mode in _MODES[_MODES.index(self.mode) :]:
             while True:
                 try:
                     response = await self._respond(messages, tools, mode)
@@ -154,7 +154,7 @@ class ProviderChatModel:
                     break
                 else:
                     raise ChatModelError(fault.sentence, unreachable=fault.unreachable, about_photos=fault.about_photos)
-        raise AssertionError("the last rung of the ladder returns or raises")
+        raise AssertionError("the last mode returns or raises")
 
     async def stream(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()

@@ -65,7 +65,7 @@ async def reply_of(model: ProviderChatModel) -> tuple[str, TokenUsage]:
     return "".join(piece for piece in pieces if isinstance(piece, str)), pieces[-1]
 
 
-# The ladder
+# The modes, one after the other
 
 
 async def test_a_tool_is_called_where_the_server_knows_tools(serve):

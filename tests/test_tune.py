@@ -73,7 +73,7 @@ def test_two_dialogues_are_too_few():
         tune(benchmark(2), HashingTokenEncoder(), leave_one_out=True, out=None, made_by="", log=print)
 
 
-def test_a_ladder_is_a_mean_over_questions():
+def test_each_row_of_the_results_has_the_means_over_the_questions():
     from m2a.evaluation.tune import Row, TuningQuestion, results_table
 
     states = TokenStates(np.zeros(1), np.zeros((0, 1)), np.zeros((0, 2)))

@@ -163,17 +163,17 @@ def rules_entries(data: Path, dialogues: Sequence[Dialogue], encoder: TokenEncod
 
 def learned_folds(dialogues: Sequence[Dialogue], encoder: TokenEncoder, cache: Path) -> list[Fold]:
     with tempfile.TemporaryDirectory() as folder:
-        workshop = TuningMemory(Path(folder), dialogues, encoder)
+        memory = TuningMemory(Path(folder), dialogues, encoder)
         heads = {}
         for unseen in unseen_sets(len(dialogues), leave_one_out=True):
             names = "-".join(dialogues[number].dialogue_id for number in sorted(unseen))
             file = cache / f"head-without-{names}.npz"
             if not file.exists():
-                workshop.head(unseen).save(file)
+                memory.head(unseen).save(file)
             heads[unseen] = TokenHead.load(file)
         print(f"{len(heads)} token heads are learned.", flush=True)
-        result = list(folds(Tables(workshop, heads)))
-        workshop.close()
+        result = list(folds(Tables(memory, heads)))
+        memory.close()
     return result
 
 
