@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool, TypeAdapter, ValidationError
 from models.cached_file import write_atomically
 
 CONTEXT_WINDOW = 16_384  # tokens, if neither the server nor the user specifies it
+_ANSWER_SHARE = 4  # at most one quarter of the window is for the answer, so that enough is left for the prompt
 
 Probe = Literal["photos", "tools", "schema"]
 
@@ -33,6 +34,10 @@ class Abilities:
     def window(self) -> int:
         """The number of tokens that a prompt and its answer may have together."""
         return self.context_window or CONTEXT_WINDOW
+
+    def answer_tokens(self, at_most: int) -> int:
+        """Returns the number of tokens that an answer may have in this window."""
+        return min(at_most, self.window // _ANSWER_SHARE)
 
     def over(self, earlier: "Abilities") -> Self:
         """Returns these abilities, with unknown ones taken from `earlier`."""

@@ -126,6 +126,11 @@ class ChatModel(Protocol):
     name: str
 
     @property
+    def reply_tokens(self) -> int:
+        """The maximum number of tokens of a reply, as far as the context window allows it."""
+        ...
+
+    @property
     def sees_photos(self) -> bool:
         """Whether photos are sent, as far as is known. If not, only a photo's label is in the prompt."""
         ...

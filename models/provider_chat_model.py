@@ -48,7 +48,6 @@ _RETRIES = 3
 _LONGEST_BACKOFF = 8.0
 _CONNECT_TIMEOUT = 10.0
 _REFUSAL_STATUS = frozenset({400, 404, 422, 500, 501})
-_ANSWER_SHARE = 4  # at most one quarter of the window is for the answer, so that enough is left for the prompt
 
 
 class ProviderChatModel:
@@ -81,7 +80,7 @@ class ProviderChatModel:
         self.greedy = greedy
         """Whether it requests temperature 0, which ends once the server has refused it."""
         self._set_by_user = Abilities(sees_photos=sees_photos, context_window=context_window)
-        self._reply_tokens = reply_tokens
+        self.reply_tokens = reply_tokens
         self._takes_limit = True
         self._timeout = timeout
         self._backoff = backoff
@@ -212,7 +211,7 @@ class ProviderChatModel:
         detector = TextCallDetector(tools)
         thoughts = ThoughtFilter(begins_thinking=bool(self._known.thinks_unopened))
         empty, usage = True, TokenUsage()
-        async with aclosing(self._events(turns, request, self._reply_tokens)) as events:
+        async with aclosing(self._events(turns, request, self.reply_tokens)) as events:
             async for response, event in events:
                 piece, usage = "", usage_of(response.usage)
                 if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
@@ -238,7 +237,7 @@ class ProviderChatModel:
             sentence = f"{self._faults.model_at} answered with nothing; try again or choose another model."
             if response.finish_reason == "length":
                 sentence = (
-                    f"{self._faults.model_at} used all {self._reply_tokens} tokens before it reached its answer; "
+                    f"{self._faults.model_at} used all {self.reply_tokens} tokens before it reached its answer; "
                     "raise M2A_REPLY_TOKENS or choose a model that reasons less."
                 )
             raise FaultError(Fault(sentence, retry=True))
@@ -297,7 +296,7 @@ class ProviderChatModel:
         timeout: Any = httpx2.Timeout(self._timeout, connect=_CONNECT_TIMEOUT)
         settings = ModelSettings(max_retries=0, timeout=timeout)
         if limit:
-            settings["max_tokens"] = min(limit, self.known_abilities.window // _ANSWER_SHARE)
+            settings["max_tokens"] = self.known_abilities.answer_tokens(limit)
         if tool_choice:
             settings["tool_choice"] = tool_choice
         if greedy:

@@ -63,7 +63,7 @@ class TransformersChatModel:
         self.name = f"transformers:{name_or_folder}"
         self._where = name_or_folder
         self._show_photos = sees_photos
-        self._reply_tokens = reply_tokens
+        self.reply_tokens = reply_tokens
         self._context_window = context_window
         self._thinks_unopened = False
         self._sampling: dict[str, Any] = {"do_sample": False} if greedy else {}
@@ -126,7 +126,7 @@ class TransformersChatModel:
         async with aclosing(self._generate(prompt, **self._sampling)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):
-                    visible = thoughts.finish(cut_off=piece.output_tokens == self._reply_tokens)
+                    visible = thoughts.finish(cut_off=piece.output_tokens == self.reply_tokens)
                 else:
                     visible = thoughts.feed(piece)
                 self._thinks_unopened = self._thinks_unopened or thoughts.met_lone_end
@@ -159,7 +159,7 @@ class TransformersChatModel:
             with suppress(RuntimeError):  # the loop is closed, so nobody is listening
                 loop.call_soon_threadsafe(pieces.put_nowait, item)
 
-        settings["max_new_tokens"] = at_most or self._reply_tokens
+        settings["max_new_tokens"] = at_most or self.reply_tokens
         job = self._jobs.submit(self._run, messages, settings, stopped, emit)
         try:
             while True:

@@ -25,7 +25,7 @@ from m2a.settings import Settings
 from m2a.types import Failed, MemoryChanged, MemoryEntry, MemoryRule, MessageRecorded, ReplyFinished
 from m2a.wiring import cache_dir
 from models.abilities import Abilities
-from models.chat_model import ChatMessage, TokenUsage, in_words
+from models.chat_model import REPLY_TOKENS, ChatMessage, TokenUsage, in_words
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.turns import Clock, standing_clock
@@ -150,7 +150,7 @@ class PromptingRules(OfflineRules):
         return await super().decide(state)
 
     def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage, None]:
-        self._keep(reply_messages(state, Abilities(sees_photos=False), SearchScope()))
+        self._keep(reply_messages(state, Abilities(sees_photos=False), SearchScope(), REPLY_TOKENS))
         return super().reply(state)
 
     def _keep(self, messages: Sequence[ChatMessage]) -> None:

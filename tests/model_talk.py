@@ -12,6 +12,7 @@ from m2a.agents.language_policy import LanguagePolicy
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
 from m2a.types import ReplyFinished, TurnEvent
+from models.chat_model import REPLY_TOKENS
 from models.provider_chat_model import ProviderChatModel
 from tests.chat_server import ChatServer, Reply, Request, raw, say
 from tests.scripted_model import Prompt
@@ -42,13 +43,20 @@ Begin = Callable[[Script], Talk]
 
 @asynccontextmanager
 async def talk(
-    folder: Path, script: Script, *, window: int | None = None, published_stages: bool = False
+    folder: Path,
+    script: Script,
+    *,
+    window: int | None = None,
+    reply_tokens: int = REPLY_TOKENS,
+    published_stages: bool = False,
 ) -> AsyncIterator[Talk]:
     with ChatServer(script) as server:
         if window:
             entry = {"data": [{"id": "small", "max_model_len": window}]}
             server.facts["/v1/models"] = raw(json.dumps(entry).encode(), "application/json")
-        model = ProviderChatModel("openai:small", base_url=server.base_url, sees_photos=None, backoff=0)
+        model = ProviderChatModel(
+            "openai:small", base_url=server.base_url, sees_photos=None, reply_tokens=reply_tokens, backoff=0
+        )
         policy = LanguagePolicy(model, published_stages=published_stages)
         async with Assistant.open(load_settings(data_dir=folder), policy=policy) as assistant:
             yield Talk(assistant, server)

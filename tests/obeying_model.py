@@ -12,7 +12,7 @@ from typing import Any
 
 from m2a.memory.words import finished_words
 from models.abilities import Abilities
-from models.chat_model import ChatMessage, PhotoPart, TokenUsage, Tool, ToolCall, in_words
+from models.chat_model import REPLY_TOKENS, ChatMessage, PhotoPart, TokenUsage, Tool, ToolCall, in_words
 from tests.scripted_model import Prompt
 
 _NEGATION = re.compile(
@@ -36,6 +36,7 @@ class ObeyingModel:
     inside a proposal."""
 
     name = "obeying"
+    reply_tokens = REPLY_TOKENS
     sees_photos = True
 
     def __init__(

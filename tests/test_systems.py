@@ -28,7 +28,7 @@ from m2a.types import (
 )
 from m2a.wiring import cache_dir
 from models.abilities import Abilities, Probe
-from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
+from models.chat_model import REPLY_TOKENS, ChatMessage, TokenUsage, Tool, ToolCall
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.chat_server import ChatServer, say
@@ -341,6 +341,7 @@ class SilentModel:
     """Remembers nothing, and never says what to look for."""
 
     name = "silent"
+    reply_tokens = REPLY_TOKENS
     sees_photos = False
 
     def __init__(self) -> None:

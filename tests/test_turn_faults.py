@@ -31,6 +31,7 @@ from m2a.types import (
 )
 from models.abilities import Abilities
 from models.chat_model import (
+    REPLY_TOKENS,
     ChatMessage,
     ChatModelError,
     MalformedReplyError,
@@ -48,6 +49,7 @@ class ScriptedChat:
     """Makes the given calls in order, and then none; keeps every prompt."""
 
     name = "scripted chat"
+    reply_tokens = REPLY_TOKENS
     sees_photos = True
 
     def __init__(self, *calls: tuple[str, Mapping[str, Any]]) -> None:

@@ -9,7 +9,6 @@ BYTES_PER_TOKEN = 3
 PHOTO_TOKENS = 1400  # for 1024 pixels a side; models that use fewer patches need less
 LEAST_ROOM = 512
 MESSAGE_SHARE = 2  # the user's new message gets at most one half of a prompt
-_ANSWER_SHARE = 4  # at most one quarter of the window is reserved for the answer
 _FRAME_TOKENS = 512  # titles, fences, role names and the syntax around tools, which are not counted one by one
 
 # The guaranteed share of each kind. What one does not need goes to the others, in this order.
@@ -23,8 +22,8 @@ def tokens_of(text: str) -> int:
 
 
 def room_of(abilities: Abilities, answer_tokens: int) -> int:
-    """Returns the tokens that a prompt may have, with room left for its answer."""
-    return abilities.window - min(answer_tokens, abilities.window // _ANSWER_SHARE) - _FRAME_TOKENS
+    """Returns the tokens that a prompt may have, with room left for an answer of at most `answer_tokens`."""
+    return abilities.window - abilities.answer_tokens(answer_tokens) - _FRAME_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ class LanguagePolicy:
         return Decision(read_action(state.stage, self._scope, call), call.usage, tuple(self._further(state, call)))
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
-        system, *turns = reply_messages(state, await self._abilities(state), self._scope)
+        abilities = await self._abilities(state)
+        system, *turns = reply_messages(state, abilities, self._scope, self.chat_model.reply_tokens)
         style = (f"\n\n{self._style}",) if self._style else ()
         messages = [ChatMessage("system", (*system.parts, *style)), *turns]
         tools = stage_tools("generate", self._scope) if state.may_search else ()

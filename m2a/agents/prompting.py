@@ -28,7 +28,7 @@ from m2a.agents.step_messages import step_messages, step_needs
 from m2a.plurals import plural
 from m2a.types import MemoryEntry, Message
 from models.abilities import Abilities
-from models.chat_model import CALL_TOKENS, REPLY_TOKENS, ChatMessage, PhotoPart, ResultPart
+from models.chat_model import CALL_TOKENS, ChatMessage, PhotoPart, ResultPart
 
 _ROUNDS: dict[Stage, str] = {"query": "queries", "manage query": "rounds", "manage update": "rounds"}
 
@@ -102,13 +102,16 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     return messages
 
 
-def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -> list[ChatMessage]:
-    """Returns the prompt of the generate stage: the conversation, the search results and the new message."""
+def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope, reply_tokens: int) -> list[ChatMessage]:
+    """Returns the prompt of the generate stage: the conversation, the search results and the new message.
+
+    It leaves room for a reply of at most `reply_tokens`.
+    """
     boundary = _boundary(state)
     system = system_message("assistant", boundary)
     stage = render("generate") + ("\n" + render("generate_searching", scope) if state.may_search else "")
     system = ChatMessage("system", (*system.parts, "\n\n" + stage))
-    room = room_of(abilities, REPLY_TOKENS)
+    room = room_of(abilities, reply_tokens)
     if state.is_temporary:
         system = ChatMessage("system", (*system.parts, "\n\n" + render("temporary")))
     last = []

@@ -34,6 +34,10 @@ class MeteredChatModel:
         self._chat_model = chat_model
 
     @property
+    def reply_tokens(self) -> int:
+        return self._chat_model.reply_tokens
+
+    @property
     def sees_photos(self) -> bool:
         return self._chat_model.sees_photos
 

@@ -24,7 +24,7 @@ from m2a.systems.shared import Memory, Parts, SharedStores, Utterance
 from m2a.systems.system import MemorySystem, Meter, Question, Usage
 from m2a.wiring import offline_rules
 from models.abilities import Abilities, Probe
-from models.chat_model import ChatMessage, TokenUsage, Tool, ToolCall
+from models.chat_model import REPLY_TOKENS, ChatMessage, TokenUsage, Tool, ToolCall
 from models.load import load_text_encoder
 from models.text_encoder import MINILM
 from tests.dialogues import NamingCaptioner
@@ -90,6 +90,7 @@ class Script:
     """A chat model in this process that fills in every form by a fixed rule."""
 
     name = "scripted"
+    reply_tokens = REPLY_TOKENS
     sees_photos = False
     known_abilities = Abilities(sees_photos=False)
 
