@@ -65,7 +65,7 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
     ]
     width = 0.8 / max(1, len(summary))
     with _styled():
-        figure, axes = _drawing(summary, min_width=1.3 * len(names) + 1)
+        figure, axes = _drawing(summary, metric, min_width=1.3 * len(names) + 1)
         for number, (system, figures) in enumerate(summary.items()):
             cells = [figures["categories"].get(category, {}) for category in names]
             xs = [position + (number - (len(summary) - 1) / 2) * width for position in range(len(names))]
@@ -80,36 +80,30 @@ def bars(summary: Mapping[str, Mapping[str, Any]], metric: str, categories: Sequ
             axes.bar(xs, rates, width * 0.92, label=system, color=colour, hatch=hatch, edgecolor=_INK, linewidth=0)
             axes.errorbar(xs, rates, yerr=errors, fmt="none", ecolor=_INK, elinewidth=0.8)
         axes.set_xticks(range(len(names)), [name.replace(" ", "\n") for name in names])
-        axes.set_ylim(0, 100)
-        axes.set_ylabel(f"{metric}, %")
         return _svg(figure)
 
 
 def scatter(points: Mapping[str, tuple[float, float]], label: str, metric: str) -> str:
     """Draws a point per system, named in the legend, along a logarithmic axis."""
     with _styled():
-        figure, axes = _drawing(points)
+        figure, axes = _drawing(points, metric)
         for number, (system, (x, rate)) in enumerate(points.items()):
             colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
             axes.scatter(x, 100 * rate, color=colour, marker=marker, s=40, label=system)
         axes.set_xscale("log")
         axes.margins(x=0.2)
-        axes.set_ylim(0, 100)
         axes.set_xlabel(label)
-        axes.set_ylabel(f"{metric}, %")
         return _svg(figure)
 
 
 def line(series: Mapping[str, Sequence[tuple[float, float]]], label: str, metric: str) -> str:
     """Draws a line per series through its points, in their order."""
     with _styled():
-        figure, axes = _drawing(series)
+        figure, axes = _drawing(series, metric)
         for number, (name, points) in enumerate(series.items()):
             colour = _COLOURS[number % len(_COLOURS)]
             axes.plot([x for x, _ in points], [100 * y for _, y in points], marker="o", label=name, color=colour)
-        axes.set_ylim(0, 100)
         axes.set_xlabel(label)
-        axes.set_ylabel(f"{metric}, %")
         return _svg(figure)
 
 
@@ -120,14 +114,14 @@ def _styled() -> AbstractContextManager[None]:
     return mpl.rc_context(_STYLE)
 
 
-def _drawing(names: Collection[str], min_width: float = 6.0) -> "tuple[Figure, Axes]":
-    """Returns a figure at least 6 inches wide, with room for a legend of the names above, and its axes."""
+def _drawing(names: Collection[str], metric: str, min_width: float = 6.0) -> "tuple[Figure, Axes]":
+    """Returns a figure at least 6 inches wide, with room for a legend of the names above, and its axes for the metric in %."""
     from matplotlib.figure import Figure
 
     width = max(6.0, min_width)
     rows = -(-len(names) // _columns(names, width))
     figure = Figure(figsize=(width, 3.2 + 0.22 * rows))
-    return figure, figure.add_subplot()
+    return figure, figure.add_subplot(ylim=(0, 100), ylabel=f"{metric}, %")
 
 
 def _columns(names: Collection[str], width: float) -> int:

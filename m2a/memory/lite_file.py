@@ -38,9 +38,8 @@ def put_aside(file: Path) -> Path | None:
     """Moves the file aside, replacing one moved before. Returns its new path, or None if there is no file. Raises `OSError`."""
     if not os.path.lexists(file):
         return None
+    remove_aside(file)
     aside = _aside(file)
-    if aside.is_dir() and not aside.is_symlink():
-        shutil.rmtree(aside)
     os.replace(file, aside)
     for ending in _JOURNALS:  # SQLite would apply them to the new file of the same name
         Path(f"{file}{ending}").unlink(missing_ok=True)
