@@ -319,9 +319,10 @@ def test_another_owners_rows_change_no_ranking(index, owner):
     before = everything()
     other = uuid4().hex
     rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(2_000, 8)).astype(np.float32)
-    words = random_corpus(3, 2_000)
-    index.put(other, [TextRow(RecordKey("entry", i), 1, vectors[i], words[i]) for i in range(2_000)])
+    vectors = rng.normal(size=(10_000, 8)).astype(np.float32)
+    words = random_corpus(3, 10_000)
+    for start in range(0, 10_000, 2_000):
+        index.put(other, [TextRow(RecordKey("entry", i), 1, vectors[i], words[i]) for i in range(start, start + 2_000)])
     index.put_photos(other, [PhotoRow(photo_id(i), unit(1, 2, size=3), unit(1, 2, size=4)) for i in range(500)])
     assert everything() == before
     assert_same_ranking(index, owner, corpus, ["w1", "w40", "狗"])

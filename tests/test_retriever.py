@@ -1,3 +1,4 @@
+import random
 from collections.abc import Iterator
 from datetime import date
 from uuid import uuid4
@@ -8,12 +9,13 @@ from PIL import Image
 from sqlalchemy import delete, func, select, update
 
 from m2a.memory.embedding_cache import EmbeddingCache, content_hash, forget_vectors
+from m2a.memory.index_rows import TextRow
 from m2a.memory.indexer import entry_text, message_text
 from m2a.memory.milvus import IndexUnavailableError
 from m2a.memory.owners import owner_named
 from m2a.memory.photo_store import PhotoNotFoundError
 from m2a.memory.schema import embedding, entry, entry_photo
-from m2a.types import DateInterval, Query
+from m2a.types import DateInterval, Query, RecordKey
 from tests.encoders import COLOURS, HashingTextEncoder
 from tests.retrieval_memory import BOTH, ENTRIES, MESSAGES, Memory, id_of, memory_in
 
@@ -109,6 +111,22 @@ def test_another_owners_memories_are_never_found(memory, owner):
         memory.search(other, photos=(red,))
     for kinds in (ENTRIES, MESSAGES, BOTH):
         assert memory.found(other, "red", kinds=kinds) == []
+
+
+def test_another_owners_rows_change_no_ranking(memory, owner):
+    texts = [f"Bobo {word} the ball {i}" for i, word in enumerate(["chased", "lost", "found", "bit", "hid"] * 6)]
+    for text in texts:
+        memory.add(owner, text)
+    before = memory.search(owner, "who bit the ball?")
+    chooser = random.Random(0)
+    other = uuid4().hex
+    words = ["bite", "ball", "bobo", "chase", "cat"]
+    vector = memory.text_encoder.encode(["bit the ball"])[0]
+    memory.index.put(
+        other, [TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9)) for i in range(500)]
+    )
+    assert memory.search(owner, "who bit the ball?") == before
+    memory.index.drop(other)
 
 
 def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
