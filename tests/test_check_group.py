@@ -35,6 +35,10 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         lambda: replace(GOOD, sessions=GOOD.sessions[:4]),
         "There are 4 sessions; write exactly 5",
     ),
+    "a session too many": (
+        lambda: replace(GOOD, sessions=(*GOOD.sessions, GOOD.sessions[4])),
+        "There are 6 sessions; write exactly 5",
+    ),
     "nothing at all": (lambda: GeneratedGroup((), ()), "There are 0 sessions"),
     "an empty session": (lambda: replace(GOOD, sessions=((), *GOOD.sessions[1:])), "Session 1: it has 0 turns"),
     "too few turns": (
@@ -81,6 +85,7 @@ FAULTS: dict[str, tuple[Callable[[], GeneratedGroup], str]] = {
         "was said before (session 4, turn 5)",
     ),
     "the ratio": (lambda: replace(GOOD, questions=GOOD.questions[1:]), "must be 2:3:1:4"),
+    "the ratio of as many questions": (lambda: with_question(9, category=6), "must be 2:3:1:4"),
     "no questions": (lambda: replace(GOOD, questions=()), "must be 2:3:1:4"),
     "an unknown category": (lambda: with_question(13, category=5), "has category 5"),
     "an empty question": (lambda: with_question(7, text="?"), "has no text"),
