@@ -126,7 +126,8 @@ TWO_NAMES = [
 
 
 @pytest.mark.parametrize(
-    ("words", "with_photos"), [*((words, True) for words in TWO_NAMES), *((words, False) for words in TWO_NAMES[:2])]
+    ("words", "with_photos"),
+    [*((words, True) for words in TWO_NAMES), *((words, False) for words in (*TWO_NAMES[:2], TWO_NAMES[3]))],
 )
 async def test_two_photos_are_named_in_one_sentence(album, words, with_photos):
     await album.say(words if with_photos else "", album.dog(0), album.teapot(0))
@@ -136,6 +137,12 @@ async def test_two_photos_are_named_in_one_sentence(album, words, with_photos):
     left, right = message.photos
     assert album.concept("Rosi").photo_ids == (left,) and album.concept("Luna").photo_ids == (right,)
     assert sorted(entry.text for entry in album.bank.entries()) == ["The photo shows Luna.", "The photo shows Rosi."]
+
+
+@pytest.mark.parametrize("words", TWO_NAMES)
+def test_photos_of_an_earlier_message_are_named_in_the_same_ways(words: str) -> None:
+    for_each = one_photo_a_sentence(words, (), with_photos=False)
+    assert for_each.count(".") == 2 and for_each == one_photo_a_sentence(words, (), with_photos=True)
 
 
 async def test_a_thing_with_a_name_is_shown_as_one_of_two_photos(album):
