@@ -133,6 +133,21 @@ def test_each_is_named_and_mended(memory):
         assert memory.found() == before
 
 
+def test_all_at_once_are_named_and_mended_together(memory):
+    before = memory.found()
+    photo = first_photo(memory)
+    for plant, _sentence in MENDED.values():
+        plant(memory)
+    assert sorted(verify(memory.stores)) == sorted(sentence.format(photo=photo) for _plant, sentence in MENDED.values())
+    assert repair(memory.stores) == [
+        "Removed 1 photo file that no message shows.",
+        f"Corrected {len(MENDED) - 1} records in the index.",
+    ]
+    assert verify(memory.stores) == []
+    assert repair(memory.stores) == []
+    assert memory.found() == before
+
+
 def test_what_is_lost_is_named_and_stays_named_while_the_rest_is_mended(memory):
     shown = {"first": first_photo(memory), "second": second_photo(memory)}
     lost = {sentence.format(**shown) for _plant, sentence in TOLD_ONLY.values()}
