@@ -358,6 +358,23 @@ async def test_a_fault_that_passes_is_not_seen(serve, fault):
     assert len(server.requests) == 4
 
 
+NO_TEXT = {"no text": say(""), "no choices": say("", choices=False), "no text but a thought": say("<think>Hm.</think>")}
+
+
+@pytest.mark.parametrize("reply", NO_TEXT.values(), ids=NO_TEXT)
+async def test_no_text_without_end_is_a_fault_of_a_reply_and_a_mistake_in_a_choice(serve, reply):
+    server = serve(reply)
+    with pytest.raises(ChatModelError, match=f"{server.base_url} answered with nothing; try again or choose another"):
+        await reply_of(model_of(server))
+    assert len(server.requests) == 4
+    server.requests.clear()
+    model = model_of(server)
+    for _ in range(3):
+        with pytest.raises(MalformedReplyError, match="empty"):
+            await model.choose(PROMPT, TOOLS)
+    assert server.modes == ["tools", "tools", "json_schema"]
+
+
 @pytest.mark.parametrize("where", ["cut after the first piece", "cut before the end"])
 async def test_a_choice_that_is_cut_is_asked_for_again(serve, where):
     server = serve(replies(call("search", REX, fault=where), call("search", REX)))
@@ -432,6 +449,13 @@ async def test_a_reply_comes_in_pieces_and_then_its_usage(serve):
     assert len(pieces) == 4
     assert "".join(pieces[:-1]) == "Rex is a dog."
     assert pieces[-1] == USAGE
+
+
+async def test_a_reply_is_taken_whatever_the_finish_reason_says(serve):
+    for reason in ("tool_calls", "length", "content_filter", "nonsense"):
+        server = serve(say("Rex.", finish_reason=reason))
+        assert await reply_of(model_of(server)) == ("Rex.", USAGE)
+        assert len(server.requests) == 1
 
 
 async def test_usage_that_was_not_counted_is_none(serve):
