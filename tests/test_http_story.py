@@ -1,4 +1,7 @@
-"""The story of the product through an OpenAI-compatible server: with tool calls, and in plain text alone."""
+"""The story of the product through an OpenAI-compatible server: with tool calls, as JSON objects, and in plain text alone.
+
+A server with JSON that follows a schema, but without tools, is in test_chat_faults.
+"""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -78,6 +81,7 @@ def recalled_labels(text: str) -> list[tuple[int, int, str]]:
 
 SERVERS = {
     "tools": ("tools", lambda model: model),
+    "JSON objects": ("json_object", lambda model: refusing("tools", "json_schema", then=model)),
     "plain text": ("text", lambda model: refusing("tools", "json_schema", "json_object", code=500, then=model)),
 }
 
