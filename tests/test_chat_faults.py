@@ -4,7 +4,8 @@ Every turn tells two facts, which the scripted model keeps with two writes. What
 kept, the user is told in a sentence, either both facts are in the memory or none, and once the server is well again
 the update is done exactly once. Each case has an owner of its own, and shares its assistant, opened as a user opens one,
 with the cases that need the same timeout and the same abilities of the server; the stages that exist only as published
-have one that is asked for them. Faults that end at the adapter of the endpoint are in test_provider_chat_model.
+have one that is asked for them. A model learns at its first turns what its server can do, so the cases of FIRST_TURNS have
+an assistant each. Faults that end at the adapter of the endpoint are in test_provider_chat_model.
 """
 
 import asyncio
@@ -52,8 +53,8 @@ class Case:
     """`faults` are the answers to the first requests of the stage; the last one stays if `forever`.
 
     `nothing kept` is for a model that does not want to keep anything in the end, which is no fault of the service. A
-    request for tools in one of the `lacking` ways is refused. `text` is the reply, and `calls` the number of answered
-    requests of the stage, where it matters.
+    request for tools in one of the `lacking` ways is answered by `refusal`. `text` is the reply, and `calls` the number
+    of answered requests of the stage, where it matters.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Case:
     outcome: Outcome = "recovers"
     forever: bool = False
     lacking: tuple[str, ...] = ()
+    refusal: Reply = NOT_SUPPORTED
     timeout: float = 20.0
     photo: bool = False
     waits: float = 0.0
@@ -102,8 +104,13 @@ def keeps(*numbers: int, more: bool = False, then: Sequence[tuple[str, Any]] = (
     return fault
 
 
-def keeps_in_words(*numbers: int) -> Fault:
+def keeps_in_words(*numbers: int) -> Callable[[Prompt], Reply]:
     return lambda prompt: in_words(*(("add_memory", fact(prompt, number)) for number in numbers))
+
+
+def keeps_if_asked_in_words(prompt: Prompt) -> Reply:
+    """The answer of a model whose server drops the tools and says nothing of it."""
+    return keeps_in_words(0, 1)(prompt) if prompt.takes_one_call else say("I would keep it.")
 
 
 def looks_while_offered(answer: Reply) -> Fault:
@@ -118,11 +125,9 @@ PUBLISHED = [
     Case("arguments cut off", "query", (call("query_memory", '{"query": "Bo', finish_reason="length"),)),
     Case("arguments too many", "query", (call("query_memory", {"query": "a", "owner": "someone else"}),)),
     Case("tool of another stage", "query", (call("add_memory", FACT),)),
-    Case("never a tool call", "query", (say("Hm."),), "no search", forever=True),
     Case("never a whole tool call", "manage query", (call("finish", "{"),), forever=True),
     Case("finish names messages that are none", "manage query", (call("finish", {"message_ids": [9999]}),)),
     Case("no JSON modes, prose", "query", (say("Sure!"),), lacking=("tools", "json_schema", "json_object")),
-    Case("update: asked for: 503 without end", "update", (status(503),), "no update", forever=True),
     Case("update: not asked for", "update", (call("finish", {}),), "nothing kept"),
 ]
 REPLIES = [
@@ -199,7 +204,6 @@ SEARCHES = [
     ),
     Case("search: where none is offered", "generate", (call(*SEARCH),), "no reply", forever=True, calls=6),
     Case("no tools: plain text", "generate", (), **NO_TOOLS, text="Noted.", calls=1),
-    Case("no tools: search", "generate", (in_words(SEARCH),), **NO_TOOLS, text="Noted.", calls=2),
     Case("no tools: wrong types", "generate", (in_words(("fetch_raw_messages", {"ranges": 3})),), **NO_TOOLS, calls=2),
 ]
 UPDATES = [
@@ -263,7 +267,35 @@ ODDITIES = [
     ),
     Case("update: no tools, both writes in one answer", "manage update", (keeps_in_words(0, 1),), **NO_TOOLS),
 ]
-CASES = [pytest.param(case, id=case.name) for case in (*PUBLISHED, *REPLIES, *SEARCHES, *UPDATES, *ODDITIES)]
+
+LESS_ABLE_SERVERS: dict[str, Any] = {
+    "no tools": NO_TOOLS,
+    "no tools, 500 for them": {"lacking": ("tools",), "refusal": status(500, "no function calling")},
+    "no tools, 500 without a word": {"lacking": ("tools",), "refusal": status(500, "")},
+    "no tool messages": {"lacking": ("tools", "tool messages")},
+    "JSON objects alone": {"lacking": ("tools", "json_schema")},
+    "no JSON modes": {"lacking": ("tools", "json_schema", "json_object")},
+}
+BROKEN_JSON = say('{"tool": "add_memory", "argu')
+FIRST_TURNS = [
+    *(
+        case
+        for name, server in LESS_ABLE_SERVERS.items()
+        for case in (
+            Case(f"{name}: search", "generate", (in_words(SEARCH),), **server, text="Noted.", calls=2),
+            Case(f"{name}: broken write", "manage update", (BROKEN_JSON,), **server, calls=3),
+        )
+    ),
+    Case("reply: 429 with Retry-After", "generate", (status(429, retry_after="7"),), waits=7),
+    Case("reply: hangs before headers", "generate", (hang(),), **HANG),
+    Case("reply: search in words", "generate", (in_words(SEARCH),), text="Noted.", calls=2),
+    Case("update: cut before headers", "manage update", (say("", fault="cut before headers"),), calls=2),
+    Case("update: hangs before headers", "manage update", (hang(),), **HANG),
+    Case("update: words for tools", "manage update", (keeps_if_asked_in_words,), forever=True, calls=3),
+    Case("never a tool call", "query", (say("Hm."),), "no search", forever=True),
+    Case("update: asked for: 503 without end", "update", (status(503),), "no update", forever=True),
+]
+CASES = [*PUBLISHED, *REPLIES, *SEARCHES, *UPDATES, *ODDITIES]
 
 
 def fact(prompt: Prompt, number: int) -> dict[str, Any]:
@@ -321,7 +353,7 @@ class Endpoint:
         if case is None:
             return self.model(dict(request))
         if mode_of(request) in case.lacking:
-            return NOT_SUPPORTED
+            return case.refusal
         if "tool messages" in case.lacking and any(message["role"] == "tool" for message in request["messages"]):
             return status(400, "the chat template knows no role 'tool'")
         self.answered.append(prompt.stage)
@@ -448,14 +480,28 @@ def quiet_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR], caplog.text
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_a_fault_loses_nothing_and_writes_nothing_half(
     world_of: Callable[[Case], Awaitable[World]], case: Case, waits: list[float], rows: list[str], tmp_path: Path
 ) -> None:
+    await assert_nothing_is_lost_or_half(await world_of(case), case, waits, rows, tmp_path)
+
+
+@pytest.mark.parametrize("case", FIRST_TURNS, ids=lambda case: case.name)
+async def test_a_fault_of_a_first_turn_loses_nothing_and_writes_nothing_half(
+    place: Place, case: Case, waits: list[float], rows: list[str], tmp_path: Path
+) -> None:
+    async with place.opened(timeout=case.timeout, published_stages=case.stage in PUBLISHED_STAGES) as world:
+        await assert_nothing_is_lost_or_half(world, case, waits, rows, tmp_path)
+
+
+async def assert_nothing_is_lost_or_half(
+    world: World, case: Case, waits: list[float], rows: list[str], tmp_path: Path
+) -> None:
+    """Plays the turn of the case and one more with a server that is well."""
     text = "My locker word is tulip. My gate word is heron."
     facts = ["My locker word is tulip.", "My gate word is heron."]
     photos = [draw_teapot(tmp_path / "teapot.png", 1)] if case.photo else []
-    world = await world_of(case)
     world.endpoint.break_down(case)
     events = await world.turn(text, *photos)
     world.endpoint.heal()
