@@ -40,6 +40,7 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
+_FIRST_WEEKDAY = rf"(?P<first>{'|'.join(WEEKDAYS)})"
 _SHORT_WEEKDAY = r"mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
 _ANY_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)}|{_SHORT_WEEKDAY})"
 # A weekday before a full date adds nothing: "Thursday 23 April", "Tues, the 5th of May".
@@ -109,6 +110,7 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
     """Returns the dates in the text, in order. `past` tells on which side of today they are if the year or week is open."""
     dates: list[FoundDate] = []
     taken: set[int] = set()
+    unresolved_ends: set[int] = set()
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
             positions = range(*match.span())
@@ -126,11 +128,13 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
             try:
                 interval = resolve(match, reference, is_before)
             except (ValueError, OverflowError):
+                unresolved_ends.add(match.end())
                 continue  # an impossible date: no later rule may read a part of it
             absolute = bool(_group(match, "month") or _group(match, "year")) and not _group(match, "which_year")
             yearless = absolute and not _group(match, "year")
             dates.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
-    return sorted(dates, key=lambda day: day.start)
+    # "The Friday before Christmas" is not Christmas.
+    return sorted((day for day in dates if day.start - 1 not in unresolved_ends), key=lambda day: day.start)
 
 
 _SENTENCE_END = re.compile(r"[.!?]+\s")
@@ -285,9 +289,13 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
 
 
 def _weekday_of_week(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """Resolves "Thursday next week" and "next week on Thursday"."""
-    days = WEEKDAYS.index(match["weekday"].lower()) - today.weekday() + 7 * _STEPS[match["which"].lower()]
-    return _single_day(today + timedelta(days=days))
+    """Resolves "Thursday next week", "next week on Thursday" and "Monday to Thursday next week"."""
+    monday = today + timedelta(days=7 * _STEPS[match["which"].lower()] - today.weekday())
+    last = monday + timedelta(days=WEEKDAYS.index(match["weekday"].lower()))
+    first = monday + timedelta(days=WEEKDAYS.index(match["first"].lower())) if _group(match, "first") else last
+    if first > last:
+        raise ValueError(match.group())
+    return DateInterval(first, last)
 
 
 def _unresolved(match: re.Match[str], today: date, past: bool) -> DateInterval:
@@ -415,9 +423,9 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
     _rule(rf"{_ANY_WEEKDAY},? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
-    _rule(rf"{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
-    _rule(rf"(?P<which>last|this|next) week,?(?: on)? {_WEEKDAY}", _weekday_of_week),
-    _rule(rf"the {_WEEKDAY} (?:before|after|following)", _unresolved),
+    _rule(rf"(?:{_FIRST_WEEKDAY} {_TO} )?{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
+    _rule(rf"(?P<which>last|this|next) week,?(?: on)? (?:{_FIRST_WEEKDAY} {_TO} )?{_WEEKDAY}", _weekday_of_week),
+    _rule(rf"(?:the {_WEEKDAY}|(?:the|{_COUNT}) {_UNIT}) (?:before|after|following)", _unresolved),
     _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}", _weekday),
     _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
     _rule(
