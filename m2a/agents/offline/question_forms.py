@@ -13,11 +13,18 @@ LISTS = re.compile(
     r".*\b(?:my|our|me|i|we|his|her|their|he|she|they|(?-i:[A-Z][a-z]\w*))\b)",
     re.IGNORECASE,
 )
+# "What I'd like to know is where I left the key", "what I need is my PIN"; but "what I need is a holiday".
+SAYS_WHAT_IT_ASKS = re.compile(
+    rf"^{OPENER}what (?:i|we)\b[\w' ]*? (?:to (?:know|hear|ask|remember) is\b|(?:need|want|after|looking for) is "
+    r"(?:my|our|the|his|her|their|[\w-]+'s) (?:[\w'-]+ )*(?:names?|numbers?|codes?|address|password|pin|date|time)\W*$)",
+    re.IGNORECASE,
+)
 # Questions that are recognised without a question mark: no statement has these forms.
 _QUESTION_FORMS = [
     re.compile(form, re.IGNORECASE)
     for form in (
         LISTS.pattern,
+        SAYS_WHAT_IT_ASKS.pattern,
         rf"^{OPENER}(?:what|how) about (?!\w+ing\b)",
         r"(?:^|[,;:.!] +)(?:(?:so|and|but|please|kindly|can you|could you|would you) +)*"
         r"(?:remind|tell) me (?:of|about|again|what|where|when|who|whose|which|how)\b",

@@ -25,7 +25,7 @@ from m2a.agents.offline.memory_requests import (
     wanted_words,
 )
 from m2a.agents.offline.names import find_names, find_namings
-from m2a.agents.offline.question_forms import LISTS, has_question_form
+from m2a.agents.offline.question_forms import LISTS, SAYS_WHAT_IT_ASKS, has_question_form
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.values import find_values, has_place
@@ -118,7 +118,7 @@ _TASTE_OR_FEAR = re.compile(
     r"i(?:'?m| am) (?:(?:really|absolutely|also|so|very|quite|a bit) )*"
     r"(?:(?:terrified|scared|afraid|frightened|petrified|fond) of|keen on|(?:mad|crazy) about)) "
     r"(?!(?:it|this|that|these|those|you|your|him|her|them|everything|how|what|when|where|why|to|being|having|talking|"
-    r"chatting|asking|hearing|saying|the (?:way|idea|sound|thought|fact|look))\b)[^?]+$",
+    r"chatting|asking|hearing|saying|not to (?:say|tell|talk|answer|discuss)|the (?:way|idea|sound|thought|fact|look))\b)[^?]+$",
     re.IGNORECASE,
 )
 # "What Theo is scared of is elevators": a statement that opens like a question.
@@ -233,7 +233,7 @@ def _as_forget_request(
     if has_forget_words(text):
         asks = has_question and not _YOU_OR_FORGET.search(text)  # "drop off address please?"
         threshold, certain = _SURELY_FORGETS if asks else _MAY_FORGET, _FORGETS
-    elif _ASKS_TO_RECALL.match(text):
+    elif _ASKS_TO_RECALL.match(text) or SAYS_WHAT_IT_ASKS.match(text):
         return None
     else:
         tells = any(item.act == "tell" for item in items)
@@ -427,7 +427,7 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
     if _is_small_talk(sentence):
         return "chat"
     if (_TASTE_OR_FEAR.match(sentence) and not _MAY_ASK.search(sentence)) or (
-        (match := _SAYS_WHAT.match(sentence)) and has_verb(match["clause"])
+        not SAYS_WHAT_IT_ASKS.match(sentence) and (match := _SAYS_WHAT.match(sentence)) and has_verb(match["clause"])
     ):
         return "tell"
     if has_question_form(sentence):
