@@ -15,6 +15,8 @@ _REASON = re.compile(r"\b(?:because|since|as|so|due to|thanks to|for|cos|reason|
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS_FOR_PHONE = re.compile(r"\b(?:phone|mobile|telephone|landline|cell) numbers?\b", re.IGNORECASE)
 _PHONE_NUMBER = re.compile(r"(?:\d[ ./()-]{0,2}){5,}")
+_ASKS_FOR_ADDRESS = re.compile(r"\b(?:house|street|door|liv(?:e|es|ed|ing))\b", re.IGNORECASE)
+_HOUSE_NUMBER = re.compile(r"\bat (?:number|no\.?) \d+[a-z]?\b", re.IGNORECASE)
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
@@ -105,11 +107,14 @@ def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | No
 
 
 def holds_identifier(question: "Question", text: str, _is_dated: bool) -> bool:
-    """Returns whether the text has a number that identifies; for a phone number, one with enough digits."""
+    """Returns whether the text has a number that identifies; for a phone number, one with enough digits.
+
+    "What's the plumber's number?" is not answered by where he lives, "at number 31".
+    """
     if _ASKS_FOR_PHONE.search(question.text):
         days = [value.text for value in values.find_values(text) if value.kind == "day"]
         return any(match[0].strip(" ./()-") not in days for match in _PHONE_NUMBER.finditer(text))
-    return values.has_identifier(text)
+    return values.has_identifier(text if _ASKS_FOR_ADDRESS.search(question.text) else _HOUSE_NUMBER.sub("", text))
 
 
 def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:

@@ -6,6 +6,7 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 from collections.abc import Sequence
 from dataclasses import replace
 
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.messages import find_message_about, find_messages, find_messages_for_unread, statements_among
@@ -72,7 +73,10 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
     answering = [
-        m for m in find_messages(question, messages, state, sense) if not tells_anothers(question.text, m.text)
+        m
+        for m in find_messages(question, messages, state, sense)
+        if not tells_anothers(question.text, m.text)
+        and not (question.kind.is_value and has_answer_of_kind(question, m.text) is False)
     ]
     from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
     if from_messages:  # shared words make the memory more certain than the learned decision
