@@ -227,6 +227,8 @@ async def test_a_request_to_forget_is_no_answer(talk: Talk) -> None:
     await talk.say("Meine Tante Greta wohnt in Bremen.")
     await talk.say("Greta wohnt jetzt in Hamburg.")
     assert talk.ties() == [("Greta wohnt jetzt in Hamburg.", "Meine Tante Greta wohnt in Bremen.")]
+    answer = await talk.say("Wo wohnt meine Tante?")
+    assert 0 <= answer.find("Hamburg") < answer.find("Bremen"), "the correction first, though it says nothing of an aunt"
     await talk.say("Vergiss bitte, wo Greta wohnt.")
     assert {change.change for change in talk.changes[2:]} == {"asked"} and talk.known() == []  # which is meant
     assert "Vergiss" not in await talk.say("Wo wohnt Greta?")

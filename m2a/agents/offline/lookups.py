@@ -9,7 +9,13 @@ from dataclasses import replace
 from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.interpretation import Interpretation
-from m2a.agents.offline.messages import find_message_about, find_messages, find_messages_for_unread, statements_among
+from m2a.agents.offline.messages import (
+    find_message_about,
+    find_messages,
+    find_messages_for_unread,
+    ids_with_corrections,
+    statements_among,
+)
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
@@ -83,7 +89,10 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]
         return _finish(selected(question, [*best, *(match for match in matches if match not in from_messages)]))
     if answering:
-        return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=_ids(answering))
+        return Finish(
+            context=" ".join(f'"{message.text}"' for message in answering),
+            message_ids=ids_with_corrections(answering, state),
+        )
     nearest = _with_changes(question, matches, sense)
     if nearest:
         return _finish(nearest, only_near=True)
@@ -91,7 +100,11 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         near_messages = find_message_about(question, messages, state, sense)
     else:
         near_messages = find_messages_for_unread(question, messages, state)
-    return Finish(context=_NEAREST if near_messages else "", message_ids=_ids(near_messages), only_near=True)
+    return Finish(
+        context=_NEAREST if near_messages else "",
+        message_ids=ids_with_corrections(near_messages, state),
+        only_near=True,
+    )
 
 
 def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) -> list[MemoryEntry]:

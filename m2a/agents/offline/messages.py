@@ -12,7 +12,7 @@ from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.utterances import utterances
-from m2a.agents.state import MemoryContext, Opened, Searched, TurnState, superseded_among
+from m2a.agents.state import MemoryContext, Opened, Revisions, Searched, TurnState, superseded_among
 from m2a.memory.quotations import matching_sentences
 from m2a.memory.repetitions import spans_of_statement
 from m2a.memory.withheld import FORGOTTEN, masked
@@ -57,6 +57,14 @@ def find_messages(question: Question, messages: Sequence[Message], state: TurnSt
 def find_messages_for_unread(question: Question, messages: Sequence[Message], state: TurnState) -> list[Message]:
     """Returns the user's messages with the rarest words of a question in a language that is not read, best first."""
     return nearest_to(question.text, _statements(messages, state))
+
+
+def ids_with_corrections(messages: Sequence[Message], state: TurnState) -> tuple[int, ...]:
+    """Returns the ids of the messages, after those of the messages that correct a part of them, the newest first."""
+    ids = [message.message_id for message in messages]
+    corrections = {entry for by_id in _revisions(state) for each in ids for entry in by_id.get(each, ())}
+    newest_first = sorted(corrections, key=lambda entry: entry.memory_id, reverse=True)
+    return (*(entry.evidence_ids[-1].last for entry in newest_first), *ids)
 
 
 def _statements(messages: Sequence[Message], state: TurnState) -> list[Message]:
@@ -112,9 +120,12 @@ def without_superseded(context: MemoryContext) -> MemoryContext:
 
 def _superseded_ids(state: TurnState) -> set[int]:
     """Returns the ids of the messages with a superseded statement."""
+    return {message_id for by_id in _revisions(state) for message_id in by_id if superseded_among(by_id[message_id])}
+
+
+def _revisions(state: TurnState) -> list[Revisions]:
     observed = [step.observation for step in state.steps if isinstance(step.observation, Searched | Opened)]
-    revisions = [state.revisions, *(observation.revisions for observation in observed)]
-    return {message_id for by_id in revisions for message_id in by_id if superseded_among(by_id[message_id])}
+    return [state.revisions, *(observation.revisions for observation in observed)]
 
 
 def _only_asks(text: str) -> bool:
