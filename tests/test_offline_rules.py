@@ -194,6 +194,10 @@ async def test_what_was_tied_to_the_forgotten_and_tells_something_else_stays(tal
             "Vergiss bitte mein Gewicht.", "Wie hoch ist mein Gewicht?", "74",
         ),
         (
+            ("Le père de Margaux a perdu son emploi.", "Margaux habite à Nantes."),
+            "Ce que je t'ai dit sur le père de Margaux, oublie ça.", "Où travaille le père de Margaux ?", "emploi",
+        ),
+        (
             ("Wujek Zbyszek stracił w maju prawo jazdy.", "Ciocia Halina ma dwa koty."),
             "Usuń, proszę, to o prawie jazdy wujka.", "Kiedy wujek stracił prawo jazdy?", "maju",
         ),

@@ -64,6 +64,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("forget the spare key", ["forget"]),
         ("please delete Bobo's birthday", ["forget"]),
         ("Don't forget that the bins go out on Monday", ["tell"]),
+        ("Keep in mind that I want to get rid of the suitcase from Naples.", ["tell"]),
+        ("Forget it. My sister lives in Graz.", ["forget", "tell"]),
         ("where does Tim live", ["ask"]),
         ("Do you remember when we met?", ["ask"]),
         ("tell me about Ana", ["ask"]),
