@@ -30,6 +30,11 @@ _SUBORDINATE_FIRST = re.compile(
 )
 _AUXILIARY_FIRST = re.compile(rf"{OPENER}{AUXILIARY}\b(?! not)")
 _VERB_AND_SUBJECT_FIRST = re.compile(rf"{OPENER}{AUXILIARY} (?:i|we|you|my|the|he|she|they|it|there)\b")
+REACTION = (
+    r"(?:wow|oh+|ah+|aw+|ooh|ha(?:ha)*|he(?:he)+|lol|lmao|omg|ugh|yay|phew|gosh|damn|well|right|righto|hm+|mm+|ok(?:ay)?|aye|"
+    r"nah|nope|yep|yeah|yes|no|sure|great|nice|cool|lovely|brilliant|perfect|good|thanks?|thx|ta|cheers|sorry|bye|goodbye|hi|"
+    r"hello|hey|lord|god|goodness|my (?:goodness|god|word|days)|very well|not)\b"
+)
 _FORMS = {
     "a question mark": re.compile(r"\?"),
     "ends as a question": re.compile(r"\?[ )\"']*$"),
@@ -48,11 +53,7 @@ _FORMS = {
         r"month)\b"
     ),
     "exclaims": re.compile(r"!"),
-    "opens as a reaction": re.compile(
-        r"^\W*(?:wow|oh+|ah+|aw+|ooh|ha(?:ha)*|he(?:he)+|lol|lmao|omg|ugh|yay|phew|gosh|damn|well|right|righto|hm+|mm+|"
-        r"ok(?:ay)?|aye|nah|nope|yep|yeah|yes|no|sure|great|nice|cool|lovely|brilliant|perfect|good|thanks?|thx|ta|cheers|"
-        r"sorry|bye|goodbye|hi|hello|hey|lord|god|goodness|my (?:goodness|god|word|days)|very well|not)\b"
-    ),
+    "opens as a reaction": re.compile(rf"^\W*{REACTION}"),
     "of what was said": re.compile(
         r"^\W*(?:\w+\W+){0,3}?(?:that|this|it)(?:'s|'d|'ll| is| was| will| would| sounds?| looks?| makes?| seems?)\b"
     ),

@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from m2a.agents.offline.acts import AUXILIARY, COMMAND, GREETING, OPENER, WH, WH_FIRST, act_of, act_probabilities
+from m2a.agents.offline.acts import (
+    AUXILIARY,
+    COMMAND,
+    GREETING,
+    OPENER,
+    REACTION,
+    WH,
+    WH_FIRST,
+    act_of,
+    act_probabilities,
+)
 from m2a.agents.offline.change_words import CHANGES, LATELY, TAKES_BACK, refuted
 from m2a.agents.offline.clauses import find_subject, has_verb, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
@@ -57,7 +67,12 @@ _ASKS_TO_RECALL = re.compile(
 )
 _YOU_OR_FORGET = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
 _POINTS_AT_TOPIC = re.compile(
-    r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>s|re)\b)?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
+    r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>\w+))?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
+)
+# A greeting, a closing phrase or a reaction, perhaps with the name of somebody addressed: "Hi Maria!", "Yeah, Tom."
+_NO_TOPIC = re.compile(
+    rf"(?:(?i:{REACTION}|(?:absolutely|awesome|definitely|totally|yup|uh|for sure|of course|news|problem|(?:good )?night|"
+    r"take care|see you|talk soon|(?:best|kind) (?:wishes|regards)|all the best)\b)\W*)+(?:[A-Z]\w*\W*)*"
 )
 
 _REMEMBER = re.compile(
@@ -348,9 +363,10 @@ def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
     words = tokens(topic)
     if match is None or topic.endswith("?") or sentence.endswith("?") or not 0 < len(words) <= _TOPIC_WORDS:
         return False
-    if find_subject(topic) is not None or has_verb(topic):
+    if find_subject(topic) is not None or has_verb(topic) or _NO_TOPIC.fullmatch(topic):
         return False
-    be = {"s": " is", "re": " are"}.get(match["be"], "")
+    subject = find_subject(sentence)
+    be = f" {subject.rest.partition(' ')[0]}" if match["be"] and subject is not None else ""  # "it's been" has "has"
     whole = f"{sentence[: match.start()]}{topic.rstrip(' .!')}{be}{sentence[match.end() :]}"
     chances = act_probabilities(whole, sense)
     return chances["tell"] >= max(_TELLS, chances["ask"])
@@ -424,7 +440,10 @@ def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, h
 
 
 def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
-    if _is_small_talk(sentence):
+    only_reacts = (
+        not alone and _NO_TOPIC.fullmatch(sentence) and not (TAKES_BACK.search(sentence) or find_values(sentence))
+    )
+    if _is_small_talk(sentence) or only_reacts:
         return "chat"
     if (_TASTE_OR_FEAR.match(sentence) and not _MAY_ASK.search(sentence)) or (
         not SAYS_WHAT_IT_ASKS.match(sentence) and (match := _SAYS_WHAT.match(sentence)) and has_verb(match["clause"])
