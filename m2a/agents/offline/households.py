@@ -3,6 +3,7 @@
 import re
 
 from m2a.agents.offline import lexicon
+from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import members, stem, stems
 
@@ -16,9 +17,12 @@ _ASKS_FOR_ALL = frozenset(
 )
 # Relatives that usually live in the user's household.
 _HOUSEHOLD = frozenset(
-    "boyfriend child daughter fiance fiancee girlfriend husband kid partner son spouse stepdaughter stepson wife".split()
+    "baby boy boyfriend child daughter fiance fiancee girl girlfriend husband kid partner son spouse stepdaughter stepson twin "
+    "wife".split()
 )
-_ELSEWHERE = rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(lexicon.RELATIONS - _HOUSEHOLD))})s?['’]"  # "my neighbour's dog"
+_RELATIVE = rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(lexicon.RELATIONS - _HOUSEHOLD))})s?"
+_ELSEWHERE = rf"{_RELATIVE}['’]"  # "my neighbour's dog"
+_RELATIVE_WITH_NAME = re.compile(rf"(?i:(?:my|our){_RELATIVE})(?: [A-Z][\w-]*)*")
 _OURS = (
     rf"\b(?:my|our)\b(?!{_ELSEWHERE})|"
     r"\b(?:us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
@@ -37,11 +41,19 @@ def counted_kind(question: Question) -> frozenset[str]:
 
 
 def has_one(text: str, kind: frozenset[str]) -> bool:
-    """Returns whether the text says that the user's household has one of the kind."""
-    return not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, text, re.IGNORECASE))
+    """Returns whether the text says that the user's household has one of the kind; not "My sister has two boys"."""
+    return not kind.isdisjoint(stems(text)) and bool(re.search(_OURS, _said_of_us(text), re.IGNORECASE))
+
+
+def _said_of_us(text: str) -> str:
+    """Returns the text, or if it tells of a relative elsewhere only what it says of us: "My aunt gave us a cat"."""
+    subject = find_subject(text)
+    if subject is None or not _RELATIVE_WITH_NAME.fullmatch(subject.text):
+        return text
+    return " ".join(re.findall(r"\b(?:my|our|us|we)\b.*", subject.rest, re.IGNORECASE))
 
 
 def is_elsewhere(text: str, kind: frozenset[str]) -> bool:
     """Returns whether one of the kind belongs to another household: the neighbour's dog is not one of "our pets"."""
-    elsewhere = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)
-    return bool(kind) and elsewhere is not None and not has_one(text, kind)
+    elsewhere = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE) or not _said_of_us(text)
+    return bool(kind) and bool(elsewhere) and not has_one(text, kind)

@@ -6,6 +6,7 @@ from operator import attrgetter
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
+from m2a.agents.offline.households import counted_kind, is_elsewhere
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
@@ -67,6 +68,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     alike = [match for match in matches if match is best or _is_alike(match, best)]
     if question.kind.is_answered_by_many:
         listed = [match for match in matches if match.score >= _MIN_SHARE_LISTED * best.score]
+        listed = [match for match in listed if not is_elsewhere(match.entry.text, counted_kind(question))]
         if len(listed) > MAX_LISTED:  # a value told often: the newest is not the best by much
             listed.sort(key=lambda match: _recency(match) if match in alike else 0, reverse=True)
         return _with_corrections(listed[:MAX_LISTED])
