@@ -361,6 +361,13 @@ async def test_ages_and_the_children_of_others_are_no_numbers_of_children(talk: 
     assert "pregnant" not in await talk.say("Do I have children?")
 
 
+async def test_what_was_owed_is_told_with_what_was_paid_back(talk: Talk) -> None:
+    for text in ("I owe Ola 60 pounds.", "My friend Ola lives in Oslo.", "Ola is a nurse.", "Paid Ola back yesterday!"):
+        await talk.say(text)
+    assert not talk.ties()
+    assert "Paid Ola back" in await talk.say("do I owe anybody?")
+
+
 async def test_a_misspelled_word_is_still_the_word(talk: Talk) -> None:
     await talk.say("I am alergic to penicilin")
     await talk.say("I'm allergic to bee stings.")

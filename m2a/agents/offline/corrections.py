@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from m2a.agents.offline.change_words import CHANGES, TAKES_BACK, corrects
 from m2a.agents.offline.claims import Claim, asserted_kinds, different_kinds, tells_several, value_words
+from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.correction_features import (
     Memory,
     correcting_claim,
@@ -128,7 +129,8 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)
         is_of_others = row["names that it lacks"] and row["share of its names unsaid"] == 1
-        if row["leans"] or is_of_others:  # "that's Jo's dog" is about a photo
+        points = row["leans"] and find_subject(later.text) is not None  # "that's Jo's dog" is about a photo
+        if points or is_of_others:
             continue
         if row["may be meant"] and _is_worded_as_correction(row) and decision.probability(row) >= _PERHAPS_CHANGED:
             changes.append(later)
