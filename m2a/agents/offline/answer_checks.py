@@ -107,10 +107,7 @@ def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | No
 
 
 def holds_identifier(question: "Question", text: str, _is_dated: bool) -> bool:
-    """Returns whether the text has a number that identifies; for a phone number, one with enough digits.
-
-    "What's the plumber's number?" is not answered by where he lives, "at number 31".
-    """
+    """Returns whether the text has a number that identifies: of a phone one with enough digits, and no house number."""
     if _ASKS_FOR_PHONE.search(question.text):
         days = [value.text for value in values.find_values(text) if value.kind == "day"]
         return any(match[0].strip(" ./()-") not in days for match in _PHONE_NUMBER.finditer(text))

@@ -6,14 +6,13 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 from collections.abc import Sequence
 from dataclasses import replace
 
-from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.messages import (
     find_message_about,
     find_messages,
     find_messages_for_unread,
-    ids_with_corrections,
+    ids_for,
     statements_among,
 )
 from m2a.agents.offline.names import mentioned
@@ -79,20 +78,15 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
     answering = [
-        m
-        for m in find_messages(question, messages, state, sense)
-        if not tells_anothers(question.text, m.text)
-        and not (question.kind.is_value and has_answer_of_kind(question, m.text) is False)
+        m for m in find_messages(question, messages, state, sense) if not tells_anothers(question.text, m.text)
     ]
     from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
     if from_messages:  # shared words make the memory more certain than the learned decision
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]
         return _finish(selected(question, [*best, *(match for match in matches if match not in from_messages)]))
     if answering:
-        return Finish(
-            context=" ".join(f'"{message.text}"' for message in answering),
-            message_ids=ids_with_corrections(answering, state),
-        )
+        ids = ids_for(question, answering, state)
+        return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=ids)
     nearest = _with_changes(question, matches, sense)
     if nearest:
         return _finish(nearest, only_near=True)
@@ -100,11 +94,8 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         near_messages = find_message_about(question, messages, state, sense)
     else:
         near_messages = find_messages_for_unread(question, messages, state)
-    return Finish(
-        context=_NEAREST if near_messages else "",
-        message_ids=ids_with_corrections(near_messages, state),
-        only_near=True,
-    )
+    ids = ids_for(question, near_messages, state)
+    return Finish(context=_NEAREST if near_messages else "", message_ids=ids, only_near=True)
 
 
 def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) -> list[MemoryEntry]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.clauses import sentences
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import QUESTION_MARKS, asks_to_forget, nearest_to
@@ -41,6 +42,8 @@ def find_messages(question: Question, messages: Sequence[Message], state: TurnSt
     min_weight = max(_MIN_WEIGHT, min_share * sum(map(_weight, wanted)))
     matches = []
     for message in _statements(messages, state):
+        if question.kind.is_value and has_answer_of_kind(question, message.text) is False:
+            continue
         weight = _shared_weight(wanted, set(finished_words(message.text)))
         if weight >= min_weight and any(utterance.act != "ask" for utterance in utterances(message.text, sense)):
             matches.append((weight, message.message_id, message))
@@ -59,12 +62,12 @@ def find_messages_for_unread(question: Question, messages: Sequence[Message], st
     return nearest_to(question.text, _statements(messages, state))
 
 
-def ids_with_corrections(messages: Sequence[Message], state: TurnState) -> tuple[int, ...]:
-    """Returns the ids of the messages, after those of the messages that correct a part of them, the newest first."""
+def ids_for(question: Question, messages: Sequence[Message], state: TurnState) -> tuple[int, ...]:
+    """Returns the ids of the messages; if the question is not read, after those of their corrections, the newest first."""
     ids = [message.message_id for message in messages]
-    corrections = {entry for by_id in _revisions(state) for each in ids for entry in by_id.get(each, ())}
-    newest_first = sorted(corrections, key=lambda entry: entry.memory_id, reverse=True)
-    return (*(entry.evidence_ids[-1].last for entry in newest_first), *ids)
+    revisions = [] if question.is_read else _revisions(state)
+    corrections = {entry.evidence_ids[-1].last for by_id in revisions for each in ids for entry in by_id.get(each, ())}
+    return (*sorted(corrections, reverse=True), *ids)
 
 
 def _statements(messages: Sequence[Message], state: TurnState) -> list[Message]:
