@@ -361,6 +361,18 @@ async def test_ages_and_the_children_of_others_are_no_numbers_of_children(talk: 
     assert "pregnant" not in await talk.say("Do I have children?")
 
 
+async def test_the_newer_home_is_told_first(talk: Talk) -> None:
+    for text in (
+        "Vera lives in Graz and works as a midwife.",
+        "Vera lives with her mother.",
+        "Vera has moved to Salzburg.",
+    ):
+        await talk.say(text)
+    assert not talk.ties()
+    answer = await talk.say("Where does Vera live?")
+    assert 0 <= answer.find("Salzburg") < answer.find("Graz")
+
+
 async def test_what_was_owed_is_told_with_what_was_paid_back(talk: Talk) -> None:
     for text in ("I owe Ola 60 pounds.", "My friend Ola lives in Oslo.", "Ola is a nurse.", "Paid Ola back yesterday!"):
         await talk.say(text)

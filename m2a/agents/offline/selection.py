@@ -6,9 +6,10 @@ from operator import attrgetter
 
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
+from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, is_elsewhere
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import NEAR, SURE, Match, is_sure, share_evidence
+from m2a.agents.offline.relevance import NEAR, SURE, Match, as_one, is_sure, share_evidence
 from m2a.agents.offline.skills import listed_kind
 from m2a.agents.offline.text import content, has_equivalent, stem, stems
 from m2a.types import MemoryEntry
@@ -77,13 +78,16 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
         close.sort(key=attrgetter("place"))
     same_person = [match for match in matches[1:] if _is_about_same_person(question, match, best)]
     chosen = list(dict.fromkeys([*_with_same_message(close, matches), *alike, *same_person[:_MAX_QUOTED]]))
-    if all(match in alike for match in chosen):  # statements of the same kind: the newest first
+    home = Home.of(question.text)
+    if home or all(match in alike for match in chosen):  # statements of the same kind: the newest first
         chosen.sort(key=_recency, reverse=True)
+    if home:
+        chosen.sort(key=lambda match: not home.is_told_by(as_one((match.entry, *match.corrections)).text))
     return _with_corrections(chosen[:_MAX_ALIKE])
 
 
 def _recency(match: Match) -> int:
-    return _age_order(match.entry)[0]
+    return max(_age_order(entry)[0] for entry in (match.entry, *match.corrections))
 
 
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
