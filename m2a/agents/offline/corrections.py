@@ -124,7 +124,7 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
     changes = []
     for later in sorted(others, key=lambda other: other.memory_id):
         is_candidate = later.memory_id > entry.memory_id and later.corrects is None and is_english(later.text)
-        if not (is_candidate and content(later.text) & words):
+        if not (is_candidate and any(not word.isdigit() for word in content(later.text) & words)):  # a year is no word
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)
@@ -132,7 +132,8 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
         points = row["leans"] and find_subject(later.text) is not None  # "that's Jo's dog" is about a photo
         if points or is_of_others:
             continue
-        if row["may be meant"] and _is_worded_as_correction(row) and decision.probability(row) >= _PERHAPS_CHANGED:
+        min_probability = _CERTAIN if row["leans"] else _PERHAPS_CHANGED
+        if row["may be meant"] and _is_worded_as_correction(row) and decision.probability(row) >= min_probability:
             changes.append(later)
     return changes
 
