@@ -51,7 +51,11 @@ class Settings(BaseSettings):
         description="Tokens that the chat model accepts, prompt and answer together; if not set, M2A asks its server, and "
         "assumes 16384 if the server does not say.",
     )
-    reply_tokens: int = Field(default=4096, ge=64, description="Maximum tokens in a reply.")
+    reply_tokens: int = Field(
+        default=4096,
+        ge=64,
+        description="Maximum tokens in a reply, never more than a quarter of the context window.",
+    )
     chat_timeout: float = Field(
         default=120, gt=0, description="Seconds to wait for the next byte of the chat model's answer."
     )

@@ -234,13 +234,11 @@ class ProviderChatModel:
         elif detector.call is not None:
             yield detector.call
         elif empty:
-            sentence = f"{self._faults.model_at} answered with nothing; try again or choose another model."
-            if response.finish_reason == "length":
-                sentence = (
-                    f"{self._faults.model_at} used all {self.reply_tokens} tokens before it reached its answer; "
-                    "raise M2A_REPLY_TOKENS or choose a model that reasons less."
-                )
-            raise FaultError(Fault(sentence, retry=True))
+            if response.finish_reason != "length":
+                raise FaultError(self._faults.nothing())
+            raise FaultError(
+                self._faults.too_long(self.known_abilities, self.reply_tokens if self._takes_limit else None)
+            )
         yield usage
 
     async def _events(

@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from models.abilities import Abilities
+
 _RETRIED_STATUS = frozenset({408, 409, 429})
 _ANSWERS_NOBODY = frozenset({429, 502, 503, 504})
 _ABOUT_TOOLS = re.compile(r"tool|function|response_format|json|schema|grammar|guided|structured|jinja", re.IGNORECASE)
@@ -66,6 +68,22 @@ class FaultReader:
 
     def cut(self) -> Fault:
         return Fault(f"{self.model_at} broke off in the middle of its answer; try again.", retry=True)
+
+    def nothing(self) -> Fault:
+        return Fault(f"{self.model_at} answered with nothing; try again or choose another model.", retry=True)
+
+    def too_long(self, abilities: Abilities, reply_tokens: int | None) -> Fault:
+        """Returns the fault of a reply that was cut off before its answer; without `reply_tokens`, the server set the limit."""
+        if reply_tokens is None:
+            used, remedies = "all tokens that its server allows", ["raise the limit there"]
+        else:
+            limit = abilities.answer_tokens(reply_tokens)
+            used, remedies = f"all {limit} tokens", ["raise M2A_REPLY_TOKENS"] if limit == reply_tokens else []
+            if limit == abilities.answer_tokens(limit + 1):
+                used += ", a quarter of its context window,"
+                remedies.append("give it a longer context (M2A_CONTEXT_WINDOW)")
+        sentence = f"{self.model_at} used {used} before it reached its answer"
+        return Fault(f"{sentence}; {' and '.join(remedies)} or choose a model that reasons less.", retry=True)
 
     def of(self, error: Exception, has_photos: bool) -> Fault:
         import httpx2

@@ -478,12 +478,32 @@ async def test_thoughts_whose_start_is_unseen_are_not_shown_once_the_model_is_kn
     assert await reply_of(model) == ("Rex.", USAGE), "without thoughts this time"
 
 
-async def test_a_reply_that_is_cut_off_while_it_thinks_says_so(serve):
+@pytest.mark.parametrize(
+    ("context_window", "reply_tokens", "sentence"),
+    [
+        (None, 64, "used all 64 tokens before it reached its answer; raise M2A_REPLY_TOKENS or choose"),
+        (
+            2000,
+            1000,
+            "used all 500 tokens, a quarter of its context window, before it reached its answer; "
+            "give it a longer context (M2A_CONTEXT_WINDOW) or choose",
+        ),
+        (
+            2000,
+            500,
+            "used all 500 tokens, a quarter of its context window, before it reached its answer; "
+            "raise M2A_REPLY_TOKENS and give it a longer context (M2A_CONTEXT_WINDOW) or choose",
+        ),
+    ],
+)
+async def test_a_reply_that_is_cut_off_while_it_thinks_says_which_limit_it_reached(
+    serve, context_window, reply_tokens, sentence
+):
     server = serve(replies(say("Hm.</think>{}"), say("Let me think about", finish_reason="length")))
-    model = model_of(server, reply_tokens=64)
+    model = model_of(server, context_window=context_window, reply_tokens=reply_tokens)
     with pytest.raises(MalformedReplyError):
         await model.choose(PROMPT, TOOLS)
-    with pytest.raises(ChatModelError, match=r"used all 64 tokens .*; raise M2A_REPLY_TOKENS"):
+    with pytest.raises(ChatModelError, match=re.escape(sentence)):
         await reply_of(model)
 
 
@@ -769,6 +789,9 @@ async def test_a_server_that_takes_no_limit_is_asked_without(serve):
     assert await model.choose(PROMPT, TOOLS) == REX_CALL and model.mode == "tools"
     await reply_of(model)
     assert ["max_tokens" in request.json for request in server.requests] == [True, False, False]
+    server.script = replies(say("", finish_reason="length"))
+    with pytest.raises(ChatModelError, match="used all tokens that its server allows"):
+        await reply_of(model)
 
 
 # Drawing lots
