@@ -113,7 +113,7 @@ def answer_tool(request: GroupRequest) -> Tool:
         "write_group",
         "Hand in all sessions of the group and all questions about them.",
         schema,
-        _ANSWER_TOKENS,
+        longest=_ANSWER_TOKENS,
         strict=True,
     )
 
@@ -129,7 +129,11 @@ def change_tool(request: GroupRequest) -> Tool:
     schema["properties"] = {"turns": {"type": "array", "items": turn}, **schema["properties"]}
     schema["required"] = list(schema["properties"])
     return Tool(
-        "mend_group", "Hand in the turns, sessions and questions that change.", schema, _ANSWER_TOKENS, strict=True
+        "mend_group",
+        "Hand in the turns, sessions and questions that change.",
+        schema,
+        longest=_ANSWER_TOKENS,
+        strict=True,
     )
 
 
