@@ -102,8 +102,9 @@ class TransformersChatModel:
         """Returns one tool call, parsed from the model's text; see `ChatModel.choose`."""
         prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
         text, usage = "", TokenUsage()
-        longest = max((tool.longest or _CALL_TOKENS for tool in tools), default=_CALL_TOKENS)
-        async with aclosing(self._generate(prompt, at_most=longest, do_sample=False)) as pieces:
+        limit = self.known_abilities.answer_tokens(_CALL_TOKENS)
+        limit = max((tool.longest or limit for tool in tools), default=limit)
+        async with aclosing(self._generate(prompt, limit, do_sample=False)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):
                     usage = piece
@@ -123,10 +124,11 @@ class TransformersChatModel:
         thoughts, detector = ThoughtFilter(begins_thinking=self._thinks_unopened), TextCallDetector(tools)
         empty = True
         prompt = [*messages, ChatMessage("system", (json_reply.choice(tools),))] if tools else messages
-        async with aclosing(self._generate(prompt, **self._sampling)) as pieces:
+        limit = self.known_abilities.answer_tokens(self.reply_tokens)
+        async with aclosing(self._generate(prompt, limit, **self._sampling)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):
-                    visible = thoughts.finish(cut_off=piece.output_tokens == self.reply_tokens)
+                    visible = thoughts.finish(cut_off=piece.output_tokens == limit)
                 else:
                     visible = thoughts.feed(piece)
                 self._thinks_unopened = self._thinks_unopened or thoughts.met_lone_end
@@ -148,7 +150,7 @@ class TransformersChatModel:
     # In the event loop
 
     async def _generate(
-        self, messages: Sequence[ChatMessage], *, at_most: int | None = None, **settings: Any
+        self, messages: Sequence[ChatMessage], limit: int, **settings: Any
     ) -> AsyncGenerator[str | TokenUsage]:
         """Yields the raw text as it is generated, then the usage. Closing it stops the thread at the next token."""
         loop = asyncio.get_running_loop()
@@ -159,7 +161,7 @@ class TransformersChatModel:
             with suppress(RuntimeError):  # the loop is closed, so nobody is listening
                 loop.call_soon_threadsafe(pieces.put_nowait, item)
 
-        settings["max_new_tokens"] = at_most or self.reply_tokens
+        settings["max_new_tokens"] = limit
         job = self._jobs.submit(self._run, messages, settings, stopped, emit)
         try:
             while True:

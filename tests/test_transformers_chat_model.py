@@ -12,6 +12,7 @@ import itertools
 import json
 import sys
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -258,6 +259,22 @@ async def test_cancelling_the_task_stops_the_generation(tmp_path):
     with pytest.raises(asyncio.CancelledError):
         await task
     await is_free(model)
+
+
+async def test_replies_and_calls_have_a_limit_within_a_quarter_of_the_window(tmp_path):
+    folder = text_model(tmp_path, ["tick ", "tock ", "tick "], context=2000)
+    long_tool = replace(TOOL, longest=600)
+
+    async def lengths(tool: Tool = TOOL, **settings: int) -> list[int | None]:
+        model = TransformersChatModel(folder, **settings)
+        with pytest.raises(MalformedReplyError) as malformed:
+            await model.choose(PROMPT, [tool])
+        return [(await pieces_of(model))[-1].output_tokens, malformed.value.usage.output_tokens]
+
+    assert await lengths() == [500, 500]
+    assert await lengths(context_window=1024) == [256, 256]
+    assert await lengths(reply_tokens=64) == [64, 500]
+    assert await lengths(long_tool) == [500, 600], "a tool says itself how long its call may be"
 
 
 async def test_replies_at_the_same_time_do_not_mix(tmp_path):
