@@ -49,6 +49,7 @@ async def talk(
     window: int | None = None,
     reply_tokens: int = REPLY_TOKENS,
     published_stages: bool = False,
+    style: str = "",
 ) -> AsyncIterator[Talk]:
     with ChatServer(script) as server:
         if window:
@@ -57,7 +58,7 @@ async def talk(
         model = ProviderChatModel(
             "openai:small", base_url=server.base_url, sees_photos=None, reply_tokens=reply_tokens, backoff=0
         )
-        policy = LanguagePolicy(model, published_stages=published_stages)
+        policy = LanguagePolicy(model, published_stages=published_stages, style=style)
         async with Assistant.open(load_settings(data_dir=folder), policy=policy) as assistant:
             yield Talk(assistant, server)
 

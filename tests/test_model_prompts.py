@@ -655,9 +655,18 @@ async def test_everything_fits_into_a_small_window_and_what_is_cut_is_said(tmp_p
         assert "… (shortened) …" in chat.prompts("generate")[0].text
 
 
-@pytest.mark.parametrize(("reply_tokens", "asked_for"), [(8192, 5500), (4096, 4096), (1024, 1024)])
+@pytest.mark.parametrize(
+    ("reply_tokens", "asked_for", "style"),
+    [
+        (8192, 5500, ""),
+        (4096, 4096, ""),
+        (1024, 1024, ""),
+        (4096, 4096, "Answer in a word, like these: " + "yes, no, " * 1000),
+    ],
+    ids=["a quarter", "default", "less", "long instructions"],
+)
 async def test_a_prompt_leaves_room_for_the_reply_that_is_asked_for(
-    tmp_path: Path, reply_tokens: int, asked_for: int
+    tmp_path: Path, reply_tokens: int, asked_for: int, style: str
 ) -> None:
     window = 22_000
 
@@ -665,7 +674,7 @@ async def test_a_prompt_leaves_room_for_the_reply_that_is_asked_for(
         fetched = "tool_calls" in json.dumps(request)
         return say("He swam.") if fetched else Reply(tool_calls=(("fetch_raw_messages", {"ranges": [[1, 12]]}),))
 
-    async with talk(tmp_path, script, window=window, reply_tokens=reply_tokens) as chat:
+    async with talk(tmp_path, script, window=window, reply_tokens=reply_tokens, style=style) as chat:
         bank = chat.assistant.memory(chat.assistant.local_owner)
         for number in range(12):
             text = f"Story {number}. " + "Once upon a time there was a dog. " * 200
@@ -673,6 +682,7 @@ async def test_a_prompt_leaves_room_for_the_reply_that_is_asked_for(
         await chat.say("What did Bobo do?")
         _question, reply = chat.prompts("generate")
         assert reply.json["max_tokens"] == asked_for
+        assert style in reply.text
         room = window - asked_for
         assert room - 3000 < tokens_of(json.dumps(reply.json, ensure_ascii=False)) <= room
 

@@ -10,7 +10,7 @@ from m2a.agents.prompting import reply_messages, stage_messages
 from m2a.agents.state import STAGE_ACTIONS, Decision, Rejected, SearchScope, Stage, TurnState
 from m2a.types import Action
 from models.abilities import Abilities
-from models.chat_model import ChatMessage, ChatModel, MalformedReplyError, TokenUsage, ToolCall
+from models.chat_model import ChatModel, MalformedReplyError, TokenUsage, ToolCall
 
 
 class LanguagePolicy:
@@ -52,9 +52,7 @@ class LanguagePolicy:
 
     async def reply(self, state: TurnState) -> AsyncGenerator[str | TokenUsage | Decision, None]:
         abilities = await self._abilities(state)
-        system, *turns = reply_messages(state, abilities, self._scope, self.chat_model.reply_tokens)
-        style = (f"\n\n{self._style}",) if self._style else ()
-        messages = [ChatMessage("system", (*system.parts, *style)), *turns]
+        messages = reply_messages(state, abilities, self._scope, self.chat_model.reply_tokens, self._style)
         tools = stage_tools("generate", self._scope) if state.may_search else ()
         async with aclosing(self.chat_model.stream(messages, tools)) as pieces:
             async for piece in pieces:

@@ -102,10 +102,12 @@ def stage_messages(state: TurnState, abilities: Abilities, scope: SearchScope) -
     return messages
 
 
-def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope, reply_tokens: int) -> list[ChatMessage]:
+def reply_messages(
+    state: TurnState, abilities: Abilities, scope: SearchScope, reply_tokens: int, style: str = ""
+) -> list[ChatMessage]:
     """Returns the prompt of the generate stage: the conversation, the search results and the new message.
 
-    It leaves room for a reply of at most `reply_tokens`.
+    It leaves room for a reply of at most `reply_tokens`. `style` is a final instruction in the system message.
     """
     boundary = _boundary(state)
     system = system_message("assistant", boundary)
@@ -114,6 +116,8 @@ def reply_messages(state: TurnState, abilities: Abilities, scope: SearchScope, r
     room = room_of(abilities, reply_tokens)
     if state.is_temporary:
         system = ChatMessage("system", (*system.parts, "\n\n" + render("temporary")))
+    if style:
+        system = ChatMessage("system", (*system.parts, "\n\n" + style))
     last = []
     if state.photos and abilities.sees_photos is False:
         last.append(render("blind_said" if any(m.photos for m in state.recent) else "blind"))
