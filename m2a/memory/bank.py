@@ -88,7 +88,6 @@ class MemoryBank(MemoryReader):
         stored_photos: Sequence[str] = (),
         said_at: datetime | None = None,
         replaces: int | None = None,
-        reference: str | None = None,
     ) -> Message:
         """Stores a message with its photos in one transaction, in a new conversation if no `conversation_id` is given.
 
@@ -124,7 +123,6 @@ class MemoryBank(MemoryReader):
                     photos=[*(item.photo_id for item in stored), *stored_photos],
                     said_at=said_at,
                     replaces=replaces,
-                    reference=reference,
                 )
         except BaseException:
             self._take_back_photos(stored)
@@ -178,7 +176,7 @@ class MemoryBank(MemoryReader):
         """
         now = self._clock()
         with self._database.write(self.owner) as unit:
-            conversation_id = changes_in_memory(unit, self._raw, now)
+            conversation_id = changes_in_memory(unit, now)
             place = unit, conversation_id
             message = self._raw.append(*place, role="user", speaker=USER, text=text, said_at=now)
             reply = self._raw.append(*place, role="assistant", speaker=ASSISTANT, text=reply_text, said_at=now)

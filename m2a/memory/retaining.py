@@ -28,7 +28,7 @@ def retain(
     """
     if not entries:
         return {}
-    conversation_id = changes_in_memory(unit, raw, now)
+    conversation_id = changes_in_memory(unit, now)
     place = unit, conversation_id
     evidence = {}
     forgettings = forgettings_of(unit, [entry.memory_id for entry in entries])
@@ -54,7 +54,7 @@ def retain(
     return evidence
 
 
-def changes_in_memory(unit: UnitOfWork, raw: RawMessageStore, now: datetime) -> str:
+def changes_in_memory(unit: UnitOfWork, now: datetime) -> str:
     """Returns the id of the conversation that records manual changes, which begins with the first one."""
     conversation_id = conversations.titled(unit, CHANGES_IN_MEMORY)
     return conversation_id or conversations.start(unit, now, title=CHANGES_IN_MEMORY).conversation_id

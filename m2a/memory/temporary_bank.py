@@ -57,7 +57,6 @@ class TemporaryBank(MemoryBank):
         stored_photos: Sequence[str] = (),
         said_at: datetime | None = None,
         replaces: int | None = None,
-        reference: str | None = None,
     ) -> Message:
         """Holds a message with the attached photos. Raises like `MemoryBank.record`."""
         if not text.strip() and not photos and not stored_photos and not self.photos.attached:
@@ -68,7 +67,7 @@ class TemporaryBank(MemoryBank):
             )
         photo_ids = [*map(self.photos.hold, photos)]
         shown = list(dict.fromkeys([*stored_photos, *self.photos.take_attached(), *photo_ids]))
-        return self._append(role, speaker, text, shown, said_at, replaces=replaces, reference=reference)
+        return self._append(role, speaker, text, shown, said_at, replaces=replaces)
 
     def record_reply(
         self,
