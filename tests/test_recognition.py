@@ -70,5 +70,5 @@ def test_one_named_photo_is_enough_to_know_the_next():
 
 def test_the_users_words_come_before_what_a_photo_may_show() -> None:
     mungo = Concept(1, "owner", "Mungo", (), "pet", ())
-    [line] = recognition_lines(Recognition(Recognised(mungo, "likely", "0" * 64, 0.6)))
+    [line] = recognition_lines(Recognition(Recognised(mungo, "likely", "0" * 64)))
     assert line.startswith("If the user's words do not say what it shows, it may be Mungo; then ask the user")

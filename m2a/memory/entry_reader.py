@@ -154,8 +154,6 @@ class EntryReader:
         )
         return [
             HistoryRow(
-                row.history_id,
-                row.memory_id,
                 row.version,
                 row.change,
                 FORGOTTEN if row.is_forgotten else row.text,

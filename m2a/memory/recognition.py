@@ -53,8 +53,8 @@ def recognise(
     similarity, nearest_id, concept = matches[0]
     lead = similarity - (matches[1][0] if len(matches) > 1 else -1.0)
     if nearest_id == photo_id or (similarity >= thresholds.sure and lead >= thresholds.lead):
-        return Recognised(concept, "sure", nearest_id, similarity)
-    return Recognised(concept, "likely", nearest_id, similarity) if similarity >= thresholds.likely else None
+        return Recognised(concept, "sure", nearest_id)
+    return Recognised(concept, "likely", nearest_id) if similarity >= thresholds.likely else None
 
 
 def _nearest(photo_id: str, among: Sequence[str], vectors: Mapping[str, np.ndarray]) -> tuple[float, str] | None:

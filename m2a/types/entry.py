@@ -114,8 +114,6 @@ class HistoryRow:
     `successor_id` is the id of the replacing entry, if the change is "superseded".
     """
 
-    history_id: int
-    memory_id: int
     version: int
     change: EntryChange
     text: str

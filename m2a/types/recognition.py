@@ -11,13 +11,12 @@ from m2a.types.concept import Concept
 class Recognised:
     """A named thing that a photo shows: `sure`, so that it can be named, or only `likely`, so that the user should be asked.
 
-    `photo_id` is the most similar photo of the thing, and `similarity` the cosine of the two photos.
+    `photo_id` is the most similar photo of the thing.
     """
 
     concept: Concept
     certainty: Literal["sure", "likely"]
     photo_id: str
-    similarity: float
 
 
 @dataclass(frozen=True, slots=True)

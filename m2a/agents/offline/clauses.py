@@ -70,11 +70,10 @@ _MOVED_TO_DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """`text` is the subject as typed, `start` its position, `rest` what follows from the verb on ("is a carpenter")."""
+    """`text` is the subject as typed, `rest` what follows from the verb on ("is a carpenter")."""
 
     text: str
     rest: str
-    start: int
 
 
 _SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|(?<=\w)\s*(?:[;:]-?[)D(P]|[\U0001F300-\U0001FAFF☀-➿]+)(?=\s|$)")
@@ -287,9 +286,9 @@ def _subject(clause: str, words: Sequence[Token], first: int, verb: int) -> Subj
             "has" if after in (_past_forms() | {"become"}) - {"called", "named"} else "is"
         )
         text = clause[words[first].start : token.start] + word
-        return Subject(text, f"{full} {clause[token.end :].strip()}".strip(), words[first].start)
+        return Subject(text, f"{full} {clause[token.end :].strip()}".strip())
     last = words[verb - 1].end
-    return Subject(clause[words[first].start : last], clause[last:].strip(), words[first].start)
+    return Subject(clause[words[first].start : last], clause[last:].strip())
 
 
 @lru_cache(maxsize=1)
