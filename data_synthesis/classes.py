@@ -21,7 +21,7 @@ PETS = {
 
 @dataclass(frozen=True, slots=True)
 class ClassFact:
-    """A question about a concept that is answered by knowledge of its class or breed, with the answer and its source.
+    """A question about a concept that is answered by knowledge of its class or breed, with the answer.
 
     `subject` is the class or the breed, which has to be seen.
     """
@@ -29,7 +29,6 @@ class ClassFact:
     ask: str
     answer: str
     accepted: tuple[str, ...]
-    source: str
     subject: str
 
 
@@ -58,15 +57,15 @@ def is_alive(concept: PersonalConcept) -> bool:
 def class_facts(concept: PersonalConcept) -> list[ClassFact]:
     name = known_class(concept)
     entry: dict[str, Any] = TABLE["classes"].get(name, {"facts": []})
-    facts = [(fact["ask"], (fact["answer"], *fact["accepted"]), fact["source"], name) for fact in entry["facts"]]
+    facts = [(fact["ask"], (fact["answer"], *fact["accepted"]), name) for fact in entry["facts"]]
     words, breeds = TABLE["words"], TABLE["breeds"]
     for language, forms in entry.get("words", {}).items():
-        facts.append((words["ask"].replace("{language}", language), tuple(forms), words["source"], name))
+        facts.append((words["ask"].replace("{language}", language), tuple(forms), name))
     looks = " ".join(attribute.value for attribute in concept.attributes if "breed" in attribute.key)
     for breed, forms in breeds["countries"].items():
         if contains_phrase(looks, breed):
-            facts.append((breeds["ask"], tuple(forms), breeds["source"], breed))
-    return [ClassFact(ask, forms[0], forms[1:], source, subject) for ask, forms, source, subject in facts]
+            facts.append((breeds["ask"], tuple(forms), breed))
+    return [ClassFact(ask, forms[0], forms[1:], subject) for ask, forms, subject in facts]
 
 
 def fact_asked(text: str, concept: PersonalConcept) -> ClassFact | None:

@@ -46,14 +46,13 @@ class MergedFolder:
     whole: bool
     id_map: Any
     run: Any
-    statistics: Any
 
 
 def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
     """Returns the readable part of a folder, and the faults of its form."""
     faults: list[Fault] = []
     entries = _load(folder / FILE_NAME, list, faults) or []
-    id_map, run, statistics = (_load(folder / name, dict, faults) for name in FILES[1:])
+    id_map, run, _statistics = (_load(folder / name, dict, faults) for name in FILES[1:])
     samples: dict[str, Sample] = {}
     for number, sample in enumerate(entries, start=1):
         sample_id = sample.get("sample_id") if isinstance(sample, dict) else None
@@ -68,7 +67,7 @@ def read_folder(folder: Path) -> tuple[MergedFolder, list[Fault]]:
         faults.append(
             Fault(CARD_FILE, "schema", "it is not there; without its header `datasets` cannot load the folder.")
         )
-    return MergedFolder(folder, samples, len(samples) == len(entries) > 0, id_map, run, statistics), faults
+    return MergedFolder(folder, samples, len(samples) == len(entries) > 0, id_map, run), faults
 
 
 def short(value: object) -> str:

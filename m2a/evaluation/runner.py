@@ -33,13 +33,12 @@ RETRIEVED = 25  # as deep as recall is measured
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The folder of a run, its figures, and how many of its questions failed or could not be judged.
+    """The figures of a run, and how many of its questions failed or could not be judged.
 
     `reason` is the most frequent reason for either, if there is one. `learned_from` holds, by system, the dialogues that its
     ranking was learned from.
     """
 
-    path: Path
     summary: Mapping[str, Any]
     questions: int
     failed: int
@@ -158,7 +157,7 @@ def finish(
     failed = [row.error for row in rows if row.error is not None]
     unreachable = [next(iter(row.unreachable.values())) for row in rows if row.unreachable]
     reasons = Counter([*failed, *unreachable]).most_common(1)
-    return RunResult(folder.path, summary, len(rows), len(failed), len(unreachable), reasons[0][0] if reasons else None)
+    return RunResult(summary, len(rows), len(failed), len(unreachable), reasons[0][0] if reasons else None)
 
 
 async def _run_dialogue(work: Work, dialogue: Dialogue, name: str) -> None:
