@@ -352,6 +352,34 @@ async def test_what_is_told_of_another_is_not_mine(talk: Talk, text: str, questi
     assert text in await talk.say(question.replace("my", f"{text.partition(chr(39))[0].replace('My', 'my')}'s"))
 
 
+@pytest.mark.parametrize(
+    ("text", "others", "question"),
+    [
+        (
+            "Ines eats anything but olives.",
+            ("My brother doesn't eat fish.", "The cat won't eat dry food."),
+            "What won't Ines eat?",
+        ),
+        (
+            "My son's nursery doesn't open till 8.45.",
+            ("The library opens at half past nine.",),
+            "What time does the nursery open?",
+        ),
+        (
+            "Hannes and I got married on 14 May 2016.",
+            ("My cousin Lotte is vegetarian.",),
+            "Which day did I marry my husband?",
+        ),
+    ],
+)
+async def test_a_memory_answers_though_it_denies_or_leaves_out_a_word_of_the_question(
+    talk: Talk, text: str, others: tuple[str, ...], question: str
+) -> None:
+    for told in (text, *others):
+        await talk.say(told)
+    assert (await talk.say(question)).endswith(f'you told me: "{text}"')
+
+
 async def test_ages_and_the_children_of_others_are_no_numbers_of_children(talk: Talk) -> None:
     await talk.say("Our daughter Lise is 8 and our son Mats is 5.")
     await talk.say("My sister Ana has two boys.")

@@ -16,7 +16,8 @@ _DENIED = re.compile(
 def contradictions(question: Question, texts: Sequence[str]) -> list[bool]:
     """Returns for each text whether it denies what the question affirms, or the reverse, and another text does not.
 
-    A text that tells of a change answers whatever it denies: "I don't drive the Fiat any more".
+    The other must have the same words of the question: what Tom won't eat is not said by what the cat eats. A text that tells
+    of a change answers whatever it denies: "I don't drive the Fiat any more".
     """
     if question.kind.name == "yes or no":
         return [False] * len(texts)
@@ -25,7 +26,8 @@ def contradictions(question: Question, texts: Sequence[str]) -> list[bool]:
     return [
         not _tells_of_change(text)
         and any(
-            word in own and own[word] != wanted[word] and any(other.get(word) == wanted[word] for other in polarities)
+            own.get(word, wanted[word]) != wanted[word]
+            and any(other.get(word) == wanted[word] and own.keys() <= other.keys() for other in polarities)
             for word in wanted
         )
         for text, own in zip(texts, polarities, strict=True)

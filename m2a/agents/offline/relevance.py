@@ -12,12 +12,12 @@ from itertools import pairwise
 
 from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_taste
 from m2a.agents.offline.answer_kinds import KINDS
-from m2a.agents.offline.claims import Claim, people_in
+from m2a.agents.offline.claims import PEOPLE, Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one, is_elsewhere
-from m2a.agents.offline.names import mentioned, names_of
+from m2a.agents.offline.names import find_names, mentioned, names_of
 from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
@@ -127,7 +127,7 @@ def _matches(
             or is_elsewhere(text, counted)
             or (home is not None and home.is_anothers(text) and (has_home or not features["name met"]))
             or tells_anothers(question.text, text)
-            or (question.names and not features["name met"] and _is_of_somebody(text))  # "What is Paul allergic to?"
+            or (question.names and question.name_stems.isdisjoint(stems(text)) and _is_of_a_person(text))
             or tells_another_thing(question, text)
         ):
             score *= _RULED_OUT
@@ -140,7 +140,7 @@ def _matches(
             or _surely_answers(question, features, text)
         ):
             score = SURE + (1 - SURE) * score
-        elif features["kin unmet"]:  # Joana's home is not "my sister's"
+        elif features["kin unmet"] and _is_about_a_name(text):  # Joana's home is not "my sister's"
             score *= _RULED_OUT
         cosine = max(features["cosine of a part"], features["cosine of the message"])
         first, *corrections = groups[place]
@@ -174,10 +174,14 @@ _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
 _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
 
 
-def _is_of_somebody(text: str) -> bool:
-    """Returns whether the text says how or what somebody is, and nothing of the user: "Greta is allergic to hazelnuts"."""
+def _is_of_a_person(text: str) -> bool:
+    """Returns whether the text says how or what a person is, and nothing of the user: "Greta is allergic to hazelnuts"."""
     match = _IS_SO.match(plain(text))
-    return match is not None and bool(people_in(match["who"]))
+    if match is None or not people_in(match["who"]):
+        return False
+    names = {word for name in find_names(match["who"]) for word in name.split()}
+    others = [word for word in match["who"].replace("'s", "").split() if word not in names]
+    return not others or stem(others[-1]) in PEOPLE
 
 
 def tells_anothers(question: str, text: str) -> bool:
@@ -186,7 +190,7 @@ def tells_anothers(question: str, text: str) -> bool:
     "Pieter is scared of lifts" does not say what "I" am scared of, either.
     """
     question, text = plain(question), plain(text)
-    if _AM_I.search(question) and not people_in(question) and _is_of_somebody(text):
+    if _AM_I.search(question) and not people_in(question) and _is_of_a_person(text):
         return True
     match = _MINE.search(question)
     wanted = content(match["what"]) if match is not None and not match["owner"] else set()
@@ -338,6 +342,11 @@ def _features(
         "of oneself, told of oneself": float(of_oneself and _is_about_speaker(entry.text)),
         "kin unmet": float(any(score < _SYNONYM for word, score in scores.items() if word.lower() in _RELATIVES)),
     }
+
+
+def _is_about_a_name(text: str) -> bool:
+    subject = find_subject(text)
+    return subject is not None and subject.text in find_names(text)
 
 
 def _is_about_speaker(text: str) -> bool:
