@@ -47,6 +47,16 @@ async def test_where_i_live_is_not_where_my_mother_does(talk: Talk) -> None:
     assert "Harbour Street" in address and not address.startswith(DECLINED)
 
 
+async def test_what_used_to_be_is_no_answer_about_now(talk: Talk) -> None:
+    await talk.say("Our cat sleeps in the kitchen.")
+    await talk.say("The cat used to sleep on our bed.")
+    await talk.say("Vera lives in Graz and works as a midwife.")
+    await talk.say("Vera used to live in Rome.")
+    assert (await talk.say("Where does the cat sleep?")).endswith('you told me: "Our cat sleeps in the kitchen."')
+    assert "Rome" not in await talk.say("Where does Vera live?")
+    assert "Rome" in await talk.say("Where did Vera live before?")
+
+
 async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
     await talk.say("Lea plays the violin and hates broccoli.")
     await talk.say("Please forget that Lea hates broccoli.")

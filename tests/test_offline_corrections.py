@@ -314,10 +314,24 @@ def test_what_means_nothing_alone_is_of_what_was_said_last(sense: Sense, correct
         ("Oh, the alarm code of the school is 4471!", "I am the secretary of the school in Utrecht."),
         ("Ah, and the key of the club is with Piet.", "I am the treasurer of the tennis club."),
         ("Well, the piano in the church is mine.", "I play the organ in the church."),
+        ("Tom used to play the drums.", "Tom plays the cello."),
+        ("The cat used to sleep on our bed.", "Our cat sleeps in the kitchen."),
+        ("Vera used to live in Rome.", "Vera lives in Graz and works as a midwife."),
     ],
 )
 def test_what_corrects_nothing(sense: Sense, text: str, before: str) -> None:
     assert corrected_by(text, [before], sense) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "before"),
+    [
+        ("I used to take sugar in my tea, but not any more.", "I take sugar in my tea."),
+        ("My sister used to live in Leeds, now she lives in Bath.", "My sister lives in Hull."),
+    ],
+)
+def test_what_used_to_be_corrects_with_what_is_now(sense: Sense, text: str, before: str) -> None:
+    assert corrected_by(text, [before], sense) is not None
 
 
 MEMORIES = [

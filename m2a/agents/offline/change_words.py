@@ -9,8 +9,12 @@ LATELY = re.compile(
     r"\b(?:now|these days|nowadays|lately|from (?:this|next) \w+|from today|since (?:the|i|we|"
     r"my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
     r"from (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|"
-    r"thurs|fri|satur|sun)day)|as of|instead|after all|used to)\b",
+    r"thurs|fri|satur|sun)day)|as of|instead|after all)\b",
     re.IGNORECASE,
+)
+# It was true before: "I used to smoke", but not "I'm used to it".
+_USED_TO = re.compile(
+    r"(?<!\b[ai][sm] )(?<!\bare )(?<!'[ms] )(?<!'re )(?<!\b[gG][eo]t )(?<!\bgetting )\bused to \w", re.IGNORECASE
 )
 # A change: of a place, a day, a measure or a habit.
 CHANGES = re.compile(
@@ -111,6 +115,11 @@ def says_what_stays(text: str) -> bool:
 def corrects(text: str) -> bool:
     """Returns whether the text says that an earlier statement was wrong or that something has changed."""
     return bool(TAKES_BACK.search(text) or CHANGES.search(text) or LATELY.search(text) or refuted(text) or denied(text))
+
+
+def only_tells_of_past(text: str) -> bool:
+    """Returns whether the text says how something used to be, and nothing of what has changed since."""
+    return bool(_USED_TO.search(text)) and not any(words.search(text) for words in (LATELY, CHANGES, TAKES_BACK))
 
 
 def denied(text: str) -> str:

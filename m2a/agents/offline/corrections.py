@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from m2a.agents.offline.change_words import CHANGES, TAKES_BACK, corrects
+from m2a.agents.offline.change_words import CHANGES, TAKES_BACK, corrects, only_tells_of_past
 from m2a.agents.offline.claims import Claim, asserted_kinds, different_kinds, tells_several, value_words
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.correction_features import (
@@ -93,9 +93,7 @@ def find_corrected(
     new = correcting_claim(text, sentence, concepts)
     candidates: list[_Candidate] = []
     if may_correct(text, sentence):
-        entries = [
-            entry for entry in entries_of(hits) if is_english(entry.text) and not _say_the_same(entry.text, text)
-        ]
+        entries = [entry for entry in entries_of(hits) if is_english(entry.text) and _may_change(entry.text, text)]
         memories = [
             Memory.of(entry.text, previous is not None and entry.rests_on_message(previous), concepts)
             for entry in entries
@@ -179,8 +177,11 @@ def _is_worded_as_correction(row: Mapping[str, float]) -> bool:
     return bool(row["has a sign"] or (row["wording"] > _MIN_WORDING and row["words shared beside values"]))
 
 
-def _say_the_same(left: str, right: str) -> bool:
-    return content(left) == content(right) and _numbers_and_letters(left) == _numbers_and_letters(right)
+def _may_change(old: str, new: str) -> bool:
+    """Returns whether the new text says something else, and not only what was before the old: "Tom used to play drums"."""
+    if only_tells_of_past(new):
+        return content(new) - content("used") <= content(old)
+    return content(old) != content(new) or _numbers_and_letters(old) != _numbers_and_letters(new)
 
 
 def _numbers_and_letters(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_taste
 from m2a.agents.offline.answer_kinds import KINDS
+from m2a.agents.offline.change_words import only_tells_of_past
 from m2a.agents.offline.claims import PEOPLE, Claim, people_in
 from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.dialogues import teller_of
@@ -30,7 +31,7 @@ NEAR = 0.03  # the probability from which a memory may be quoted as the nearest 
 # The number of places in the search, from the first on, at which what one of several people said may be the answer.
 _FIRST_OF_SEVERAL = 3
 _RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
-_PAST_HOME = 0.2  # the factor on the probability of a former home, if the present one is known
+_PAST = 0.2  # the factor on the probability of what used to be, if the question is about now
 # A memory covers a word of the question fully (1) with the word itself, and partly with another word or by its message.
 _SYNONYM = 0.9  # with a listed synonym
 _MAX_SIMILAR = 0.8  # with a word of similar meaning: their cosine, at most this
@@ -117,6 +118,7 @@ def _matches(
     entries = [as_one(group) for group in groups]
     contradicts = contradictions(question, [entry.text for entry in entries])
     from_others = _from_other_tellers(question, entries)
+    asks_for_now = bool(_NOW.search(question.text)) and not _THEN.search(question.text)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
     matches = []
     for place, features in enumerate(features_of(question, entries, concepts, sense)):
@@ -131,8 +133,8 @@ def _matches(
             or tells_another_thing(question, text)
         ):
             score *= _RULED_OUT
-        elif has_home and home is not None and home.was_before(text):
-            score *= _PAST_HOME
+        elif (has_home and home is not None and home.was_before(text)) or (asks_for_now and only_tells_of_past(text)):
+            score *= _PAST
         elif (
             has_one(text, counted)
             or has_skill(text, listed)
@@ -160,6 +162,11 @@ def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> s
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
 
 
+_NOW = re.compile(r"\b(?:am|is|are|do|does|has|have|can)\b|'s\b", re.IGNORECASE)
+_THEN = re.compile(
+    r"\b(?:was|were|did|had|used|ever|once|been|before|earlier|former(?:ly)?|previous(?:ly)?|first|old|know|tell|remember)\b",
+    re.IGNORECASE,
+)
 _RELATIVES = frozenset(
     (
         "aunt brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee gran grandad "
