@@ -55,7 +55,8 @@ class ModelGenerator:
     async def generate(self, request: GroupRequest) -> GeneratedGroup:
         """Returns a valid group. Raises GenerationError with the faults of the last answer or the filter's refusal."""
         costs, repairs = Costs(self._answers.costs.price), list[list[str]]()
-        prompt = first_messages(request, self._chat_model.known_abilities.photos_per_prompt)
+        abilities = await self._chat_model.abilities()  # a server of one's own says how long an answer may be
+        prompt = first_messages(request, abilities.photos_per_prompt)
         messages, whole = prompt, None
         usable_groups: list[GeneratedGroup] = []
         for number in range(1, _REPEATS + 2):

@@ -79,6 +79,17 @@ async def generate(
         return await generator.generate(request), server
 
 
+async def test_an_answer_may_be_as_long_as_the_context_of_the_server_allows(
+    request_: GroupRequest, tmp_path: Path
+) -> None:
+    with ChatServer(GroupModel()) as server:
+        entry = {"data": [{"id": "any", "max_model_len": 131_072}]}
+        server.facts["/v1/models"] = Reply(body=json.dumps(entry).encode())
+        generator = ModelGenerator(chat_model(server), answers=AnswerStore(tmp_path / "answers"))
+        await generator.generate(request_)
+    assert server.requests[0].json["max_tokens"] == 16_000
+
+
 async def test_one_call_makes_a_group(request_: GroupRequest, tmp_path: Path) -> None:
     group, server = await generate(GroupModel(), request_, tmp_path)
     assert len(server.requests) == 1
