@@ -40,9 +40,9 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
-_FIRST_WEEKDAY = rf"(?P<first>{'|'.join(WEEKDAYS)})"
 _SHORT_WEEKDAY = r"mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
 _ANY_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)}|{_SHORT_WEEKDAY})"
+_WEEKDAYS = rf"(?P<first>{_ANY_WEEKDAY}) ?(?:to|-|until|till|through) ?(?P<weekday>{_ANY_WEEKDAY})"
 # A weekday before a full date adds nothing: "Thursday 23 April", "Tues, the 5th of May".
 _ITS_WEEKDAY = rf"(?:{_ANY_WEEKDAY}\b\.?,? )?"
 # "Thursday evenings" and "Friday night is pizza night" are about every week.
@@ -110,7 +110,7 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
     """Returns the dates in the text, in order. `past` tells on which side of today they are if the year or week is open."""
     dates: list[FoundDate] = []
     taken: set[int] = set()
-    unresolved_ends: set[int] = set()
+    points_at_next: list[int] = []  # where "the Friday before" ends
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
             positions = range(*match.span())
@@ -128,13 +128,15 @@ def find_dates(text: str, today: date, *, past: bool) -> list[FoundDate]:
             try:
                 interval = resolve(match, reference, is_before)
             except (ValueError, OverflowError):
-                unresolved_ends.add(match.end())
+                if resolve is _unresolved:
+                    points_at_next.append(match.end())
                 continue  # an impossible date: no later rule may read a part of it
             absolute = bool(_group(match, "month") or _group(match, "year")) and not _group(match, "which_year")
             yearless = absolute and not _group(match, "year")
             dates.append(FoundDate(match.start(), match.end(), interval, not absolute, match.group(), yearless))
     # "The Friday before Christmas" is not Christmas.
-    return sorted((day for day in dates if day.start - 1 not in unresolved_ends), key=lambda day: day.start)
+    dates = [day for day in dates if not any(text[end : day.start].isspace() for end in points_at_next)]
+    return sorted(dates, key=lambda day: day.start)
 
 
 _SENTENCE_END = re.compile(r"[.!?]+\s")
@@ -270,7 +272,7 @@ def _named_day(match: re.Match[str], today: date, past: bool) -> DateInterval:
 
 
 def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    weekday = next(i for i, name in enumerate(WEEKDAYS) if name.startswith(match["weekday"].lower()[:3]))
+    weekday = _weekday_number(match["weekday"])
     which = _group(match, "which").lower()
     ahead, behind = (weekday - today.weekday()) % 7, (today.weekday() - weekday) % 7
     if _STEPS[which] < 0:
@@ -291,11 +293,14 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> DateInterval:
 def _weekday_of_week(match: re.Match[str], today: date, past: bool) -> DateInterval:
     """Resolves "Thursday next week", "next week on Thursday" and "Monday to Thursday next week"."""
     monday = today + timedelta(days=7 * _STEPS[match["which"].lower()] - today.weekday())
-    last = monday + timedelta(days=WEEKDAYS.index(match["weekday"].lower()))
-    first = monday + timedelta(days=WEEKDAYS.index(match["first"].lower())) if _group(match, "first") else last
-    if first > last:
-        raise ValueError(match.group())
-    return DateInterval(first, last)
+    last = _weekday_number(match["weekday"])
+    first = _weekday_number(match["first"]) if _group(match, "first") else last
+    length = (last - first) % 7  # "Friday to Monday next week" ends in the week after
+    return DateInterval(monday + timedelta(days=first), monday + timedelta(days=first + length))
+
+
+def _weekday_number(word: str) -> int:
+    return next(index for index, name in enumerate(WEEKDAYS) if name.startswith(word.lower()[:3]))
 
 
 def _unresolved(match: re.Match[str], today: date, past: bool) -> DateInterval:
@@ -423,9 +428,11 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
     _rule(rf"{_ANY_WEEKDAY},? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
-    _rule(rf"(?:{_FIRST_WEEKDAY} {_TO} )?{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
-    _rule(rf"(?P<which>last|this|next) week,?(?: on)? (?:{_FIRST_WEEKDAY} {_TO} )?{_WEEKDAY}", _weekday_of_week),
-    _rule(rf"(?:the {_WEEKDAY}|(?:the|{_COUNT}) {_UNIT}) (?:before|after|following)", _unresolved),
+    _rule(rf"{_WEEKDAYS}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
+    _rule(rf"(?P<which>last|this|next) week,?(?: from)? {_WEEKDAYS}", _weekday_of_week),
+    _rule(rf"{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
+    _rule(rf"(?P<which>last|this|next) week,?(?: on)? {_WEEKDAY}", _weekday_of_week),
+    _rule(rf"the {_WEEKDAY} (?:before|after|following)", _unresolved),
     _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}", _weekday),
     _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
     _rule(
