@@ -15,8 +15,8 @@ _REASON = re.compile(r"\b(?:because|since|as|so|due to|thanks to|for|cos|reason|
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS_FOR_PHONE = re.compile(r"\b(?:phone|mobile|telephone|landline|cell) numbers?\b", re.IGNORECASE)
 _PHONE_NUMBER = re.compile(r"(?:\d[ ./()-]{0,2}){5,}")
-_ASKS_FOR_ADDRESS = re.compile(r"\b(?:house|street|door|liv(?:e|es|ed|ing))\b", re.IGNORECASE)
-_HOUSE_NUMBER = re.compile(r"\bat (?:number|no\.?) \d+[a-z]?\b", re.IGNORECASE)
+_NUMBER_OF = re.compile(r"(?P<whose>\w+)['’]s number\b", re.IGNORECASE)
+_HOUSE_NUMBER = re.compile(r"\b(?:at|in|into|to) (?:number|no\.?) \d{1,3}[a-z]?\b(?! ?\d)", re.IGNORECASE)
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
@@ -107,11 +107,13 @@ def holds_reason(_question: "Question", text: str, _is_dated: bool) -> bool | No
 
 
 def holds_identifier(question: "Question", text: str, _is_dated: bool) -> bool:
-    """Returns whether the text has a number that identifies: of a phone one with enough digits, and no house number."""
+    """Returns whether the text has a number that identifies: of a phone one with enough digits, of a person no house number."""
     if _ASKS_FOR_PHONE.search(question.text):
         days = [value.text for value in values.find_values(text) if value.kind == "day"]
         return any(match[0].strip(" ./()-") not in days for match in _PHONE_NUMBER.finditer(text))
-    return values.has_identifier(text if _ASKS_FOR_ADDRESS.search(question.text) else _HOUSE_NUMBER.sub("", text))
+    whose = _NUMBER_OF.search(question.text)
+    is_of_a_person = whose is not None and stem(whose["whose"]) in _PEOPLE | question.name_stems
+    return values.has_identifier(_HOUSE_NUMBER.sub("", text) if is_of_a_person else text)
 
 
 def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:
