@@ -384,6 +384,7 @@ async def test_ages_and_the_children_of_others_are_no_numbers_of_children(talk: 
     await talk.say("Our daughter Lise is 8 and our son Mats is 5.")
     await talk.say("My sister Ana has two boys.")
     await talk.say("My sister Ida is pregnant.")
+    await talk.say("My twin Tom has two girls.")
     answer = await talk.say("How many children do I have?")
     assert answer.startswith("2 children") and "Ana" not in answer
     assert "pregnant" not in await talk.say("Do I have children?")
@@ -1183,7 +1184,10 @@ async def test_the_pets_of_other_households_are_not_counted_among_ours(talk: Tal
     await talk.say("Bobo is my neighbour's dog.")
     await talk.say("My aunt's cat is called Minou.")
     await talk.say("My boss's dog is called Rolf.")
+    await talk.say("My brother has a dog.")
     assert (await talk.say("How many pets do we have?")).startswith("2 pets")
+    answer = await talk.say("What pets do we have?")
+    assert "Tibbles" in answer and "Nibbles" in answer and "brother" not in answer
 
 
 async def test_a_smiley_is_no_end_of_a_memory(talk: Talk) -> None:
@@ -1363,6 +1367,12 @@ async def test_twins_are_two_children(talk: Talk) -> None:
             "How many pets have I?",
             "6 pets",
         ),
+        (
+            ["My mum got me a dog called Rex.", "My uncle gave us two cats.", "We have a goldfish."],
+            "How many pets do I have?",
+            "4 pets",
+        ),
+        (["My son is called Ed.", "My twins are four."], "How many children do I have?", "3 children"),
     ],
 )
 async def test_a_kind_and_its_members_are_counted_once(talk: Talk, told: list[str], question: str, count: str) -> None:

@@ -1,5 +1,6 @@
 """What sentences do, which names they give, and what a message holds for the memory."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -331,6 +332,27 @@ def test_of_many_memories_only_the_values_of_the_best_go_by_the_newest() -> None
         *(f"Ida likes pie number {number}." for number in range(8)),
         "I have a boat in Ulm.",
     ]
+    assert _selected("How many boats do I have?", texts) == [texts[-1], texts[0], *texts[1:7]]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "I have a cat in Bari.",
+        "My brother gave me a kitten.",
+        "My mum got us a cat.",
+        "My aunt bought my son a cat.",
+        "My cousin Ida left her cat to me.",
+    ],
+)
+def test_what_another_household_has_is_left_out_of_a_count_but_is_near_it(own: str) -> None:
+    anothers = "My brother has a cat and two boys."
+    assert _selected("How many cats do I have?", [anothers, own]) == [own]
+    assert _selected("How many cats do I have?", [anothers]) == [anothers]
+
+
+def _selected(question: str, texts: Sequence[str]) -> list[str]:
+    """Returns which of the texts are selected, if all answer the question equally well."""
     matches = [
         Match(
             MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None),
@@ -340,8 +362,7 @@ def test_of_many_memories_only_the_values_of_the_best_go_by_the_newest() -> None
         )
         for number, text in enumerate(texts, start=1)
     ]
-    listed = selected(parse("How many boats do I have?", NOON.date()), matches)
-    assert [entry.text for entry in listed] == [texts[-1], texts[0], *texts[1:7]]
+    return [entry.text for entry in selected(parse(question, NOON.date()), matches)]
 
 
 def test_a_date_is_kept_in_the_words_and_as_an_interval(sense: Sense) -> None:

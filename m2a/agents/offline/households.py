@@ -15,14 +15,15 @@ _ASKS_FOR_ALL = frozenset(
         "currently".split(),
     )
 )
-# Relatives that usually live in the user's household.
+# Relatives that usually live in the user's household; "twins" are children, a twin is not.
 _HOUSEHOLD = frozenset(
-    "baby boy boyfriend child daughter fiance fiancee girl girlfriend husband kid partner son spouse stepdaughter stepson twin "
+    "baby boy boyfriend child daughter fiance fiancee girl girlfriend husband kid partner son spouse stepdaughter stepson "
     "wife".split()
 )
-_RELATIVE = rf" (?:[\w-]+ ){{0,2}}(?:{'|'.join(sorted(lexicon.RELATIONS - _HOUSEHOLD))})s?"
+_RELATIVE = rf" (?:[\w-]+ ){{0,2}}(?!twins\b)(?:{'|'.join(sorted(lexicon.RELATIONS - _HOUSEHOLD))})s?"
 _ELSEWHERE = rf"{_RELATIVE}['’]"  # "my neighbour's dog"
 _RELATIVE_WITH_NAME = re.compile(rf"(?i:(?:my|our){_RELATIVE})(?: [A-Z][\w-]*)*")
+_FIRST_PERSON = re.compile(r"\b(?:i|me|mine|my|myself|us|we|our|ours)\b", re.IGNORECASE)
 _OURS = (
     rf"\b(?:my|our)\b(?!{_ELSEWHERE})|"
     r"\b(?:us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
@@ -31,9 +32,10 @@ _OURS = (
 
 
 def counted_kind(question: Question) -> frozenset[str]:
-    """Returns the stems of the kind that "How many pets have I got in all?" or "Have I got pets?" asks for, none otherwise."""
+    """Returns the stems of the kind that "How many pets have I got in all?" asks for, and "What pets" or "Have I got pets?"."""
     has_any = question.kind.name == "yes or no" and len(question.words) == 1 and _HAS_ANY.search(question.text)
-    if question.names or not (question.kind.name == "count" or has_any):
+    has_which = question.kind.name == "noun" and question.noun.endswith("s") and _HAS_ANY.search(question.text)
+    if question.names or not (question.kind.name == "count" or has_any or has_which):
         return frozenset()
     noun = stem(question.words[0] if has_any else question.noun)
     others = {stem(word) for word in question.words} - {noun}
@@ -46,11 +48,11 @@ def has_one(text: str, kind: frozenset[str]) -> bool:
 
 
 def _said_of_us(text: str) -> str:
-    """Returns the text, or if it tells of a relative elsewhere only what it says of us: "My aunt gave us a cat"."""
+    """Returns the text, or "" if it tells of a relative elsewhere and not of us, as "My aunt gave me a cat" would."""
     subject = find_subject(text)
-    if subject is None or not _RELATIVE_WITH_NAME.fullmatch(subject.text):
+    if subject is None or not _RELATIVE_WITH_NAME.fullmatch(subject.text) or _FIRST_PERSON.search(subject.rest):
         return text
-    return " ".join(re.findall(r"\b(?:my|our|us|we)\b.*", subject.rest, re.IGNORECASE))
+    return ""
 
 
 def is_elsewhere(text: str, kind: frozenset[str]) -> bool:

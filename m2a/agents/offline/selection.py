@@ -60,16 +60,17 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     """
     if not matches:
         return []
-    if not is_sure(matches):
+    counted = counted_kind(question)
+    ours = [match for match in matches if not is_elsewhere(match.entry.text, counted)]
+    if not is_sure(ours):
         return _with_corrections(_nearest_of(question, matches))
-    matches = [match for match in matches if not match.contradicts]
+    matches = [match for match in ours if not match.contradicts]
     best = matches[0]
     if listed_kind(question):
         return _with_corrections([match for match in matches if match.score >= SURE][:_MAX_ALIKE])
     alike = [match for match in matches if match is best or _is_alike(match, best)]
     if question.kind.is_answered_by_many:
         listed = [match for match in matches if match.score >= _MIN_SHARE_LISTED * best.score]
-        listed = [match for match in listed if not is_elsewhere(match.entry.text, counted_kind(question))]
         if len(listed) > MAX_LISTED:  # a value told often: the newest is not the best by much
             listed.sort(key=lambda match: _recency(match) if match in alike else 0, reverse=True)
         return _with_corrections(listed[:MAX_LISTED])
@@ -79,10 +80,15 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     same_person = [match for match in matches[1:] if _is_about_same_person(question, match, best)]
     chosen = list(dict.fromkeys([*_with_same_message(close, matches), *alike, *same_person[:_MAX_QUOTED]]))
     home = Home.of(question.text)
-    if home or all(match in alike for match in chosen):  # statements of the same kind: the newest first
+    if home is not None:
+        chosen.sort(
+            key=lambda match: (
+                not home.is_told_by(as_one((match.entry, *match.corrections)).text),
+                -_recency(match),
+            )
+        )
+    elif all(match in alike for match in chosen):  # statements of the same kind: the newest first
         chosen.sort(key=_recency, reverse=True)
-    if home:
-        chosen.sort(key=lambda match: not home.is_told_by(as_one((match.entry, *match.corrections)).text))
     return _with_corrections(chosen[:_MAX_ALIKE])
 
 
