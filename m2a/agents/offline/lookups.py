@@ -12,7 +12,7 @@ from m2a.agents.offline.messages import (
     find_message_about,
     find_messages,
     find_messages_for_unread,
-    ids_for,
+    ids_with_corrections,
     statements_among,
 )
 from m2a.agents.offline.names import mentioned
@@ -85,7 +85,7 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]
         return _finish(selected(question, [*best, *(match for match in matches if match not in from_messages)]))
     if answering:
-        ids = ids_for(question, answering, state)
+        ids = ids_with_corrections(question, answering, state)
         return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=ids)
     nearest = _with_changes(question, matches, sense)
     if nearest:
@@ -94,7 +94,7 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         near_messages = find_message_about(question, messages, state, sense)
     else:
         near_messages = find_messages_for_unread(question, messages, state)
-    ids = ids_for(question, near_messages, state)
+    ids = ids_with_corrections(question, near_messages, state)
     return Finish(context=_NEAREST if near_messages else "", message_ids=ids, only_near=True)
 
 

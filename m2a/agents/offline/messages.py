@@ -62,12 +62,13 @@ def find_messages_for_unread(question: Question, messages: Sequence[Message], st
     return nearest_to(question.text, _statements(messages, state))
 
 
-def ids_for(question: Question, messages: Sequence[Message], state: TurnState) -> tuple[int, ...]:
+def ids_with_corrections(question: Question, messages: Sequence[Message], state: TurnState) -> tuple[int, ...]:
     """Returns the ids of the messages; if the question is not read, after those of their corrections, the newest first."""
     ids = [message.message_id for message in messages]
     revisions = [] if question.is_read else _revisions(state)
-    corrections = {entry.evidence_ids[-1].last for by_id in revisions for each in ids for entry in by_id.get(each, ())}
-    return (*sorted(corrections, reverse=True), *ids)
+    entries = [entry for by_id in revisions for each in ids for entry in by_id.get(each, ())]
+    corrections = {entry.evidence_ids[-1].last for entry in entries if entry.corrects is not None}
+    return tuple(dict.fromkeys([*sorted(corrections, reverse=True), *ids]))
 
 
 def _statements(messages: Sequence[Message], state: TurnState) -> list[Message]:
