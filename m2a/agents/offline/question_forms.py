@@ -15,8 +15,9 @@ LISTS = re.compile(
 )
 # "What I'd like to know is where I left the key", "what I need is my PIN"; but "what I need is a holiday".
 SAYS_WHAT_IT_ASKS = re.compile(
-    rf"^{OPENER}what (?:i|we)\b[\w' ]*? (?:to (?:know|hear|ask|remember) is\b|(?:need|want|after|looking for) is "
-    r"(?:my|our|the|his|her|their|[\w-]+'s) (?:[\w'-]+ )*(?:names?|numbers?|codes?|address|password|pin|date|time)\W*$)",
+    rf"^{OPENER}what (?:i|we)\b[\w' ]*? (?:to (?:know|hear|ask|remember) is (?:{WH}|if|whether)\b|"
+    r"(?:need|want|after|looking for) is (?:my|our|the|his|her|their|[\w-]+'s) (?:[\w'-]+ )*"
+    r"(?:names?|numbers?|codes?|address|password|pin|date|time)\W*$)",
     re.IGNORECASE,
 )
 # Questions that are recognised without a question mark: no statement has these forms.
