@@ -67,12 +67,18 @@ _ASKS_TO_RECALL = re.compile(
 )
 _YOU_OR_FORGET = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
 _POINTS_AT_TOPIC = re.compile(
-    r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<be>\w+))?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
+    r"^(?:they|those|these|it|that|he|she)\b(?:'(?P<contraction>\w+))?|\b(?:it|them)(?=\W*$|,| at all\b)", re.IGNORECASE
 )
-# A greeting, a closing phrase or a reaction, perhaps with the name of somebody addressed: "Hi Maria!", "Yeah, Tom."
+_NAMES = r"(?:\b[A-Z]\w*\W*)*+"
+_TO_SOMEBODY = (
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|night)|bye|goodbye|thanks?|thx|ta|cheers|sorry|take care|see you|"
+    r"talk soon|(?:best|kind) (?:wishes|regards)|all the best|(?:good|great) news|wow|yeah|yep|yup)\b"
+)
+# A greeting, a closing phrase or a reaction, perhaps with the name of somebody addressed: "Hi Maria!", "Yeah, Tom."; but
+# "Cool Runnings" is a title. The possessive repetitions keep the time short that a long text without a match takes.
 _NO_TOPIC = re.compile(
-    rf"(?:(?i:{REACTION}|(?:absolutely|awesome|definitely|totally|yup|uh|for sure|of course|news|problem|(?:good )?night|"
-    r"take care|see you|talk soon|(?:best|kind) (?:wishes|regards)|all the best)\b)\W*)+(?:[A-Z]\w*\W*)*"
+    rf"(?:(?i:{_TO_SOMEBODY})\W*+{_NAMES}|(?i:no problem\b|{REACTION}|"
+    rf"(?:absolutely|awesome|definitely|totally|uh|night|for sure|of course)\b)\W*+(?:(?<=[^\w\s]\s){_NAMES})?)++"
 )
 
 _REMEMBER = re.compile(
@@ -162,12 +168,16 @@ def utterances(message: str, sense: Sense) -> list[Utterance]:
 
 
 def texts_to_encode(message: str) -> list[str]:
-    """Returns the texts whose vectors the reading of a message needs, none if no learned decision reads it.
+    """Returns the texts whose vectors the reading of a message may need, none if it is not English or only courteous.
 
     Sentences that are joined or split by what these vectors say are not among them.
     """
     text = _text_to_read(message)
-    return [text[:_MAX_ACT_LENGTH], *sentences(text)] if is_english(text) and not is_courteous(text) else []
+    return _to_encode(text, sentences(text))
+
+
+def _to_encode(text: str, parts: Sequence[str]) -> list[str]:
+    return [text[:_MAX_ACT_LENGTH], *parts] if is_english(text) and not is_courteous(text) else []
 
 
 def _text_to_read(message: str) -> str:
@@ -179,15 +189,15 @@ def _text_to_read(message: str) -> str:
 
 def _utterances(message: str, sense: Sense) -> list[Utterance]:
     text = _text_to_read(message)
-    sense.wordings(texts_to_encode(message))  # one batch is encoded faster
-    parts = [clause for part in _with_topics(sentences(text), sense) for clause in _apart_from_request(part)]
+    as_typed = sentences(text)
+    sense.wordings(_to_encode(text, as_typed))  # one batch is encoded faster
+    parts = [clause for part in _with_topics(as_typed, sense) for clause in _apart_from_request(part)]
     if asks_to_forget(text) and not any(map(opens_with_forget, parts)):
         return [Utterance("forget", text)]
     if is_courteous(text):
         return [Utterance("chat", text)]
     if not is_english(text):
         return [Utterance("unread", part) for part in parts]
-    sense.wordings(parts)  # only joined and split sentences are new
     message_act = act_of(text[:_MAX_ACT_LENGTH], sense)
     has_question = any(part.endswith("?") for part in parts)
     alone = len(parts) == 1
@@ -366,8 +376,9 @@ def _tells_of_topic(topic: str, sentence: str, sense: Sense) -> bool:
     if find_subject(topic) is not None or has_verb(topic) or _NO_TOPIC.fullmatch(topic):
         return False
     subject = find_subject(sentence)
-    be = f" {subject.rest.partition(' ')[0]}" if match["be"] and subject is not None else ""  # "it's been" has "has"
-    whole = f"{sentence[: match.start()]}{topic.rstrip(' .!')}{be}{sentence[match.end() :]}"
+    # "It's been" has the verb "has".
+    verb = f" {subject.rest.partition(' ')[0]}" if match["contraction"] and subject is not None else ""
+    whole = f"{sentence[: match.start()]}{topic.rstrip(' .!')}{verb}{sentence[match.end() :]}"
     chances = act_probabilities(whole, sense)
     return chances["tell"] >= max(_TELLS, chances["ask"])
 
