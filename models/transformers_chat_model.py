@@ -102,8 +102,8 @@ class TransformersChatModel:
         """Returns one tool call, parsed from the model's text; see `ChatModel.choose`."""
         prompt = [*messages, ChatMessage("system", (json_reply.instruction(tools),))]
         text, usage = "", TokenUsage()
-        limit = self.known_abilities.answer_tokens(_CALL_TOKENS)
-        limit = max((tool.longest or limit for tool in tools), default=limit)
+        longest = max((tool.longest or _CALL_TOKENS for tool in tools), default=_CALL_TOKENS)
+        limit = self.known_abilities.answer_tokens(longest)
         async with aclosing(self._generate(prompt, limit, do_sample=False)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, TokenUsage):

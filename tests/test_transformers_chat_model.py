@@ -263,7 +263,7 @@ async def test_cancelling_the_task_stops_the_generation(tmp_path):
 
 async def test_replies_and_calls_have_a_limit_within_a_quarter_of_the_window(tmp_path):
     folder = text_model(tmp_path, ["tick ", "tock ", "tick "], context=2000)
-    long_tool = replace(TOOL, longest=600)
+    long_tool = replace(TOOL, longest=900)
 
     async def lengths(tool: Tool = TOOL, **settings: int) -> list[int | None]:
         model = TransformersChatModel(folder, **settings)
@@ -274,7 +274,9 @@ async def test_replies_and_calls_have_a_limit_within_a_quarter_of_the_window(tmp
     assert await lengths() == [500, 500]
     assert await lengths(context_window=1024) == [256, 256]
     assert await lengths(reply_tokens=64) == [64, 500]
-    assert await lengths(long_tool) == [500, 600], "a tool says itself how long its call may be"
+    assert await lengths(long_tool) == [500, 500]
+    assert await lengths(context_window=4000) == [1000, 768]
+    assert await lengths(long_tool, context_window=4000) == [1000, 900], "a tool says itself how long its call may be"
 
 
 async def test_replies_at_the_same_time_do_not_mix(tmp_path):
