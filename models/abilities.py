@@ -35,9 +35,14 @@ class Abilities:
         """The number of tokens that a prompt and its answer may have together."""
         return self.context_window or CONTEXT_WINDOW
 
+    @property
+    def longest_answer(self) -> int:
+        """The number of tokens that no answer may exceed in this window."""
+        return self.window // _ANSWER_SHARE
+
     def answer_tokens(self, at_most: int) -> int:
         """Returns the number of tokens that an answer may have in this window."""
-        return min(at_most, self.window // _ANSWER_SHARE)
+        return min(at_most, self.longest_answer)
 
     def over(self, earlier: "Abilities") -> Self:
         """Returns these abilities, with unknown ones taken from `earlier`."""

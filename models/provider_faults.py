@@ -77,13 +77,17 @@ class FaultReader:
         if reply_tokens is None:
             used, remedies = "all tokens that its server allows", ["raise the limit there"]
         else:
-            limit = abilities.answer_tokens(reply_tokens)
-            used, remedies = f"all {limit} tokens", ["raise M2A_REPLY_TOKENS"] if limit == reply_tokens else []
-            if limit == abilities.answer_tokens(limit + 1):
+            quarter = abilities.longest_answer
+            used = f"all {min(reply_tokens, quarter)} tokens"
+            remedies = ["raise M2A_REPLY_TOKENS"] if reply_tokens <= quarter else []
+            if reply_tokens >= quarter and abilities.context_window is None:
+                used += ", a quarter of the assumed context window,"
+                remedies.append("set M2A_CONTEXT_WINDOW")
+            elif reply_tokens >= quarter:
                 used += ", a quarter of its context window,"
                 remedies.append("give it a longer context (M2A_CONTEXT_WINDOW)")
         sentence = f"{self.model_at} used {used} before it reached its answer"
-        return Fault(f"{sentence}; {' and '.join(remedies)} or choose a model that reasons less.", retry=True)
+        return Fault(f"{sentence}; {' and '.join(remedies)}, or choose a model that reasons less.", retry=True)
 
     def of(self, error: Exception, has_photos: bool) -> Fault:
         import httpx2

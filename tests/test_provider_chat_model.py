@@ -13,6 +13,7 @@ import pytest
 
 from models.availability import ModelUnavailableError
 from models.chat_model import (
+    REPLY_TOKENS,
     CallPart,
     ChatMessage,
     ChatModelError,
@@ -481,18 +482,30 @@ async def test_thoughts_whose_start_is_unseen_are_not_shown_once_the_model_is_kn
 @pytest.mark.parametrize(
     ("context_window", "reply_tokens", "sentence"),
     [
-        (None, 64, "used all 64 tokens before it reached its answer; raise M2A_REPLY_TOKENS or choose"),
+        (None, 64, "used all 64 tokens before it reached its answer; raise M2A_REPLY_TOKENS, or choose"),
         (
             2000,
             1000,
             "used all 500 tokens, a quarter of its context window, before it reached its answer; "
-            "give it a longer context (M2A_CONTEXT_WINDOW) or choose",
+            "give it a longer context (M2A_CONTEXT_WINDOW), or choose",
         ),
         (
             2000,
             500,
             "used all 500 tokens, a quarter of its context window, before it reached its answer; "
-            "raise M2A_REPLY_TOKENS and give it a longer context (M2A_CONTEXT_WINDOW) or choose",
+            "raise M2A_REPLY_TOKENS and give it a longer context (M2A_CONTEXT_WINDOW), or choose",
+        ),
+        (
+            None,
+            REPLY_TOKENS,
+            "used all 4096 tokens, a quarter of the assumed context window, before it reached its answer; "
+            "raise M2A_REPLY_TOKENS and set M2A_CONTEXT_WINDOW, or choose",
+        ),
+        (
+            None,
+            5000,
+            "used all 4096 tokens, a quarter of the assumed context window, before it reached its answer; "
+            "set M2A_CONTEXT_WINDOW, or choose",
         ),
     ],
 )
