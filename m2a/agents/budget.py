@@ -21,9 +21,9 @@ def tokens_of(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
 
 
-def room_of(abilities: Abilities, answer_tokens: int) -> int:
-    """Returns the tokens that a prompt may have, with room left for an answer of at most `answer_tokens`."""
-    return abilities.window - abilities.answer_tokens(answer_tokens) - _FRAME_TOKENS
+def room_of(abilities: Abilities, at_most: int) -> int:
+    """Returns the tokens that a prompt may have, with room left for an answer of `at_most` tokens."""
+    return abilities.window - abilities.answer_tokens(at_most) - _FRAME_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
