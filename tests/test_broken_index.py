@@ -1,11 +1,13 @@
 """An index that breaks, while it is open or before, is found by `verify` and built anew from the database by itself."""
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from m2a.memory import lite_file
 from m2a.memory.audit import repair, verify
 from m2a.memory.milvus import IndexUnavailableError
 from tests.opened_folder import Opened
@@ -97,6 +99,23 @@ def test_the_damaged_file_is_put_aside_and_said(folder: Path, caplog: pytest.Log
             memory.bank.index()
         assert (folder / "index.damaged.db").read_bytes() == damaged
     assert "cannot be read and is moved aside as index.damaged.db" in caplog.text
+
+
+def test_one_put_aside_before_stays_where_the_next_cannot_be_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*paths: Path) -> None:
+        raise PermissionError
+
+    file, earlier = tmp_path / "index.db", tmp_path / "index.damaged.db"
+    file.write_text("second")
+    earlier.write_text("first")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with pytest.raises(PermissionError):
+            lite_file.put_aside(file)
+    assert earlier.read_text() == "first"
+    assert lite_file.put_aside(file) == earlier and earlier.read_text() == "second"
 
 
 def test_where_no_file_can_be_opened_the_damaged_one_stays_and_it_is_said(

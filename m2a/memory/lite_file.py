@@ -38,8 +38,9 @@ def put_aside(file: Path) -> Path | None:
     """Moves the file aside, replacing one moved before. Returns its new path, or None if there is no file. Raises `OSError`."""
     if not os.path.lexists(file):
         return None
-    remove_aside(file)
     aside = _aside(file)
+    if _is_folder(aside):  # a file is replaced by the move itself, so that it stays if the move fails
+        shutil.rmtree(aside)
     os.replace(file, aside)
     for ending in _JOURNALS:  # SQLite would apply them to the new file of the same name
         Path(f"{file}{ending}").unlink(missing_ok=True)
@@ -50,10 +51,14 @@ def put_aside(file: Path) -> Path | None:
 def remove_aside(file: Path) -> None:
     """Deletes the file that was moved aside, which still contains its old data."""
     aside = _aside(file)
-    if aside.is_dir() and not aside.is_symlink():
+    if _is_folder(aside):
         shutil.rmtree(aside)
     else:
         aside.unlink(missing_ok=True)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _aside(file: Path) -> Path:
