@@ -183,11 +183,8 @@ async def test_without_a_model_the_rules_remember_who_said_it(tmp_path: Path, st
 
 
 async def test_a_session_is_encoded_at_once_with_only_what_the_rules_read(stores: SharedStores) -> None:
-    class Unprepared(OfflineRules):
-        def encode_ahead(self, messages: Sequence[str]) -> None:
-            pass
-
-    long = " ".join(f"Page {number} of my diary is about the garden." for number in range(60))
+    pages = [f"Page {number} of my diary is about the garden." for number in range(60)]
+    long = " ".join(pages)
     turns = [
         ("user", "Guess what? I got the job at the library! My sister Olga moved to Lisbon."),
         ("assistant", "Congratulations! Lisbon is a lovely city. I hope that Olga likes it there."),
@@ -198,20 +195,26 @@ async def test_a_session_is_encoded_at_once_with_only_what_the_rules_read(stores
         ("user", "Forget what I said about the canoe."),
         ("user", "Where does Olga live?"),
     ]
-    encoders = [RecordingEncoder(load_text_encoder(MINILM, cache_dir())) for _ in range(2)]
-    for rules in (OfflineRules(encoders[0]), Unprepared(encoders[1])):
-        parts = replace(parts_on(stores), rules=lambda rules=rules: rules)
-        memory = stores.fresh_memory("m2a")
-        system = await registry.open_system("m2a", memory, parts)
-        lines = [Utterance(f"D1:{n}", role, role, text, NOW) for n, (role, text) in enumerate(turns, start=1)]
-        await system.observe(memory.record(lines))
-    prepared, unprepared = (encoder.calls for encoder in encoders)
-    assert set(prepared[0]) <= {text for call in unprepared for text in call}, "nothing in vain"
-    assert not {text for role, text in turns if role == "assistant"} & set(prepared[0])
-    assert "I got the job at the library!" in prepared[0] and "Guess what?" not in prepared[0]
-    assert long[:2000] in prepared[0] and long not in prepared[0]
-    assert sum(map(len, prepared[1:])) <= 3, "what is said in other words to be written or found"
-    assert len(prepared) < len(unprepared)
+    encoder = RecordingEncoder(load_text_encoder(MINILM, cache_dir()))
+    rules = OfflineRules(encoder)
+    memory = stores.fresh_memory("m2a")
+    system = await registry.open_system("m2a", memory, replace(parts_on(stores), rules=lambda: rules))
+    lines = [Utterance(f"D1:{n}", role, role, text, NOW) for n, (role, text) in enumerate(turns, start=1)]
+    await system.observe(memory.record(lines))
+    ahead, *later = encoder.calls
+    assert ahead == [
+        "I got the job at the library! My sister Olga moved to Lisbon.",
+        "I got the job at the library!",
+        "My sister Olga moved to Lisbon.",
+        "That's great. I bought a canoe at the lake.",
+        "That's great.",
+        "I bought a canoe at the lake.",
+        long[:2000],
+        *pages,
+        "Forget what I said about the canoe.",
+        "Where does Olga live?",
+    ]
+    assert sum(map(len, later)) <= 3, "what is said in other words to be written or found"
 
 
 @pytest.mark.parametrize(
