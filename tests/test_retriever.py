@@ -122,11 +122,13 @@ def test_another_owners_rows_change_no_ranking(memory, owner):
     other = uuid4().hex
     words = ["bite", "ball", "bobo", "chase", "cat"]
     vector = memory.text_encoder.encode(["bit the ball"])[0]
-    memory.index.put(
-        other, [TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9)) for i in range(500)]
-    )
-    assert memory.search(owner, "who bit the ball?") == before
-    memory.index.drop(other)
+    try:
+        memory.index.put(
+            other, [TextRow(RecordKey("entry", i), 1, vector, chooser.choices(words, k=9)) for i in range(500)]
+        )
+        assert memory.search(owner, "who bit the ball?") == before
+    finally:
+        memory.index.drop(other)
 
 
 def test_stale_hits_count_for_nothing_and_take_no_place(memory, owner):
