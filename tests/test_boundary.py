@@ -17,7 +17,7 @@ from m2a.agents.state import TurnState
 from m2a.agents.steps import UsageMeter
 from m2a.types import Addition, Change, EntryDraft, EvidenceRange, Forgetting, MemoryEntry, Message, Replacement
 from tests.obeying_model import ObeyingModel
-from tests.plants import IMITATING, INNOCENT, NOW, PLAIN, Garden, Plant, Played, read_plants
+from tests.plants import IMITATIONS, INNOCENT, NOW, PLAIN_ORDERS, Garden, Plant, Played, read_plants
 from tests.scripted_model import Prompt
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -99,7 +99,7 @@ VICTIMS = (
 
 
 # Whoever obeys every text obeys all orders in plain words alike, so a few of them are enough.
-ESCAPES = {name: PLAIN[name] for name in ("plain", "replace", "other language")} | IMITATING
+ESCAPES = {name: PLAIN_ORDERS[name] for name in ("plain", "replace", "other language")} | IMITATIONS
 
 
 def escapes() -> list[Plant]:
