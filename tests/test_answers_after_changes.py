@@ -55,6 +55,8 @@ async def test_what_used_to_be_is_no_answer_about_now(talk: Talk) -> None:
     assert (await talk.say("Where does the cat sleep?")).endswith('you told me: "Our cat sleeps in the kitchen."')
     assert "Rome" not in await talk.say("Where does Vera live?")
     assert "Rome" in await talk.say("Where did Vera live before?")
+    await talk.say("I used to have a cat called Minka.")
+    assert (await talk.say("What is my cat's name?")).endswith('you told me: "I used to have a cat called Minka."')
 
 
 async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from m2a.agents.offline.change_words import only_tells_of_past
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.correction_features import Memory, correction_features
 from m2a.agents.offline.corrections import find_corrected
@@ -324,13 +325,31 @@ def test_what_corrects_nothing(sense: Sense, text: str, before: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "is_past"),
+    [
+        ("Tom used to play the drums.", True),
+        ("My office door code used to be 4471.", True),
+        ("I used to smoke, but not any more.", False),
+        ("I'm so used to getting up early.", False),
+        ("I’ve been used to the cold for years.", False),
+        ("The grey card can be used to open the gate.", False),
+    ],
+)
+def test_used_to_tells_of_the_past(text: str, is_past: bool) -> None:
+    assert only_tells_of_past(text) is is_past
+
+
+@pytest.mark.parametrize(
     ("text", "before"),
     [
         ("I used to take sugar in my tea, but not any more.", "I take sugar in my tea."),
         ("My sister used to live in Leeds, now she lives in Bath.", "My sister lives in Hull."),
+        ("I used to live in Rome with my parents.", "I live in Rome."),
+        ("Tom used to play the drums in a band.", "Tom plays the drums."),
+        ("Ana's car used to be blue until she painted it red.", "Ana's car is blue."),
     ],
 )
-def test_what_used_to_be_corrects_with_what_is_now(sense: Sense, text: str, before: str) -> None:
+def test_what_used_to_be_corrects_what_it_repeats_and_with_what_is_now(sense: Sense, text: str, before: str) -> None:
     assert corrected_by(text, [before], sense) is not None
 
 

@@ -3,18 +3,20 @@
 import re
 
 from m2a.agents.offline.clauses import segments
+from m2a.agents.offline.text import plain
 
 # It is true now and was not before.
 LATELY = re.compile(
     r"\b(?:now|these days|nowadays|lately|from (?:this|next) \w+|from today|since (?:the|i|we|"
     r"my|he|she|our)|no longer|any ?more|hereafter|henceforth|"
     r"from (?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|"
-    r"thurs|fri|satur|sun)day)|as of|instead|after all)\b",
+    r"thurs|fri|satur|sun)day)|as of|instead|after all|used to)\b",
     re.IGNORECASE,
 )
-# It was true before: "I used to smoke", but not "I'm used to it".
-_USED_TO = re.compile(
-    r"(?<!\b[ai][sm] )(?<!\bare )(?<!'[ms] )(?<!'re )(?<!\b[gG][eo]t )(?<!\bgetting )\bused to \w", re.IGNORECASE
+# It was true before: "I used to smoke", but not "I'm used to it" and "it is used to clean pans".
+_USED_TO = re.compile(r"(?P<before>(?:[\w']+ ){0,3})\bused to (?=[a-z])", re.IGNORECASE)
+_BE_OR_GET = re.compile(
+    r"\b(?:am|is|are|was|were|be|been|being|gets?|got|getting|become|became)\b|'(?:m|s|re)\b", re.IGNORECASE
 )
 # A change: of a place, a day, a measure or a habit.
 CHANGES = re.compile(
@@ -119,7 +121,11 @@ def corrects(text: str) -> bool:
 
 def only_tells_of_past(text: str) -> bool:
     """Returns whether the text says how something used to be, and nothing of what has changed since."""
-    return bool(_USED_TO.search(text)) and not any(words.search(text) for words in (LATELY, CHANGES, TAKES_BACK))
+    match = _USED_TO.search(plain(text))
+    if match is None or _BE_OR_GET.search(match["before"]):
+        return False
+    rest = match.re.sub("", plain(text))
+    return not any(words.search(rest) for words in (LATELY, CHANGES, TAKES_BACK, NOT))
 
 
 def denied(text: str) -> str:

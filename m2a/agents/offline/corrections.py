@@ -122,7 +122,9 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
     changes = []
     for later in sorted(others, key=lambda other: other.memory_id):
         is_candidate = later.memory_id > entry.memory_id and later.corrects is None and is_english(later.text)
-        if not (is_candidate and any(not word.isdigit() for word in content(later.text) & words)):  # a year is no word
+        if not (
+            is_candidate and any(not word.isdigit() for word in content(later.text) & words)
+        ):  # a number is no word
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)
@@ -178,9 +180,12 @@ def _is_worded_as_correction(row: Mapping[str, float]) -> bool:
 
 
 def _may_change(old: str, new: str) -> bool:
-    """Returns whether the new text says something else, and not only what was before the old: "Tom used to play drums"."""
+    """Returns whether the new text says something else than the old, and not only what was before it.
+
+    "Tom used to play the drums" changes "Tom plays the drums", but not "Tom plays the cello".
+    """
     if only_tells_of_past(new):
-        return content(new) - content("used") <= content(old)
+        return content(old) <= content(new)
     return content(old) != content(new) or _numbers_and_letters(old) != _numbers_and_letters(new)
 
 

@@ -46,6 +46,6 @@ class Home:
         return home is not None and not self.is_told_by(text) and not self.was_before(text)
 
     def was_before(self, text: str) -> bool:
-        """Returns whether the text only says where they used to live."""
-        past = re.search(rf"\b{self.who} (?:used to live|(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
+        """Returns whether the text only says where they once lived."""
+        past = re.search(rf"\b{self.who} (?:(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
         return past is not None and not self.is_told_by(text)

@@ -26,7 +26,8 @@ def contradictions(question: Question, texts: Sequence[str]) -> list[bool]:
     return [
         not _tells_of_change(text)
         and any(
-            own.get(word, wanted[word]) != wanted[word]
+            word in own
+            and own[word] != wanted[word]
             and any(other.get(word) == wanted[word] and own.keys() <= other.keys() for other in polarities)
             for word in wanted
         )

@@ -31,7 +31,7 @@ NEAR = 0.03  # the probability from which a memory may be quoted as the nearest 
 # The number of places in the search, from the first on, at which what one of several people said may be the answer.
 _FIRST_OF_SEVERAL = 3
 _RULED_OUT = 0.5  # the factor on the probability of a memory about somebody or something else, which can only be near
-_PAST = 0.2  # the factor on the probability of what used to be, if the question is about now
+_PAST_HOME = 0.2  # the factor on the probability of a former home, if the present one is known
 # A memory covers a word of the question fully (1) with the word itself, and partly with another word or by its message.
 _SYNONYM = 0.9  # with a listed synonym
 _MAX_SIMILAR = 0.8  # with a word of similar meaning: their cosine, at most this
@@ -86,16 +86,29 @@ class Match:
 def find_matches(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
     """Returns the memories with the probability that they answer, best first; none if not even the best is near.
 
-    Among equals, the newer is first. "My dog" is also looked for by its name, unless the question asks for the name.
+    Among equals, the newer is first. What used to be is left out if the question is about now and another memory answers it.
     """
     entries = entries_of(hits)
+    if _ASKS_FOR_NOW.search(question.text) and not _ASKS_FOR_PAST.search(question.text):
+        groups = correction_groups(entries)
+        present = [e for group in groups if not all(only_tells_of_past(e.text) for e in group) for e in group]
+        if len(present) < len(entries) and is_sure(matches := _sorted_matches(question, present, concepts, sense)):
+            return matches
+    matches = _sorted_matches(question, entries, concepts, sense)
+    return matches if matches and matches[0].score >= NEAR else []
+
+
+def _sorted_matches(
+    question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
+) -> list[Match]:
+    """Returns the memories, best first. "My dog" is also looked for by its name, unless the question asks for the name."""
     matches = _matches(question, entries, concepts, sense)
     named = with_name(question, concepts) if question.kind.name != "name" else None
     if named is not None:
         by_name = {match.entry.memory_id: match.score for match in _matches(named, entries, concepts, sense)}
         matches = [replace(match, score=max(match.score, by_name[match.entry.memory_id])) for match in matches]
     matches.sort(key=lambda match: (match.score, match.entry.memory_id), reverse=True)
-    return matches if matches and matches[0].score >= NEAR else []
+    return matches
 
 
 def is_sure(matches: Sequence[Match]) -> bool:
@@ -118,7 +131,6 @@ def _matches(
     entries = [as_one(group) for group in groups]
     contradicts = contradictions(question, [entry.text for entry in entries])
     from_others = _from_other_tellers(question, entries)
-    asks_for_now = bool(_NOW.search(question.text)) and not _THEN.search(question.text)
     has_home = home is not None and any(home.is_told_by(entry.text) for entry in entries)
     matches = []
     for place, features in enumerate(features_of(question, entries, concepts, sense)):
@@ -133,8 +145,8 @@ def _matches(
             or tells_another_thing(question, text)
         ):
             score *= _RULED_OUT
-        elif (has_home and home is not None and home.was_before(text)) or (asks_for_now and only_tells_of_past(text)):
-            score *= _PAST
+        elif has_home and home is not None and home.was_before(text):
+            score *= _PAST_HOME
         elif (
             has_one(text, counted)
             or has_skill(text, listed)
@@ -142,12 +154,16 @@ def _matches(
             or _surely_answers(question, features, text)
         ):
             score = SURE + (1 - SURE) * score
-        elif features["kin unmet"] and _is_about_a_name(text):  # Joana's home is not "my sister's"
+        elif features["kin unmet"] and _is_about_a_name(text):  # where Joana lives is not where "my sister" does
             score *= _RULED_OUT
         cosine = max(features["cosine of a part"], features["cosine of the message"])
         first, *corrections = groups[place]
         matches.append(Match(first, score, cosine, place, tuple(corrections), contradicts[place]))
     return matches
+
+
+_ASKS_FOR_NOW = re.compile(r"\b(?:am|is|are|do|does|can|(?:what|where|who|how)'?s)\b", re.IGNORECASE)
+_ASKS_FOR_PAST = re.compile(r"\b(?:was|were|did|had|used|ever|before|previously|former(?:ly)?)\b", re.IGNORECASE)
 
 
 def as_one(group: Sequence[MemoryEntry]) -> MemoryEntry:
@@ -162,11 +178,6 @@ def _from_other_tellers(question: Question, entries: Sequence[MemoryEntry]) -> s
     return {memory_id for memory_id, teller in tellers.items() if named_tellers and teller not in named_tellers}
 
 
-_NOW = re.compile(r"\b(?:am|is|are|do|does|has|have|can)\b|'s\b", re.IGNORECASE)
-_THEN = re.compile(
-    r"\b(?:was|were|did|had|used|ever|once|been|before|earlier|former(?:ly)?|previous(?:ly)?|first|old|know|tell|remember)\b",
-    re.IGNORECASE,
-)
 _RELATIVES = frozenset(
     (
         "aunt brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee gran grandad "
