@@ -380,6 +380,55 @@ async def test_a_memory_answers_though_it_denies_or_leaves_out_a_word_of_the_que
     assert (await talk.say(question)).endswith(f'you told me: "{text}"')
 
 
+@pytest.mark.parametrize(
+    ("before", "text", "kept"),
+    [
+        (
+            "The vet gave Rex his jabs.",
+            "Sally from number 9 lost her job. She's moving to Hull.",
+            "Sally is moving to Hull.",
+        ),
+        (
+            "I saw the doctor, he was late.",
+            "Omar from work broke his ankle. He's off for six weeks.",
+            "Omar is off for six weeks.",
+        ),
+        (
+            "Dad is 71.",
+            "There's a new guy at work, Felix. He's from Malta.",
+            "There's a new guy at work, Felix. He's from Malta.",
+        ),
+    ],
+)
+async def test_he_and_she_are_in_the_same_message_if_anybody_is(talk: Talk, before: str, text: str, kept: str) -> None:
+    await talk.say(before)
+    await talk.say(text)
+    assert kept in talk.known() and not talk.ties()
+
+
+@pytest.mark.parametrize("text", ["It's been raining all day, so gloomy.", "It's nearly midnight, I should go to bed."])
+async def test_the_weather_and_the_hour_are_of_nothing_that_was_said(talk: Talk, text: str) -> None:
+    await talk.say("My laptop is three years old.")
+    await talk.say(text)
+    assert not talk.ties() and not any("laptop" in memory for memory in talk.known()[1:])
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "right"),
+    [
+        ("My cousin Ines lives in Porto. Sorry, she lives in Braga, not Porto.", "Where does Ines live?", "Braga"),
+        ("My brother Carl works for Ikea. Sorry, he works for Aldi, not Ikea.", "Where does Carl work?", "Aldi"),
+        ("Meera has her first tooth out. no wait that was Asha", "Who has a tooth out?", "Asha"),
+    ],
+)
+async def test_what_takes_back_the_sentence_before_it_is_told_with_it(
+    talk: Talk, text: str, question: str, right: str
+) -> None:
+    await talk.say("Elspeth's grave is at Balgay.")
+    await talk.say(text)
+    assert right in await talk.say(question) and not talk.ties()
+
+
 async def test_ages_and_the_children_of_others_are_no_numbers_of_children(talk: Talk) -> None:
     await talk.say("Our daughter Lise is 8 and our son Mats is 5.")
     await talk.say("My sister Ana has two boys.")

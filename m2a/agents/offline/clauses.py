@@ -147,6 +147,16 @@ def may_be_verb(word: str) -> bool:
 _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
 
 
+# "It" of the weather and the hour means nothing that was said: "It's been raining all day".
+IMPERSONAL = re.compile(
+    r"^\W*it(?:'?s|'ll| is| was| has| will)?"
+    r"(?: (?:be|been|really|so|still|very|quite|absolutely|pretty|a bit|nearly|almost|just|only|gone|getting))* "
+    r"(?:(?:rain|snow|pour|hail|drizzl|thunder)(?:s|ed|ing)|sunny|windy|stormy|foggy|gloomy|humid|midnight|bedtime|"
+    r"(?:freezing|boiling)(?= (?:out|today|here)|\W*$))\b",
+    re.IGNORECASE,
+)
+
+
 def is_past(clause: str) -> bool:
     """Returns whether the clause is about the past, which decides the year or week of an open date."""
     words = [token.lower for token in tokens(clause)]

@@ -15,6 +15,7 @@ from m2a.agents.offline.change_words import (
     NO,
     NOT,
     TAKES_BACK,
+    corrects,
     says_what_stays,
     what_changes,
 )
@@ -27,7 +28,7 @@ from m2a.agents.offline.claims import (
     of_another_side,
     value_words,
 )
-from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_past, segments
+from m2a.agents.offline.clauses import AUXILIARIES, IMPERSONAL, find_subject, is_past, segments
 from m2a.agents.offline.exclusion import frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, has_equivalent, tokens
@@ -41,6 +42,7 @@ _NOBODY_IN_PARTICULAR = re.compile(
     r"they(?:'ve| have|'re| are)?(?: just| now)? \w+(?: \w+)? (?:my|our|the|his|her|[\w-]+'s) (?!\w+ (?:and|or)\b)\w",
     re.IGNORECASE,
 )
+_THERE_IS = re.compile(r"there(?:'s|'re| is| are| was| were)\b", re.IGNORECASE)
 _THAT_THING = re.compile(r"\b(?:of|for|at|in|on) (?:that|this|the same) [a-z]+", re.IGNORECASE)
 _OPENING = re.compile(
     rf"^\W*(?:(?:oh|hm+|ah|well)\b\W*)*(?:{NO}|nope|nah|naw|oops|sorry|actually|correction|wait|scratch|hang|turns|change)\b",
@@ -87,10 +89,12 @@ class Memory:
 
 
 def may_correct(text: str, sentence: str) -> bool:
-    """Returns whether the sentence neither says that everything stays as it was nor only adds something.
+    """Returns whether the sentence neither says that everything stays as it was nor only adds something or is about the weather.
 
     `text` is the text of the observation made from it.
     """
+    if IMPERSONAL.match(text) and not corrects(sentence):
+        return False
     return not says_what_stays(sentence) and (not ADDS.search(text) or bool(TAKES_BACK.search(sentence)))
 
 
@@ -326,7 +330,7 @@ def needs_context(sentence: str, text: str) -> bool:
         return True
     first, last = segments(text)[0]
     subject = find_subject(text[first:last])
-    if _NOBODY_IN_PARTICULAR.match(text[first:last]):
+    if _NOBODY_IN_PARTICULAR.match(text[first:last]) or _THERE_IS.match(text[first:last]):
         return False
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 

@@ -134,6 +134,7 @@ def _animate_subject(clause: str, known_names: set[str]) -> str | None:
         or (owner[1][0].isupper() and not _is_not_a_name(owner[1].split()[0], True))
     ):
         return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
+    text = re.sub(r" (?:from|at|in|of|over|next|across|upstairs|downstairs)\b.*", "", text)  # "Omar from work"
     if re.fullmatch(NAME, text) and not _is_not_a_name(text.split()[0]):
         return text
     words = text.lower().split()

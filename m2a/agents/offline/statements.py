@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
-from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments, sentences
+from m2a.agents.offline.claims import people_in
+from m2a.agents.offline.clauses import IMPERSONAL, find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates, nearest_day, written
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.languages import is_english
@@ -21,7 +22,7 @@ from m2a.agents.offline.memory_requests import forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.text import plain, tokens
+from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day, is_measure
 from m2a.types import Concept, DateInterval, MemoryKind, Message, NamedConcept
@@ -34,6 +35,12 @@ _PREFERENCE = re.compile(
 )
 _PERSONAL = re.compile(r"^(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
 _POINTING = re.compile(r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)\b", re.IGNORECASE)
+_POINTS = re.compile(
+    r"(?:(?:no|wait)\W+)*(?:(?P<person>he|she|his|her)|it|they|that|this|its|their|i meant?)\b", re.IGNORECASE
+)
+_TAKES_BACK_FIRST = re.compile(
+    r"\W*(?:no+|nope|oops|whoops|sorry|wait|hang on|hold on|actually|scratch that|correction|i meant?)\b", re.IGNORECASE
+)
 _OBJECT = re.compile(
     r"\b(?:it|them|him|her(?= *$|[,.;]| and| at| in| on| to| for| with| from| every| last| next| up| back| off|"
     r" out))\b",
@@ -287,7 +294,9 @@ def _observations(
             statements.append(statement)
         elif last and _needs_sentence_before(body) and not _person_meant_by(body, [last.text], concepts):
             statements[-1] = last.followed_by(statement)
-        elif (name := _person_meant_by(body, [*before, *(earlier.text for earlier in statements)], concepts)) and not (
+        elif last and _takes_back(body, utterance.text, last.text):
+            statements[-1] = last.followed_by(_Statement(utterance.text, utterance))
+        elif (name := _person_meant_in(body, [each.text for each in statements], before, concepts)) and not (
             last and find_namings(body)
         ):
             statements.append(_Statement(_with_name(body, name), utterance))
@@ -348,6 +357,24 @@ def _person_meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Co
     return antecedent(before, concepts, match["pronoun"]) if match else None
 
 
+def _person_meant_in(
+    sentence: str, own: Sequence[str], before: Sequence[str], concepts: Sequence[Concept]
+) -> str | None:
+    """Returns whom the first word means: somebody in the same message, `own`, or if it is about nobody, in those before."""
+    if any(map(people_in, own)):
+        return _person_meant_by(sentence, own, concepts)
+    return _person_meant_by(sentence, [*before, *own], concepts)
+
+
+def _takes_back(body: str, typed: str, last: str) -> bool:
+    """Returns whether the sentence takes back something of the one before it: "Sorry, she lives in Braga, not Porto"."""
+    if not _TAKES_BACK_FIRST.match(typed):
+        return False
+    if points := _POINTS.match(body):
+        return bool(people_in(last)) or not points["person"]
+    return any(content(word) & content(last) for word in refuted(typed))
+
+
 def _needs_sentence_before(body: str) -> bool:
     """Returns whether the sentence cannot be understood without the one before it."""
     if _POINTING.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
@@ -378,7 +405,7 @@ def _with_topic(sentence: str, before: Sequence[str]) -> str:
         sentence,
         re.IGNORECASE,
     )
-    if points is None or (topic := topic_of(before)) is None:
+    if points is None or IMPERSONAL.match(sentence) or (topic := topic_of(before)) is None:
         return sentence
     return (f"{topic}'s" if points[0].lower() == "its" else topic) + sentence[points.end() :]
 
