@@ -164,7 +164,7 @@ def is_past(clause: str) -> bool:
         return False
     if any(re.fullmatch(r"\w+'(?:ll|re|m)", word) for word in words):
         return False
-    past = _past_forms()
+    past = past_forms()
     if _MOVED_TO_DATE.search(clause) or re.search(r"\b(?:have|has|had|\w+'ve|\w+'s) got\b", clause, re.IGNORECASE):
         return False
     for index, word in enumerate(words):
@@ -203,7 +203,7 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
         for index in range(first + 1, min(first + 4, len(words))):
             word = words[index].lower
             if _is_finite(words[index]) and (
-                word in AUXILIARIES or word in _past_forms() or word in _third_person_forms()
+                word in AUXILIARIES or word in past_forms() or word in _third_person_forms()
             ):
                 return index
             if (
@@ -266,7 +266,7 @@ def _is_verb_after(words: Sequence[Token], index: int) -> bool:
     word = words[index].lower
     if not _is_finite(words[index]):
         return False
-    if word in AUXILIARIES or word in _past_forms():
+    if word in AUXILIARIES or word in past_forms():
         return True
     is_third_person = word in _third_person_forms()
     return is_third_person != _is_plural(words[index - 1])
@@ -293,7 +293,7 @@ def _subject(clause: str, words: Sequence[Token], first: int, verb: int) -> Subj
         word, _, clitic = token.text.rpartition("'")
         after = words[verb + 1].lower if verb + 1 < len(words) else ""
         full = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}.get(clitic.lower()) or (
-            "has" if after in (_past_forms() | {"become"}) - {"called", "named"} else "is"
+            "has" if after in (past_forms() | {"become"}) - {"called", "named"} else "is"
         )
         text = clause[words[first].start : token.start] + word
         return Subject(text, f"{full} {clause[token.end :].strip()}".strip())
@@ -315,7 +315,7 @@ def _third_person_forms() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _past_forms() -> frozenset[str]:
+def past_forms() -> frozenset[str]:
     forms = {"was"}
     irregular = {words[0]: words[1:] for words in lexicon.IRREGULAR}
     for verb in lexicon.VERBS:
@@ -334,4 +334,4 @@ def _past_forms() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _finite_forms() -> frozenset[str]:
-    return frozenset(lexicon.VERBS) | _third_person_forms() | _past_forms() | AUXILIARIES
+    return frozenset(lexicon.VERBS) | _third_person_forms() | past_forms() | AUXILIARIES

@@ -28,7 +28,7 @@ from m2a.agents.offline.claims import (
     of_another_side,
     value_words,
 )
-from m2a.agents.offline.clauses import AUXILIARIES, IMPERSONAL, find_subject, is_past, segments
+from m2a.agents.offline.clauses import AUXILIARIES, IMPERSONAL, find_subject, is_past, past_forms, segments
 from m2a.agents.offline.exclusion import frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, has_equivalent, tokens
@@ -332,6 +332,8 @@ def needs_context(sentence: str, text: str) -> bool:
     subject = find_subject(text[first:last])
     if _NOBODY_IN_PARTICULAR.match(text[first:last]) or _THERE_IS.match(text[first:last]):
         return False
+    if subject is None and words and words[0].lower in past_forms() and not corrects(sentence):
+        return len(words) == 1  # "Booked Mallorca!" leaves out "I" and needs nothing else
     return subject is None or bool(_POINTS_BACK.match(subject.text.split()[-1]))
 
 
