@@ -337,6 +337,19 @@ async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk
 
 
 @pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("My sister drives an Audi.", "What car do I drive?"),
+        ("My dog takes a heart tablet every morning.", "What tablets do I take?"),
+        ("My sister works at Tesco.", "Where do I work?"),
+    ],
+)
+async def test_what_a_relative_does_is_not_what_i_do(talk: Talk, text: str, question: str) -> None:
+    await talk.say(text)
+    assert (await talk.say(question)).startswith(DECLINED)
+
+
+@pytest.mark.parametrize(
     ("text", "question", "own_text"),
     [
         ("Pieter's blood type is A negative.", "What is my blood type?", "My blood type is O positive."),

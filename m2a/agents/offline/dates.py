@@ -47,6 +47,7 @@ _WEEKDAYS = rf"(?P<first>{_ANY_WEEKDAY}) ?(?:to|-|until|till|through) ?(?P<weekd
 _ITS_WEEKDAY = rf"(?:{_ANY_WEEKDAY}\b\.?,? )?"
 # "Thursday evenings" and "Friday night is pizza night" are about every week.
 _NOT_WEEKLY = r"(?! (?:mornings|afternoons|evenings|nights)\b| (?:morning|afternoon|evening|night) is\b)"
+_NOT_OF = r"(?! of\b)"  # "the last week of August" is not last week
 _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
 # "The Christmas presents" is not a date.
 _NOT_AN_ADJECTIVE = (
@@ -433,14 +434,14 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
     _rule(rf"(?P<which>last|this|next) week,?(?: on)? {_WEEKDAY}", _weekday_of_week),
     _rule(rf"the {_WEEKDAY} (?:before|after|following)", _unresolved),
-    _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}", _weekday),
+    _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}{_NOT_OF}", _weekday),
     _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
     _rule(
         rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)",
         partial(_shifted, sign=-1),
     ),
     _rule(rf"(?:with)?in (?:about |around )?{_COUNT} {_UNIT}(?:'s?)?(?: time)?", _shifted),
-    _rule(rf"{_WHICH} (?P<unit>weekend|week|month|year)", _calendar),
+    _rule(rf"{_WHICH} (?P<unit>weekend|week|month|year){_NOT_OF}", _calendar),
     _rule(r"at the (?P<unit>weekend)", _calendar),
     _rule(r"(?:the )?end of (?P<which>the|this|next) (?P<unit>week|month|year)", _end_of),
     _rule(rf"{_WHICH} (?P<season>spring|summer|autumn|fall|winter)", _season),

@@ -189,6 +189,7 @@ _RELATIVES = frozenset(
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<owner>')?", re.IGNORECASE)  # not "my sister's …"
 _ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)'s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
 _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
+_DO_I = re.compile(r"\b(?:do|did|have|can) i\b", re.IGNORECASE)
 _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
 
 
@@ -202,13 +203,21 @@ def _is_of_a_person(text: str) -> bool:
     return not others or stem(others[-1]) in PEOPLE
 
 
+def _is_of_a_relative(text: str) -> bool:
+    """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi"."""
+    subject = find_subject(plain(text))
+    return subject is not None and not FIRST_PERSON.search(subject.rest) and stem(subject.text.split()[-1]) in PEOPLE
+
+
 def tells_anothers(question: str, text: str) -> bool:
     """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
 
-    "Pieter is scared of lifts" does not say what "I" am scared of, either.
+    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive.
     """
     question, text = plain(question), plain(text)
-    if _AM_I.search(question) and not people_in(question) and _is_of_a_person(text):
+    if not people_in(question) and (
+        (_AM_I.search(question) and _is_of_a_person(text)) or (_DO_I.search(question) and _is_of_a_relative(text))
+    ):
         return True
     match = _MINE.search(question)
     wanted = content(match["what"]) if match is not None and not match["owner"] else set()
