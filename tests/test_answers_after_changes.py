@@ -59,6 +59,15 @@ async def test_what_used_to_be_is_no_answer_about_now(talk: Talk) -> None:
     assert (await talk.say("What is my cat's name?")).endswith('you told me: "I used to have a cat called Minka."')
 
 
+async def test_how_long_something_takes_is_not_counted_from_its_day(talk: Talk) -> None:
+    await talk.say("The workshop was on 27 June 2025 in Pune.")
+    assert (await talk.say("How many hours is the workshop?")).startswith(DECLINED)
+    await talk.say("The workshop takes three hours.")
+    assert "three hours" in await talk.say("How many hours is the workshop?")
+    await talk.say("We got married on 14 June 2011.")
+    assert "14 years" in await talk.say("How many years are we married?")
+
+
 async def test_a_quotation_ends_where_its_clause_does(talk: Talk) -> None:
     await talk.say("Lea plays the violin and hates broccoli.")
     await talk.say("Please forget that Lea hates broccoli.")

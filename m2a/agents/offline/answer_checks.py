@@ -17,6 +17,10 @@ _ASKS_FOR_PHONE = re.compile(r"\b(?:phone|mobile|telephone|landline|cell) number
 _PHONE_NUMBER = re.compile(r"(?:\d[ ./()-]{0,2}){5,}")
 _NUMBER_OF = re.compile(r"(?P<whose>\w+)['’]s number\b", re.IGNORECASE)
 _HOUSE_NUMBER = re.compile(r"\b(?:at|in|into|to) (?:number|no\.?) \d{1,3}[a-z]?\b(?! ?\d)", re.IGNORECASE)
+# "How long is the course?" has a duration for an answer; "how long have we been married?" may be counted from a day.
+ASKS_HOW_LONG_IT_TAKES = re.compile(
+    r"\bhow (?:long|many (?:minute|hour|day|night|week)s) (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", re.IGNORECASE
+)
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
@@ -97,7 +101,7 @@ def holds_count(question: "Question", text: str, _is_dated: bool) -> bool | None
 
 
 def holds_duration(question: "Question", text: str, is_dated: bool) -> bool:
-    if re.search(r"\bhow long (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", question.text, re.IGNORECASE):
+    if ASKS_HOW_LONG_IT_TAKES.search(question.text):
         return values.has_duration(text)
     return values.has_duration(text) or is_dated or values.has_day(text)
 

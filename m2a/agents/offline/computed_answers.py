@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from m2a.agents.offline.answer_checks import ASKS_HOW_LONG_IT_TAKES
 from m2a.agents.offline.change_words import ADDS
 from m2a.agents.offline.dates import find_dates, number
 from m2a.agents.offline.questions import Question
@@ -86,7 +87,7 @@ def computed(question: Question, entries: Sequence[MemoryEntry], messages: Seque
         age = _age(entry, today) if not corrections else ""
         return f"{age} {quotation}".lstrip()
     interval = _date_of(groups[0])
-    if interval is None:
+    if interval is None or (question.kind.name == "duration" and ASKS_HOW_LONG_IT_TAKES.search(question.text)):
         return quotation
     day, written_today = interval.first, written_day(today)
     if question.kind.name == "duration" and question.within and day < today < question.within.last:
