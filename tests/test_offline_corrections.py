@@ -490,6 +490,9 @@ def test_what_only_asks_or_commands_is_not_kept(sense: Sense, text: str) -> None
         ("The rent is 850.", "The rent is 900 euros.", True),
         ("Lunch is at 12:30.", "Lunch is at 1:30 today.", False),
         ("The shed code is 4417.", "The shed code is on the fridge.", False),
+        ("I've put leeks in the top bed.", "I've put beetroot in the bottom bed.", False),
+        ("I left my umbrella in the office.", "I left my scarf in the office.", False),
+        ("I've put the keys in the top drawer.", "I've put the keys in the bottom drawer.", True),
         (
             "The tune I'm trying to get into my fingers is Lord Gordon.",
             "The tune I'm trying to get into my fingers is The Moving Cloud.",

@@ -142,6 +142,7 @@ def exclude_each_other(text: str, other: str) -> bool:
         or _names_another(text, other)  # "Ivo is 34", "Sam is 34": two subjects
         or difference.pairs_each  # "netball at 5:15", "piano at 4:30": two things
         or difference.is_of_different_kinds
+        or _put_different_things(text, other)
     ):
         return False
     clause, other_clause = _differing_clauses(text, other)
@@ -170,6 +171,12 @@ def puts_elsewhere(older: str, newer: str) -> bool:
     """Returns whether both say where the same thing is, in any words: "I parked on level 3", "the car is in Hill Street"."""
     thing = _placed_thing(newer)
     return bool(thing) and thing == _placed_thing(older)
+
+
+def _put_different_things(text: str, other: str) -> bool:
+    """Returns whether the texts say where two things were put: "leeks in the top bed", "beetroot in the bottom bed"."""
+    thing, other_thing = _placed_thing(text), _placed_thing(other)
+    return bool(thing and other_thing) and thing != other_thing
 
 
 def _placed_thing(text: str) -> set[str]:
