@@ -131,18 +131,18 @@ def _first_date(entry: MemoryEntry) -> DateInterval | None:
 
 
 def _span(first: date, second: date, unit: str) -> str:
-    """Returns the span in the unit asked for, and in other usual units: "77 days (11 weeks, or 2 months)"."""
+    """Returns the span in the unit asked for, or else in years from one on, and in others: "77 days (11 weeks, or 2 months)"."""
     earlier, later = sorted((first, second))
     days = (later - earlier).days
     months = (later.year - earlier.year) * 12 + later.month - earlier.month - (later.day < earlier.day)
     years, rest_months = divmod(months, 12)
     weeks, rest_days = divmod(days, 7)
     spans = {"day": _count(days, "day")}
-    if days >= 14 or unit == "week":
+    if unit == "week" or (days >= 14 and not years):
         spans["week"] = _counts((weeks, "week"), (rest_days, "day"))
     if months:
         spans["year" if years else "month"] = _counts((years, "year"), (rest_months, "month"))
-    first_span = spans.pop(unit, None) or spans.pop("day")
+    first_span = spans.pop(unit, None) or spans.pop("year", None) or spans.pop("day")
     return first_span + (f" ({', or '.join(spans.values())})" if spans else "")
 
 
