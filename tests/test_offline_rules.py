@@ -1357,6 +1357,7 @@ async def test_who_is_asked_for_in_the_second_question_is_whom_the_first_names(t
     await talk.say("Joana lives in Leeds.")
     answer = await talk.say("Where does my sister live and what does she do?")
     assert answer.count("Yasmin is a midwife") == 1 and "Joana" not in answer and "I don't have" not in answer
+    assert (await talk.say("Where does my brother live?")).startswith(DECLINED)
     answer = await talk.say("What does Leo play and how old is he?")
     assert "trumpet" in answer and answer.count("Leo is 11") == 1 and "Joana" not in answer
 

@@ -154,7 +154,7 @@ def _matches(
             or _surely_answers(question, features, text)
         ):
             score = SURE + (1 - SURE) * score
-        elif features["kin unmet"] and _is_about_a_name(text):  # where Joana lives is not where "my sister" does
+        elif features["kin unmet"] and _is_about_a_person(text):  # where Joana lives is not where "my sister" does
             score *= _RULED_OUT
         cosine = max(features["cosine of a part"], features["cosine of the message"])
         first, *corrections = groups[place]
@@ -371,9 +371,12 @@ def _features(
     }
 
 
-def _is_about_a_name(text: str) -> bool:
+def _is_about_a_person(text: str) -> bool:
+    """Returns whether the text is about somebody named or a relative."""
     subject = find_subject(text)
-    return subject is not None and subject.text in find_names(text)
+    return subject is not None and (
+        subject.text in find_names(text) or not _RELATIVES.isdisjoint(subject.text.lower().split())
+    )
 
 
 def _is_about_speaker(text: str) -> bool:
