@@ -342,6 +342,7 @@ async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk
         ("My sister drives an Audi.", "What car do I drive?"),
         ("My dog takes a heart tablet every morning.", "What tablets do I take?"),
         ("My sister works at Tesco.", "Where do I work?"),
+        ("My son Leo plays the drums.", "What instrument do I play?"),
     ],
 )
 async def test_what_a_relative_does_is_not_what_i_do(talk: Talk, text: str, question: str) -> None:
@@ -432,6 +433,7 @@ async def test_the_weather_and_the_hour_are_of_nothing_that_was_said(talk: Talk,
         ("My cousin Ines lives in Porto. Sorry, she lives in Braga, not Porto.", "Where does Ines live?", "Braga"),
         ("My brother Carl works for Ikea. Sorry, he works for Aldi, not Ikea.", "Where does Carl work?", "Aldi"),
         ("Meera has her first tooth out. no wait that was Asha", "Who has a tooth out?", "Asha"),
+        ("The shed code is 5512. Sorry, it's 5521, not 5512.", "What's the shed code?", "5521"),
     ],
 )
 async def test_what_takes_back_the_sentence_before_it_is_told_with_it(

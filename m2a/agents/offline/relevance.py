@@ -206,7 +206,9 @@ def _is_of_a_person(text: str) -> bool:
 def _is_of_a_relative(text: str) -> bool:
     """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi"."""
     subject = find_subject(plain(text))
-    return subject is not None and not FIRST_PERSON.search(subject.rest) and stem(subject.text.split()[-1]) in PEOPLE
+    if subject is None or FIRST_PERSON.search(subject.rest):
+        return False
+    return stem(re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1]) in PEOPLE  # "my son Leo"
 
 
 def tells_anothers(question: str, text: str) -> bool:

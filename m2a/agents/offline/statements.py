@@ -292,10 +292,10 @@ def _observations(
         statement, last = _Statement(body, utterance), statements[-1] if statements else None
         if last and len(last.text) > _LONGEST:
             statements.append(statement)
-        elif last and _needs_sentence_before(body) and not _person_meant_by(body, [last.text], concepts):
-            statements[-1] = last.followed_by(statement)
         elif last and _takes_back(body, utterance.text, last.text):
             statements[-1] = last.followed_by(_Statement(utterance.text, utterance))
+        elif last and _needs_sentence_before(body) and not _person_meant_by(body, [last.text], concepts):
+            statements[-1] = last.followed_by(statement)
         elif (name := _person_meant_in(body, [each.text for each in statements], before, concepts)) and not (
             last and find_namings(body)
         ):
