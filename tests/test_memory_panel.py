@@ -1,7 +1,10 @@
 """The memory in the page, without a browser: what the handlers show, correct and take back, and for whom."""
 
 import base64
+import html
 import json
+import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -230,6 +233,21 @@ async def test_a_change_in_the_chat_closes_no_memory_that_was_opened_meanwhile(
     assert "Ana lives in Graz." in opened
 
 
+async def test_what_a_late_update_covered_is_drawn_again_whole(
+    assistant: Assistant, bank: MemoryBank, panel: MemoryPanel
+) -> None:
+    before, now = told(bank, "Ana lives in Graz."), told(bank, "Bobo is my dog.")
+    newest = Shown(
+        panel.on_keep(View(words="Bobo").dumped(), click(act="pin", memory_id=now.memory_id), request(assistant))
+    )
+    late = replace(View(memory_id=before.memory_id), answers=7).dumped()
+    [shown] = re.findall('data-view="([^"]*)"', newest.listed)
+    again = Shown(panel.on_again(late, click(view=html.unescape(shown)), request(assistant)))
+    assert again.opened == "" and again.notice == newest.notice and "Pinned" in again.notice
+    assert view_of(again.view) == replace(view_of(newest.view), count=view_of(again.view).count, answers=7)
+    assert view_of(Shown(panel.on_again(late, click(view=5), request(assistant))).view) == View(count=1, answers=7)
+
+
 async def test_an_edit_that_is_none_changes_and_records_nothing(assistant: Assistant, bank: MemoryBank) -> None:
     entry = told(bank, "Ana lives in Lisbon.")
     conversations = bank.conversations()
@@ -253,6 +271,7 @@ async def test_nobody_else_sees_or_changes_anything(assistant: Assistant, bank: 
     shown = [
         panel.on_load(stranger),
         panel.on_refresh(seen, stranger),
+        panel.on_again("", click(view=seen), stranger),
         panel.on_filter(seen, named, stranger),
         panel.on_about(seen, named, stranger),
         panel.on_memory(seen, named, stranger),

@@ -14,6 +14,7 @@ export const listCount = () => list()?.dataset.count;
 let requests = 0; // how many the page has sent
 let pending = null; // the number of the newest request, until it is answered or refused
 let answered = 0; // the newest request whose answer was drawn; an update may cover it with an older view
+let answeredView = ''; // what it shows
 let soughtAgain = null; // the request whose answer was requested again because an older view covered it
 let repeated = null; // the number of the request that did so
 let countBefore; // of the list when something was told, which has no number
@@ -39,8 +40,11 @@ const errors = () => [...document.querySelectorAll('.toast-body.error')];
 
 // Called after each change of the page: two updates may be drawn before `showMemory` is called once.
 export function noteAnswer() {
-  answered = Math.max(answered, Number(list()?.dataset.answers || 0));
+  const number = Number(list()?.dataset.answers || 0);
+  if (list() && number >= answered) [answered, answeredView] = [number, list().dataset.view];
 }
+
+const isCovered = () => Boolean(list()) && Number(list().dataset.answers) < answered;
 
 // Something else was clicked meanwhile, so the focus stays there.
 export function dropFocus() {
@@ -104,15 +108,13 @@ function settle() {
   document.body.classList.remove('m-asking');
 }
 
-// An update draws the panel for the view that it was requested with. If that is older than the newest answer, the right one is
-// requested again: once, because the server may refuse it.
+// An update draws the panel for the view that it was requested with. If that is older than the newest answer, the newest view is
+// requested again, whatever the address says: it may name a memory that the answer removed. Once, because the server may refuse it.
 function drawAgain() {
-  const isCovered = list() && Number(list().dataset.answers) < answered;
-  if (!isCovered || (pending && pending !== answered) || soughtAgain === answered) return;
+  if (!isCovered() || (pending && pending !== answered) || soughtAgain === answered) return;
   soughtAgain = answered;
-  const [focus, correct] = [memoryFocus, correcting];
-  if (named()) askMemory('memory', { memory_id: Number(named()) }, focus);
-  else askMemory(document.querySelector('.m-opened') ? 'back' : 'show', {}, focus);
+  const correct = correcting;
+  askMemory('again', { view: answeredView }, memoryFocus);
   correcting = correct;
   repeated = pending;
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import gradio as gr
 
 from m2a.types import ConceptKind, ConversationPart, DateInterval, MemoryEntry, MemoryFilter, MemoryKind, RestsOn
-from m2a.ui import keeping, memory_list, memory_summary, photo_search
+from m2a.ui import keeping, markup, memory_list, memory_summary, photo_search
 from m2a.ui.chat_panel import MAX_SEARCH_LENGTH, ChatPanel
 from m2a.ui.events import connect, forwarded, html_part
 from m2a.ui.forgotten_list import FORGOTTEN, forgotten_html
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from m2a.assistant import Assistant
 
 # The page's script sends every click and form of the panel as an event with one of these names.
-_EVENTS = ["show", "find", "about", "turn_page", "memory", "back", "keep"]
+_EVENTS = ["show", "again", "find", "about", "turn_page", "memory", "back", "keep"]
 _EVENTS += ["edit", "restore", "forget", "undo", "insist", "choose", "tell"]
 
 
@@ -117,6 +117,7 @@ class MemoryPanel:
         connect(self.listed.find, _answering(self.on_filter), self.view, self.parts, "always_last")
         for event, handler in (
             (self.listed.show, lambda view, _event, request: self.on_refresh(view, request)),
+            (self.listed.again, self.on_again),
             (self.listed.about, self.on_about),
             (self.listed.turn_page, self.on_page),
             (self.listed.memory, self.on_memory),
@@ -187,6 +188,11 @@ class MemoryPanel:
     def on_refresh(self, view: str, request: gr.Request) -> list[Any]:
         """Redraws the panel: something may have changed."""
         return self._outputs(owner_of(request), view_of(view))
+
+    def on_again(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
+        """Draws again what the newest answer showed, because an update that was requested before it has covered it."""
+        newest = view_of(str(getattr(event, "view", "")))
+        return self._outputs(owner_of(request), replace(newest, answers=view_of(view).answers))
 
     def on_filter(self, view: str, event: gr.EventData, request: gr.Request) -> list[Any]:
         """Searches by words and filters, or by a photo, and shows the first page; with `all_subjects`, of every subject."""
@@ -286,8 +292,8 @@ class MemoryPanel:
     def _list(self, owner: str, view: View, memory_id: int | None = None, *, is_emptied: bool = False) -> str:
         emptied = " data-emptied" if is_emptied else ""
         at = "" if memory_id is None else f' data-at="{memory_id}"'
-        numbers = f'data-count="{view.count}" data-answers="{view.answers}"'
-        return f'<div class="m-listed" {numbers}{at}{emptied}>{self._list_content(owner, view)}</div>'
+        shown = f'data-count="{view.count}" data-answers="{view.answers}" data-view="{markup.text(view.dumped())}"'
+        return f'<div class="m-listed" {shown}{at}{emptied}>{self._list_content(owner, view)}</div>'
 
     def _notice(self, owner: str, reply_id: int | None) -> str:
         if reply_id is None:
