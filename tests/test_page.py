@@ -16,7 +16,7 @@ import gradio as gr
 import httpx
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Request, Route, expect
 
 from m2a.types import DateInterval
 from m2a.ui import markup
@@ -670,6 +670,50 @@ def test_the_address_follows_an_answer_that_an_older_view_covers_before_the_page
     expect(page).to_have_url(re.compile("memory=$"))
     expect(opened).to_have_count(0)
     page.wait_for_function(f"{answers} > 0")
+    page.get_by_label("Close the memory").click()
+
+
+def test_nothing_is_pressed_in_an_older_view_while_the_newest_is_on_its_way(fresh: Visitor) -> None:
+    page = fresh.page
+    for thing in ("ocarina", "recorder"):
+        fresh.say(f"The {thing} lies in the drawer")
+        fresh.remembered(thing)
+        fresh.say(f"Where does the {thing} lie?")
+    other = int(page.locator(".m-correct[aria-label*=ocarina]").first.get_attribute("data-memory"))
+    opened = edit_from_answer(fresh, "recorder")
+    current = opened.get_attribute("data-opened") or ""
+    opened.get_by_role("button", name="Cancel").first.click()
+    forget = opened.get_by_role("button", name="Forget")
+    forget.focus()
+    held: list[Route] = []
+
+    def asks_again(request: Request) -> bool:
+        return "/queue/join" in request.url and "view" in (request.post_data_json["event_data"] or {})
+
+    def hold(route: Route) -> None:
+        """Holds back the request for the newest view, and lets the rest through."""
+        if asks_again(route.request):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/queue/join*", hold)
+    with page.expect_request(asks_again):
+        page.evaluate(TELL_MEMORY, {"name": "memory", "data": {"memory_id": other, "request_number": 0}})
+    expect(opened).to_have_attribute("data-opened", str(other))
+    page.keyboard.press("Enter")
+    spot = forget.bounding_box()
+    assert spot is not None
+    page.mouse.click(spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2)
+    for route in held:
+        route.continue_()
+    expect(opened).to_have_attribute("data-opened", current)
+    page.unroute("**/queue/join*", hold)
+    forget.click()
+    expect(page.locator("#m2a-memory-notice .m-change")).to_contain_text("Forgot")
+    expect(opened).to_have_count(0)
+    expect(page.locator("#m2a-memory-list")).to_contain_text("The ocarina lies in the drawer")
+    expect(page.locator("#m2a-memory-list")).not_to_contain_text("The recorder lies in the drawer")
     page.get_by_label("Close the memory").click()
 
 

@@ -42,9 +42,13 @@ const errors = () => [...document.querySelectorAll('.toast-body.error')];
 export function noteAnswer() {
   const number = Number(list()?.dataset.answers || 0);
   if (list() && number >= answered) [answered, answeredView] = [number, list().dataset.view];
+  // The newest view is on its way back, and what is pressed meanwhile would act on another memory.
+  const isOnItsWay = pending !== 'tell' && (pending !== null || soughtAgain !== answered);
+  document.body.classList.toggle('m-late', isCovered() && isOnItsWay);
 }
 
 const isCovered = () => Boolean(list()) && Number(list().dataset.answers) < answered;
+export const isLate = (element) => element.matches('.m-late :is(#m2a-memory-notice, #m2a-memory-opened, #m2a-memory-list) *');
 
 // Something else was clicked meanwhile, so the focus stays there.
 export function dropFocus() {

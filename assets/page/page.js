@@ -9,7 +9,7 @@ import { askErase, showDialog } from './erasing.js';
 import { isWithin, keepFocus, restoreFocus, noteActed } from './focus.js';
 import { cancelForm, closeManage, fold, keepOpen, onSummary } from './folds.js';
 import {
-  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, keepMemory, listCount, noteAnswer, onMemoryAct, openMemory, search, showMemory, showUnused,
+  NOTICE, askMemory, closeOpened, dropFocus, findByPhoto, isLate, keepMemory, listCount, noteAnswer, onMemoryAct, openMemory, search, showMemory, showUnused,
 } from './memory.js';
 import {
   follow, following, noteReader, scrollDown, seeMessage, showEditing, showMessage, stay, watchReader,
@@ -70,6 +70,10 @@ function onTalk({ example, earlier, retry, editMessage }) {
 document.addEventListener('click', (click) => {
   const target = click.target instanceof Element ? click.target : null;
   if (!target) return;
+  if (isLate(target)) {
+    click.preventDefault();
+    return;
+  }
   dropFocus();
   if (!target.closest('.m-manage, dialog') || target.closest('.m-manage a')) closeManage();
   if (target.closest('[data-skip]')) {
@@ -217,7 +221,7 @@ document.addEventListener('pointerup', ({ target }) => {
 document.addEventListener('submit', (submit) => {
   if (!submit.target.closest('#m2a')) return;
   submit.preventDefault();
-  onForm(submit.target);
+  if (!isLate(submit.target)) onForm(submit.target);
 });
 
 document.addEventListener('load', (load) => {
