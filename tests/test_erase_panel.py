@@ -1,5 +1,6 @@
 """Erasing in the page, without a browser: what the dialog shows of each kind, what it says afterwards, and for whom."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -77,6 +78,49 @@ async def test_every_kind_is_previewed_and_then_erased_with_a_receipt_without_co
     assert "Removed from the disk" in purged and b"bank PIN" not in bytes_under(tmp_path)
     listed = panel.on_receipts(request(assistant))
     assert "removed from the disk" in listed and "data-purge" not in listed
+
+
+def lines_of(shown: str, title: str) -> list[str]:
+    """Returns the lines of a list of the dialog."""
+    [content] = re.findall(rf"<summary>{title}<span>.*?</summary>(.*?)</details>", shown, re.DOTALL)
+    return re.findall(r"<li>(.*?)</li>", content, re.DOTALL)
+
+
+async def test_each_line_of_the_dialog_tells_which_message_conversation_or_photo_it_is(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    first = bank.record(None, role="user", speaker="You", text="", photos=[photo("red")])
+    place = first.conversation_id
+    for picture in ([photo("blue")], [photo("green"), photo("black")]):
+        shown = bank.record(place, role="user", speaker="You", text="", photos=picture)
+        bank.record(place, role="assistant", speaker="M2A", text="Noted.", stored_photos=shown.photos)
+        bank.record(place, role="assistant", speaker="M2A", text="", stored_photos=shown.photos)
+    bank.record(None, role="user", speaker="You", text="", photos=[photo("white")])
+
+    whole = await last_of(panel.on_preview(click(kind="conversation", id=place), request(assistant)))
+    lines = lines_of(whole, "Messages that go")
+    assert len(lines) == len(set(lines)) == 7
+    assert "You: a photo" in lines[0] and f"/photos/{first.photos[0]}/thumbnail" in lines[0] and "<time" in lines[0]
+    assert "You: 2 photos" in lines[4] and 'aria-label="Photo, 2 of 2: open in full size"' in lines[4]
+    assert "M2A: “Noted.”" in re.sub("<[^>]+>", "", lines[5]) and "thumbnail" not in lines[5]
+    everything = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
+    assert len(set(lines_of(everything, "Conversations that go"))) == 2
+
+    one = await last_of(panel.on_preview(click(kind="photo", id=shown.photos[0]), request(assistant)))
+    lines = lines_of(one, "Also removed from other messages")
+    assert len(lines) == len(set(lines)) == 3 and all("a photo" in line and "<time" in line for line in lines)
+
+
+async def test_a_forgotten_photo_is_counted_in_the_dialog_and_not_shown(
+    assistant: Assistant, bank: MemoryBank, panel: ErasePanel
+) -> None:
+    told(bank, "Rex sleeps.", picture=photo("red"))
+    told(bank, "Ana sings.", picture=photo("blue"))
+    [rex, ana] = bank.entries()
+    assistant.forget_memory(bank.owner, rex.memory_id)
+    shown = await last_of(panel.on_preview(click(kind="everything"), request(assistant)))
+    assert f"/photos/{ana.photo_ids[0]}/thumbnail" in shown and "1 forgotten photo, no longer shown" in shown
+    assert rex.photo_ids[0] not in shown
 
 
 async def test_what_was_forgotten_offers_to_be_erased_and_then_nothing_brings_it_back(

@@ -1,6 +1,6 @@
 """One owner's photos, with their captions and what is recognised in them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from m2a.memory import concept_store, kept_back, photo_captions
@@ -70,8 +70,13 @@ class PhotoAlbum:
         """Returns a picture re-encoded as for storage, without storing it. Raises `PhotoRefusedError`."""
         return self._store.decode(picture).data
 
-    def _check(self, photo_id: str) -> None:
+    def forgotten(self, photo_ids: Collection[str]) -> set[str]:
+        """Returns those of the photos that are forgotten: they are stored, and every other call refuses them."""
         with self._database.read(self._owner) as unit:
-            forgotten = forgotten_photos(unit, [photo_id])
-            if forgotten and not kept_back.has_photo(unit, photo_id):
-                raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")
+            return {
+                photo_id for photo_id in forgotten_photos(unit, photo_ids) if not kept_back.has_photo(unit, photo_id)
+            }
+
+    def _check(self, photo_id: str) -> None:
+        if self.forgotten([photo_id]):
+            raise PhotoNotFoundError(f"There is no photo {photo_id!r}.")

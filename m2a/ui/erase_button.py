@@ -29,10 +29,11 @@ def large_photos(photo_ids: Sequence[str], *, caption: str, erasable: bool = Tru
     """Returns large photos, each with an erase button if it is `erasable`."""
     if not photo_ids:
         return ""
-    label = f"Erase this photo… {caption}".rstrip()
-    shots = "".join(
-        f'<div class="m-shot">{markup.photo(photo_id, caption=caption, large=True)}'
-        f"{erase_button('photo', photo_id, '✕', label=label, style='m-corner') if erasable else ''}</div>"
-        for photo_id in photo_ids
-    )
-    return f'<div class="m-photos">{shots}</div>'
+
+    def shot(photo_id: str, label: str) -> str:
+        erase = erase_button("photo", photo_id, "✕", label=f"Erase this photo… {label}".rstrip(), style="m-corner")
+        photo = markup.photo(photo_id, caption=label, large=True)
+        return f'<div class="m-shot">{photo}{erase if erasable else ""}</div>'
+
+    labels = markup.numbered(caption, len(photo_ids))
+    return f'<div class="m-photos">{"".join(map(shot, photo_ids, labels))}</div>'

@@ -1,5 +1,6 @@
 """Erasing in the page: one dialog for everything that can be erased. It shows what goes, erases it and gives a receipt."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, get_args
 from uuid import uuid4
@@ -49,7 +50,10 @@ class ErasePanel:
         owner, erasure, dialog_id = owner_of(request), erasure_of(event), uuid4().hex
         yield erasure_view.waiting_html("Checking what goes with it…", dialog_id=dialog_id)
         try:
-            yield erasure_view.preview_html(await self._assistant.preview_erasure(owner, erasure), dialog_id=dialog_id)
+            preview = await self._assistant.preview_erasure(owner, erasure)
+            photo_ids = set(preview.photo_ids).union(*(message.photos for message in preview.messages))
+            forgotten = await asyncio.to_thread(self._assistant.memory(owner).photos.forgotten, photo_ids)
+            yield erasure_view.preview_html(preview, forgotten, dialog_id=dialog_id)
         except Exception as error:  # a toast would be hidden behind the dialog
             yield erasure_view.refused_html(logged_sentence(error), dialog_id=dialog_id)
 

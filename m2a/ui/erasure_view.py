@@ -1,11 +1,13 @@
 """The dialog of an erasure: what would go, in words and numbers, and afterwards a receipt without content."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from m2a.plurals import counted
 from m2a.types import (
     CAN_KEEP_MEMORIES,
+    Conversation,
     Erasure,
     ErasureKind,
     ErasurePreview,
@@ -65,8 +67,11 @@ def waiting_html(words: str, *, dialog_id: str) -> str:
     )
 
 
-def preview_html(preview: ErasurePreview, *, dialog_id: str) -> str:
-    """Returns the dialog that lists what goes and what stays, with the button that erases."""
+def preview_html(preview: ErasurePreview, forgotten_photos: Collection[str] = (), *, dialog_id: str) -> str:
+    """Returns the dialog that lists what goes and what stays, with the button that erases.
+
+    `forgotten_photos` are only counted, because nothing shows them any more.
+    """
     title, explanation = _QUESTIONS[preview.erasure.kind]
     if preview.erasure.kind == "conversation" and preview.retained_memories:
         explanation = "What was said and shown in it goes; the memories from it, with their photos, stay."
@@ -79,7 +84,8 @@ def preview_html(preview: ErasurePreview, *, dialog_id: str) -> str:
     return _dialog(
         dialog_id,
         title,
-        f"<p>{explanation}</p>{choice}<p><strong>This erases {counted(preview.counts)}.</strong></p>{_lists(preview)}"
+        f"<p>{explanation}</p>{choice}<p><strong>This erases {counted(preview.counts)}.</strong></p>"
+        f"{_lists(preview, forgotten_photos)}"
         "<p>There is no undo.</p>"
         f'<footer><button type="button" class="m-button" data-close-dialog{focus}>Cancel</button>'
         f"{_erase_now_button(preview.erasure)}</footer>",
@@ -166,15 +172,28 @@ def _erase_now_button(erasure: Erasure) -> str:
     )
 
 
-def _lists(preview: ErasurePreview) -> str:
+def _lists(preview: ErasurePreview, forgotten_photos: Collection[str]) -> str:
+    def said(message: Message) -> str:
+        pictures = _pictures(message.photos, forgotten_photos) if message.photos else "an empty message"
+        words = _quoted(message.text) if message.text else pictures
+        return _line(f"{markup.text(message.speaker)}: {words}", message.said_at)
+
+    def removed(rewritten: RewrittenMessage) -> str:
+        message, gone = rewritten.message, preview.photo_ids
+        lost = [photo_id for photo_id in message.photos if photo_id in gone]
+        parts = [*map(_quoted, rewritten.words)]
+        if lost or not parts:
+            parts.append(_pictures(lost, forgotten_photos if len(gone) > 1 else gone))
+        return _line(f"{markup.text(message.speaker)}: {', '.join(parts)}", message.said_at)
+
     return "".join(
         (
-            _list("Conversations that go", preview.conversations, lambda conversation: _words(title_of(conversation))),
-            _list("Messages that go", preview.messages, _message),
+            _list("Conversations that go", preview.conversations, _conversation),
+            _list("Messages that go", preview.messages, said),
             _list("Memories that go", preview.memories, _memory),
             _list("Memories waiting for your review that go", preview.waiting, _words),
-            _list("Also removed from other messages", preview.rewritten, _removed),
-            _photos("Photos that go", preview.photo_ids),
+            _list("Also removed from other messages", preview.rewritten, removed),
+            _photos("Photos that go", preview.photo_ids, forgotten_photos),
             _list("Captions that go", preview.captions, _words),
             _list("Names that I will no longer know", preview.names, _words),
             _list("Names that I will no longer recognise by photo", preview.unshown_names, _words),
@@ -195,11 +214,14 @@ def _list(title: str, items: Sequence[T], to_html: Callable[[T], str]) -> str:
     return _collapsible(title, len(items), f"<ul{scrolled}>{rows}{more}</ul>", is_open=is_short)
 
 
-def _photos(title: str, photo_ids: Sequence[str]) -> str:
+def _photos(title: str, photo_ids: Sequence[str], forgotten: Collection[str]) -> str:
     if not photo_ids:
         return ""
-    more = f"<p>and {len(photo_ids) - MAX_ITEMS:,} more</p>" if len(photo_ids) > MAX_ITEMS else ""
-    return _collapsible(title, len(photo_ids), markup.photos(photo_ids[:MAX_ITEMS], caption="Photo that goes") + more)
+    shown = [photo_id for photo_id in photo_ids if photo_id not in forgotten]
+    more = f"<p>and {len(shown) - MAX_ITEMS:,} more</p>" if len(shown) > MAX_ITEMS else ""
+    if hidden := len(photo_ids) - len(shown):
+        more += f"<p>{markup.plural(hidden, 'forgotten photo')}, no longer shown</p>"
+    return _collapsible(title, len(photo_ids), markup.photos(shown[:MAX_ITEMS], caption="Photo that goes") + more)
 
 
 def _collapsible(title: str, total: int, content: str, *, is_open: bool = True) -> str:
@@ -207,18 +229,23 @@ def _collapsible(title: str, total: int, content: str, *, is_open: bool = True) 
     return f'<details class="m-details m-goes"{opened}><summary>{title}<span>· {total:,}</span></summary>{content}</details>'
 
 
-def _message(message: Message) -> str:
-    words = _quoted(message.text) if message.text else "a photo"
-    return f"{markup.text(message.speaker)}: {words}"
+def _conversation(conversation: Conversation) -> str:
+    return _line(_words(title_of(conversation)), conversation.started_at)
 
 
 def _memory(entry: MemoryEntry) -> str:
-    return _words(entry.text or entry.caption or "a photo")
+    return _line(_words(entry.text), entry.recorded_at)
 
 
-def _removed(rewritten: RewrittenMessage) -> str:
-    words = ", ".join(map(_quoted, rewritten.words)) or "a photo"
-    return f"{markup.text(rewritten.message.speaker)}: {words}"
+def _line(content: str, moment: datetime) -> str:
+    """Returns a line with its time, because several may say the same."""
+    return f"{content}<small>{markup.moment(moment)}</small>"
+
+
+def _pictures(photo_ids: Sequence[str], hidden: Collection[str]) -> str:
+    """Returns the number of photos, and those of them that are not `hidden`."""
+    count = "a photo" if len(photo_ids) <= 1 else markup.plural(len(photo_ids), "photo")
+    return count + markup.photos([photo_id for photo_id in photo_ids if photo_id not in hidden])
 
 
 def _quoted(words: str) -> str:

@@ -65,7 +65,16 @@ def photo(photo_id: str, *, caption: str = "", large: bool = False) -> str:
 def photos(photo_ids: Sequence[str], *, caption: str = "") -> str:
     if not photo_ids:
         return ""
-    return f'<div class="m-photos">{"".join(photo(photo_id, caption=caption) for photo_id in photo_ids)}</div>'
+    labels = numbered(caption, len(photo_ids))
+    shown = "".join(photo(photo_id, caption=label) for photo_id, label in zip(photo_ids, labels, strict=True))
+    return f'<div class="m-photos">{shown}</div>'
+
+
+def numbered(caption: str, count: int) -> list[str]:
+    """Returns the labels of photos that share a caption; several are numbered, so that each has a label of its own."""
+    if count <= 1:
+        return [caption] * count
+    return [f"{caption or 'Photo'}, {number} of {count}" for number in range(1, count + 1)]
 
 
 def shortened(value: str) -> str:
