@@ -1,6 +1,7 @@
 """A look through the memory finds what may be wrong, little else, and each is repaired or dismissed for good."""
 
 import asyncio
+import re
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -230,6 +231,8 @@ async def test_a_photo_without_a_caption_is_looked_at_and_a_lost_one_says_so(
     message = bank.record(None, role="user", speaker="You", text="My tea.", photos=[jpeg("red"), jpeg("blue")])
     red, blue = message.photos
     assert {finding.photo_id for finding in await look(assistant)} == {red, blue}
+    labels = re.findall('aria-label="(.*?)"', health_html(assistant.health_checks.health(bank.owner)))
+    assert "Look at it now: photo 1" in labels and "Look at it now: photo 2" in labels
     bank.photos.path(blue).unlink()
     with pytest.raises(RepairError, match="damaged or missing"):
         await assistant.health_checks.repair(assistant.local_owner, "photo", blue, "caption")

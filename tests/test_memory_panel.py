@@ -404,6 +404,8 @@ async def test_what_was_forgotten_is_listed_without_its_words_until_it_is_undone
         and "<span>Forgotten</span> <small>3" in listed.listed
     )
     assert not any(word in listed.listed for word in ("Lisbon", "tuba", "4471", "parcel"))
+    labels = re.findall('aria-label="((?:Undo|Erase for good).*?)"', listed.listed)
+    assert len(labels) == 5 and sum(", forgotten on 12 March 2026, " in label for label in labels) == 4
 
     [newest, oldest] = bank.past_forgettings(9)[1:]
     assert newest.reply and oldest.reply and newest.reply.message_id > oldest.reply.message_id

@@ -12,6 +12,7 @@ from m2a.types import (
     MemoryChanged,
     MemoryEntry,
     MemorySearched,
+    Message,
     NotKept,
     Query,
     RecordedChange,
@@ -165,3 +166,11 @@ def test_a_search_shows_what_is_near_to_it_and_counts_the_rest() -> None:
     searched = searched_html([MemorySearched(Query("facts"), hits)], key="m12")
     assert searched.count("Fact ") == HITS and "and 3 less similar results" in searched
     assert "less similar" not in searched_html([MemorySearched(Query("facts"), hits[:HITS])], key="m12")
+
+
+def test_messages_without_words_are_told_apart_in_a_search() -> None:
+    said_at = datetime(2026, 5, 3, 12, tzinfo=UTC)
+    messages = [Message(number, "0", "c", "user", "You", "", (f"photo{number}",), said_at) for number in (1, 2)]
+    hits = tuple(Hit(message, 1.0, {"photo": message.message_id}) for message in messages)
+    searched = searched_html([MemorySearched(Query("teapot"), hits)], key="m12")
+    assert all(f"/photos/photo{number}/thumbnail" in searched for number in (1, 2))

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,8 +21,9 @@ from m2a.memory.bank import MessageRefusedError
 from m2a.memory.conversations import UnknownConversationError
 from m2a.memory.owners import owner_named
 from m2a.settings import load_settings
-from m2a.types import Addition, ConceptMention, EntryDraft, EvidenceRange, Message, Refusal
+from m2a.types import Addition, ConceptMention, Conversation, EntryDraft, EvidenceRange, Message, Refusal
 from m2a.ui.chat_panel import ChatPanel
+from m2a.ui.conversations_panel import conversations_html
 from m2a.ui.events import Page
 from tests.page_calls import all_of, click, other_user, request
 from tests.scripted_policy import ScriptedPolicy
@@ -383,3 +384,20 @@ def test_streamed_differences_leave_earlier_outputs_unchanged() -> None:
     assert sent(nothing, "<p>Yes.") == [[["replace", [], nothing]], [["append", [], "."]]]
     assert sent(nothing, nothing) == [[], [["replace", [], nothing]]]
     assert page.handle_streaming_diffs(handler, [ready, ready], "tab", "run", final=True) == [nothing, nothing]
+
+
+async def test_conversations_with_the_same_title_are_told_apart_by_their_time() -> None:
+    def conversation(title: str, hour: int, day: int = 3) -> Conversation:
+        at = datetime(2026, 5, day, hour).astimezone()
+        return Conversation(f"{title}-{day}-{hour}", "0", title, at, at)
+
+    all_of_them = [conversation("A photo", 9), conversation("A photo", 12), conversation("Rex", 13)]
+    all_of_them.append(conversation("A photo", 9, day=2))  # its day says enough
+    shown = conversations_html(all_of_them, current=None, today=date(2026, 5, 3))
+    assert re.findall(">([^<>]+)</a>(?:<time[^>]*>(.*?)</time>)?", shown) == [
+        ("Rex", ""),
+        ("A photo", "12:00"),
+        ("A photo", "09:00"),
+        ("A photo", ""),
+    ]
+    assert "Erase the conversation… A photo, 09:00" in shown

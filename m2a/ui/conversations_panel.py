@@ -1,5 +1,6 @@
 """The list of conversations, newest first, grouped by the day of their last message."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import groupby
@@ -20,8 +21,13 @@ def conversations_html(conversations: Sequence[Conversation], *, current: str | 
     if not newest_first:
         return '<p class="m-none">No conversations yet.</p>'
     groups = []
-    for day, members in groupby(newest_first, key=lambda conversation: _last(conversation).astimezone().date()):
-        items = "".join(_item(member, is_current=member.conversation_id == current) for member in members)
+    for day, of_day in groupby(newest_first, key=lambda conversation: _last(conversation).astimezone().date()):
+        members = list(of_day)
+        titles = Counter(map(title_of, members))
+        items = "".join(
+            _item(member, is_current=member.conversation_id == current, has_namesake=titles[title_of(member)] > 1)
+            for member in members
+        )
         groups.append(f"<h3>{markup.day_name(day, today)}</h3><ul>{items}</ul>")
     return "".join(groups)
 
@@ -53,15 +59,18 @@ def title_of(conversation: Conversation) -> str:
     return conversation.title.strip() or UNTITLED
 
 
-def _item(conversation: Conversation, *, is_current: bool) -> str:
+def _item(conversation: Conversation, *, is_current: bool, has_namesake: bool = False) -> str:
+    """Returns the conversation with its buttons; one with a namesake on the same day has its time, too."""
     conversation_id, title = conversation.conversation_id, title_of(conversation)
-    erase = erase_button(
-        "conversation", conversation_id, "✕", label=f"Erase the conversation… {title}", style="m-corner"
-    )
+    at = _last(conversation).astimezone()
+    name = f"{title}, {at:%H:%M}" if has_namesake else title
+    time = markup.clock_time(at) if has_namesake else ""
+    label = f"Erase the conversation… {name}"
+    erase = erase_button("conversation", conversation_id, "✕", label=label, style="m-corner")
     mark = ' aria-current="page"' if is_current else ""
     return (
         f'<li><a href="/?conversation={quote(conversation_id, safe="")}" data-open="{markup.text(conversation_id)}"{mark} '
-        f'dir="auto">{markup.text(title)}</a>{erase}</li>'
+        f'dir="auto">{markup.text(title)}</a>{time}{erase}</li>'
     )
 
 

@@ -26,13 +26,13 @@ def forgotten_html(forgettings: Sequence[PastForgetting]) -> str:
 def _row(forgetting: PastForgetting) -> str:
     number, reply = forgetting.forgetting_id, forgetting.reply
     label = markup.plural(forgetting.memories, "memory", "memories") if forgetting.memories else "Words of a message"
-    when = ""
-    undo = ""
+    name, when, undo = label, "", ""
     if reply is not None:
+        name = f"{label}, forgotten on {markup.minute(reply.said_at)}"
         when = f" <small>Forgotten on {markup.moment(reply.said_at)} · {message_link(reply)}</small>"
         undo = (
             f'<button type="button" class="m-act" data-act="undo" data-reply="{reply.message_id}" '
-            f'data-number="{forgetting.number}" aria-label="Undo: {label}">Undo</button>'
+            f'data-number="{forgetting.number}" aria-label="Undo: {name}">Undo</button>'
         )
-    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {label}", style="m-act")
+    erase = erase_button("forgotten", number, "Erase for good…", label=f"Erase for good… {name}", style="m-act")
     return f'<li><div><b>{label}</b>{when}</div><span class="m-pair">{undo}{erase}</span></li>'

@@ -81,7 +81,7 @@ def _unused(count: int) -> str:
 
 def _group(kind: FindingKind, findings: list[OpenFinding], left_out: int) -> str:
     title, why, _ = _KINDS[kind]
-    items = "".join(map(_item, findings))
+    items = "".join(_item(finding, number) for number, finding in enumerate(findings, start=1))
     more = f"<p>{left_out:,} more follow once these are done.</p>" if left_out else ""
     return (
         f'<h4>{title} <span>· {len(findings) + left_out:,}</span></h4><p class="m-when">{why}</p>'
@@ -89,13 +89,13 @@ def _group(kind: FindingKind, findings: list[OpenFinding], left_out: int) -> str
     )
 
 
-def _item(open_finding: OpenFinding) -> str:
+def _item(open_finding: OpenFinding, number: int) -> str:
     finding, memories = open_finding.finding, open_finding.memories
     lines = "".join(
         f"<p>{memory_link(entry)} <small>{markup.day(entry.recorded_at.astimezone())}</small></p>" for entry in memories
     )
-    photo = markup.photos([finding.photo_id], caption="Photo of the memory") if finding.photo_id else ""
-    about = memories[-1].text or memories[-1].caption if memories else "photo"
+    photo = markup.photos([finding.photo_id], caption=f"Photo {number}") if finding.photo_id else ""
+    about = memories[-1].text if memories else f"photo {number}"
     buttons = "".join(
         f'<button type="button" class="m-act" data-settings-act="{"remedy" if remedy else "dismiss"}" '
         f'data-kind="{finding.kind}" data-subject="{markup.text(finding.subject)}" data-remedy="{remedy}" '

@@ -96,8 +96,13 @@ def day_name(value: date, today: date) -> str:
 
 def moment(value: datetime) -> str:
     """Returns the local day and time as a `time` element."""
+    return f'<time datetime="{value.astimezone().isoformat(timespec="seconds")}">{minute(value)}</time>'
+
+
+def minute(value: datetime) -> str:
+    """Returns the local day and time, for a label."""
     local = value.astimezone()
-    return f'<time datetime="{local.isoformat(timespec="seconds")}">{day(local)}, {local:%H:%M}</time>'
+    return f"{day(local)}, {local:%H:%M}"
 
 
 def clock_time(value: datetime) -> str:

@@ -72,18 +72,17 @@ def _search(search: MemorySearched) -> str:
         label += f"<p>Compared with {these}</p>{markup.photos(photo_ids, caption='Photo searched with')}"
     if not search.hits:
         return f'<li>{label}<p class="m-nothing">Nothing relevant was found.</p></li>'
-    hits = "".join(
-        f'<li><span dir="auto">{markup.text(_hit_text(hit))}</span><small>{markup.text(found_by(hit))}</small></li>'
-        for hit in search.hits[:HITS]
-    )
+    hits = "".join(f"<li>{_hit(hit)}<small>{markup.text(found_by(hit))}</small></li>" for hit in search.hits[:HITS])
     left_out = len(search.hits) - HITS
     more = f'<p class="m-nothing">and {markup.plural(left_out, "less similar result")}</p>' if left_out > 0 else ""
     return f'<li>{label}<ol class="m-hits">{hits}</ol>{more}</li>'
 
 
-def _hit_text(hit: Hit) -> str:
+def _hit(hit: Hit) -> str:
     record = hit.record
-    return record.text or (record.caption if isinstance(record, MemoryEntry) else "") or "A photo without words"
+    if isinstance(record, Message) and not record.text:
+        return f"A photo without words{markup.photos(record.photos)}"
+    return f'<span dir="auto">{markup.text(record.text)}</span>'
 
 
 def _source(source: Source, before: Mapping[int, Message], corrected: Collection[int]) -> str:
