@@ -105,3 +105,7 @@ class RecordingEncoder:
     def encode_wordings(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         self.calls.append(list(texts))
         return self._encoder.encode_wordings(texts)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        self.calls.append(list(texts))
+        return self._encoder.encode_tokens(texts)

@@ -343,6 +343,7 @@ async def test_who_tells_of_forgetting_in_another_language_asks_for_nothing(talk
         ("My dog takes a heart tablet every morning.", "What tablets do I take?"),
         ("My sister works at Tesco.", "Where do I work?"),
         ("My son Leo plays the drums.", "What instrument do I play?"),
+        ("My brother is a plumber.", "What is my sister's job?"),
     ],
 )
 async def test_what_a_relative_does_is_not_what_i_do(talk: Talk, text: str, question: str) -> None:

@@ -1,17 +1,19 @@
 """How well the offline rules keep, correct, answer and decline, and the training of their decisions.
 
 `python -m tests.bench offline [--sets NAME…] [--verbose]` plays the sets that nothing is learned from, or those named.
-`--leave-one-out` plays every set of the train split with the decisions learned from the others; `--train` writes the
-decisions learned from all of them into the package.
+`--leave-one-out` plays every set of the train split with the decisions learned from the others; `--train NAME…` learns the
+named decisions, such as `answers`, from all of them and writes them into the package.
 """
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from m2a.agents.offline import OfflineRules
-from m2a.agents.offline.learned import LEARNED, learned
+from m2a.agents.offline.learned import LEARNED
 from m2a.agents.offline.sense import Sense, as_decisions
 from m2a.wiring import cache_dir
 from models.load import load_text_encoder
@@ -28,11 +30,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     test_sets = [name for name, story_set in sets.items() if story_set.split == "test"]
     parser.add_argument("--sets", nargs="+", choices=list(sets), default=test_sets, metavar="NAME", help="sets to play")
     parser.add_argument("--verbose", action="store_true", help="print every turn that went wrong")
-    parser.add_argument("--train", action="store_true", help="learn the decisions of all sets and keep them")
+    parser.add_argument("--train", nargs="+", metavar="NAME", help="learn these decisions of all sets and keep them")
     parser.add_argument("--leave-one-out", action="store_true", help="judge each set by what the others teach")
     options = parser.parse_args(list(arguments))
     if options.train or options.leave_one_out:
-        learn(keep=options.train, verbose=options.verbose)
+        learn(options.train or (), verbose=options.verbose)
         return 0
     play_sets([sets[name] for name in options.sets], verbose=options.verbose)
     return 0
@@ -46,14 +48,21 @@ def play_sets(sets: Sequence[StorySet], *, verbose: bool) -> None:
         report([turn for turns in played for turn in turns], "all")
 
 
-def learn(*, keep: bool, verbose: bool) -> None:
-    """Reads the sets once with the present decisions, so that the examples contain realistic memories."""
+def learn(names: Sequence[str], *, verbose: bool) -> None:
+    """Learns the named decisions and keeps them, or without names judges each set by what the others teach.
+
+    Reads the sets once with the present decisions, so that the examples contain realistic memories. The names of their features
+    are not checked, since they may be new.
+    """
     encoder = load_text_encoder(MINILM, cache_dir())
-    sense = Sense(encoder, learned(encoder), cache_size=_TEXTS)
+    present: dict[str, Any] = json.loads(LEARNED.read_text(encoding="utf-8"))
+    sense = Sense(
+        encoder, as_decisions({name: present[name] for name in present if name != "encoder"}), cache_size=_TEXTS
+    )
     sets = read_sets(split="train")
     examples = examples_of({name: simulate(story_set.stories, sense) for name, story_set in sets.items()}, sense)
-    if keep:
-        write(LEARNED, train(examples))
+    if names:
+        write(LEARNED, present | {name: model for name, model in train(examples).items() if name in names})
         return
     together: list[Played] = []
     for name, story_set in sets.items():

@@ -1,10 +1,12 @@
-"""The learned decisions of the offline rules: logistic regressions on the train split of the stories."""
+"""The learned decisions of the offline rules: logistic regressions and trees on the train split of the stories."""
 
 import json
+import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from m2a.agents.offline.acts import LEARNED_ACTS
@@ -21,13 +23,17 @@ from models.text_encoder import MINILM
 from tests.bench.corpus import INTEGRITY, LEARNED_CASES, PAIRS, SHORT
 from tests.bench.correction_training import corrects_examples, learn_takes_back, situations, takes_back_examples
 from tests.bench.forget_training import forgotten_examples, requests
-from tests.bench.learning import Example, fit, fit_steps, fit_trees
+from tests.bench.learning import Example, fit, fit_trees
 from tests.integrity_cases import read_cases
 from tests.offline_cases import Played, holds_any
 
 _GROUP = "cases"  # the cases are all used for training together, or left out
 _TODAY = datetime(2026, 5, 4, 12, tzinfo=UTC)
-_OF_PAIR = 1.0
+_OF_PAIR = 0.5
+_OF_PAIR_NEVER_TOLD = 1.0
+_OF_FEW = 0.5  # a question of a pair, asked to fewer of its memories
+_OF_FEW_NEVER_TOLD = 1.0
+_OF_FEW_LEFT_OUT = 0.5
 _OF_SENTENCE = 0.3
 _OF_CROWDED = 0.15
 _OF_ANOTHER = 0.2  # a memory beside the one that answers
@@ -116,16 +122,53 @@ def answer_examples(played: Sequence[Played], group: str, sense: Sense) -> list[
 
 
 def pair_examples(path: Path, sense: Sense) -> list[Example]:
-    """Short, plain questions about a few memories each, many of them about what was never told."""
-    examples = []
+    """Short, plain questions about a few memories each, many of them about what was never told.
+
+    Each is also asked to fewer of its memories, since somebody who has told little asks, too: to one that answers with up to two
+    others, and to the one to three nearest of those that do not.
+    """
+    examples, choose = [], random.Random(0)
     for number, case in enumerate(map(json.loads, path.read_text(encoding="utf-8").splitlines())):
-        memories = _memories(case["memories"])
-        for question, answering in case["asked"]:
-            rows = features_of(parse(question, _TODAY.date()), memories, (), sense)
-            for index, features in enumerate(rows):
-                weight = _OF_PAIR / max(1, len(answering)) if index in answering or not answering else _OF_ANOTHER
-                examples.append(Example(features, index in answering, f"{path.stem} {number}", weight=weight))
+        memories, group = _memories(case["memories"]), f"{path.stem} {number}"
+        for text, answering in case["asked"]:
+            question = parse(text, _TODAY.date())
+            asked = partial(_asked, question, memories, answering, group=group, sense=sense)
+            of_all = asked(range(len(memories)), _OF_PAIR, _OF_PAIR_NEVER_TOLD)
+            examples += of_all
+            others = [place for place in range(len(memories)) if place not in answering]
+            if answering:
+                few = choose.sample(others, min(len(others), choose.choice((0, 1, 2))))
+                examples += asked(sorted([choose.choice(answering), *few]), _OF_FEW)
+            nearest = sorted(others, key=lambda place: -of_all[place].features["cosine of a part"])
+            examples += asked(
+                nearest[: choose.choice((1, 2, 3))], never_told=_OF_FEW_LEFT_OUT if answering else _OF_FEW_NEVER_TOLD
+            )
     return examples
+
+
+def _asked(
+    question: Question,
+    memories: Sequence[MemoryEntry],
+    answering: Sequence[int],
+    places: Sequence[int],
+    answered: float = 0.0,
+    never_told: float = 0.0,
+    *,
+    group: str,
+    sense: Sense,
+) -> list[Example]:
+    """Asks the memories at these places. Those that answer share the weight `answered`; each has `never_told` if none does."""
+    told = [place for place in places if place in answering]
+    rows = features_of(question, [memories[place] for place in places], (), sense)
+    return [
+        Example(
+            features,
+            place in told,
+            group,
+            weight=answered / len(told) if place in told else _OF_ANOTHER * answered if told else never_told,
+        )
+        for place, features in zip(places, rows, strict=True)
+    ]
 
 
 def forget_examples(cases: Cases, spoken: Mapping[str, Sequence[str]], sense: Sense) -> list[Example]:
@@ -288,7 +331,7 @@ def train(examples: Mapping[str, Sequence[Example]], *, without: str = "") -> di
     """Returns the decisions learned from all sets but the one left out."""
     used = {name: [example for example in rows if example.group != without] for name, rows in examples.items()}
     models = {act: fit(used[act], penalty=3.0, vector_penalty=0.1) for act in LEARNED_ACTS}
-    models["answers"] = fit_steps(used["answers"])
+    models["answers"] = fit_trees(used["answers"], trees=200, rate=0.05)
     models["forgets"] = fit(used["forgets"], penalty=0.5, vector_penalty=0.3, standardised=False)
     models["forgotten"] = fit(used["forgotten"], penalty=3.0)
     models["takes back"] = learn_takes_back(used["takes back"])

@@ -39,13 +39,3 @@ class Home:
         """Returns whether the text says where they live, or where they moved; for an address, with a number."""
         match = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
         return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
-
-    def is_anothers(self, text: str) -> bool:
-        """Returns whether the text only says where somebody else lives."""
-        home = re.search(rf"\w{_LIVES_OR_MOVED}", text, re.IGNORECASE)
-        return home is not None and not self.is_told_by(text) and not self.was_before(text)
-
-    def was_before(self, text: str) -> bool:
-        """Returns whether the text only says where they once lived."""
-        past = re.search(rf"\b{self.who} (?:(?:once |first )?lived|grew up)\b", plain(text), re.IGNORECASE)
-        return past is not None and not self.is_told_by(text)

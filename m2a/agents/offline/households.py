@@ -5,7 +5,7 @@ import re
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.text import members, stem, stems
+from m2a.agents.offline.text import equivalents, members, stem, stems
 
 _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
 _ASKS_FOR_ALL = frozenset(
@@ -39,7 +39,8 @@ def counted_kind(question: Question) -> frozenset[str]:
         return frozenset()
     noun = stem(question.words[0] if has_any else question.noun)
     others = {stem(word) for word in question.words} - {noun}
-    return members(noun) if others - members(noun) <= _ASKS_FOR_ALL else frozenset()
+    kind = members(noun) or equivalents(noun)
+    return kind if others - kind <= _ASKS_FOR_ALL else frozenset()
 
 
 def has_one(text: str, kind: frozenset[str]) -> bool:

@@ -18,10 +18,11 @@ from m2a.agents.offline.messages import (
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import SURE, Match, find_matches, is_sure, tells_anothers
+from m2a.agents.offline.relevance import SURE, Match, find_matches, is_sure
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
+from m2a.agents.offline.subjects import tells_anothers
 from m2a.agents.offline.text import has_equivalent, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (

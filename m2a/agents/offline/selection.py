@@ -64,8 +64,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     ours = [match for match in matches if not is_elsewhere(match.entry.text, counted)]
     if not is_sure(ours):
         return _with_corrections(_nearest_of(question, matches))
-    matches = [match for match in ours if not match.contradicts]
-    best = matches[0]
+    matches, best = ours, ours[0]
     if listed_kind(question):
         return _with_corrections([match for match in matches if match.score >= SURE][:_MAX_ALIKE])
     alike = [match for match in matches if match is best or _is_alike(match, best)]

@@ -4,20 +4,20 @@ The committed decisions (`learned`) fit only the vectors of the embedded all-Min
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from models.text_encoder import MINILM, TextEncoder, WordingEncoder
+from models.text_encoder import MINILM, TextEncoder, TokenEncoder, TokenStates, WordingEncoder
 
 T = TypeVar("T")
 
 _CACHED_VECTORS = 16_384
 _CACHED_READINGS = 2_048
+_CACHED_STATES = 512  # texts, of some twenty tokens each
 
 
 class LearnedDecision(Protocol):
@@ -59,29 +59,6 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class Additive:
-    """A decision that adds a step function of each feature (generalised additive model; Hastie and Tibshirani, 1986).
-
-    Unlike a weight, a step function can level off. A feature has rising limits and one more value than limits; with i
-    limits below the feature, the i-th value is added, counted from 0.
-    """
-
-    bias: float
-    steps: Mapping[str, tuple[Sequence[float], Sequence[float]]]
-
-    @property
-    def names(self) -> Collection[str]:
-        return self.steps.keys()
-
-    def score(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
-        values = (values[bisect_left(limits, features.get(name, 0.0))] for name, (limits, values) in self.steps.items())
-        return self.bias + sum(values)
-
-    def probability(self, features: Mapping[str, float], vector: np.ndarray | None = None) -> float:
-        return _sigmoid(self.score(features))
-
-
-@dataclass(frozen=True)
 class Trees:
     """A decision that adds the values of small trees (gradient boosting; Friedman, 2001).
 
@@ -112,16 +89,19 @@ def _sigmoid(score: float) -> float:
 
 
 def as_decisions(models: Mapping[str, Mapping[str, Any]]) -> Mapping[str, LearnedDecision]:
-    """Returns the decisions of a file: those with "trees" or "steps" add these, the others weigh."""
+    """Returns the decisions of a file: those with "trees" add these, the others weigh."""
     return {name: _decision(model) for name, model in models.items()}
 
 
 def _decision(model: Mapping[str, Any]) -> LearnedDecision:
     if "trees" in model:
         return Trees(model["bias"], model["names"], model["trees"])
-    if "steps" in model:
-        return Additive(model["bias"], model["steps"])
     return Logistic(model["bias"], model["features"], tuple(model.get("vector", ())))
+
+
+def _of_unit_length(tokens: TokenStates) -> TokenStates:
+    lengths = np.linalg.norm(tokens.states, axis=1, keepdims=True)
+    return replace(tokens, states=tokens.states / np.maximum(lengths, 1e-12))
 
 
 def leads(values: Sequence[float]) -> list[float]:
@@ -160,13 +140,14 @@ class Sense:
     def __init__(
         self, encoder: TextEncoder, models: Mapping[str, LearnedDecision], *, cache_size: int = _CACHED_VECTORS
     ) -> None:
-        """Raises `ValueError` for an encoder without vectors of wordings."""
-        if not isinstance(encoder, WordingEncoder):
+        """Raises `ValueError` for an encoder without vectors of wordings or states of tokens."""
+        if not isinstance(encoder, WordingEncoder) or not isinstance(encoder, TokenEncoder):
             raise ValueError(f"The offline rules need an encoder that shows how texts are worded, as {MINILM} does.")
         self._encoder = encoder
         self._cache_size = cache_size
         self.models = models
         self._meanings, self._wordings = _VectorCache(cache_size), _VectorCache(cache_size)
+        self._states: dict[str, TokenStates] = {}
         self._read = lru_cache(maxsize=_CACHED_READINGS)(lambda read, text: read(text, self))
 
     def read(self, read: Callable[[str, "Sense"], T], text: str) -> T:
@@ -195,6 +176,17 @@ class Sense:
         vectors, wordings = self._encoder.encode_wordings(texts)
         self._meanings.add(texts, vectors)
         return wordings
+
+    def token_states(self, texts: Sequence[str]) -> list[TokenStates]:
+        """Returns the states of each text's tokens, of unit length."""
+        cached = self._states
+        new = list(dict.fromkeys(text for text in texts if text not in cached))
+        if new:
+            encoded = dict(zip(new, map(_of_unit_length, self._encoder.encode_tokens(new)), strict=True))
+            self._meanings.add(new, np.array([states.vector for states in encoded.values()]))
+            kept = cached if len(cached) + len(new) <= _CACHED_STATES else {t: cached[t] for t in texts if t in cached}
+            self._states = cached = kept | encoded
+        return [cached[text] for text in texts]
 
     def wording(self, text: str) -> np.ndarray:
         wording: np.ndarray = self.wordings([text])[0]

@@ -1,0 +1,137 @@
+"""Whom a question and a memory are about: the user, a relative, or somebody named."""
+
+import re
+from collections.abc import Sequence
+
+from m2a.agents.offline.claims import PEOPLE, Claim, people_in
+from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.names import find_names
+from m2a.agents.offline.questions import Question, content_words
+from m2a.agents.offline.text import FIRST_PERSON, content, has_equivalent, plain, stem
+
+# Where Joana lives is not where "I" or "my sister" do.
+OF_ANOTHER = ("of oneself, told of another", "kin unmet, told of a person")
+SUBJECT_FEATURES = (
+    "name met",
+    "name unmet",
+    "kin unmet",
+    "of oneself, told of oneself",
+    "of somebody, told of another",
+    *OF_ANOTHER,
+)
+_RELATIVES = frozenset(
+    (
+        "aunt brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee gran grandad "
+        "granddad granddaughter grandfather grandma grandmother grandpa grandson husband mom mother mother-in-law mum nan "
+        "nephew niece sister sister-in-law son son-in-law uncle wife"
+    ).split()
+)
+_MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<owner>')?", re.IGNORECASE)  # not "my sister's …"
+_ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)'s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
+_AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
+_DO_I = re.compile(r"\b(?:do|did|have|can) i\b", re.IGNORECASE)
+_IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
+
+
+def subject_features(question: Question, text: str, words: frozenset[str]) -> dict[str, float]:
+    """Returns the features of `SUBJECT_FEATURES`. `words` are the stems of the memory and of those from the same message."""
+    names = {stem(word) for name in question.names for word in content_words(name)}
+    is_kin_unmet = any(word in _RELATIVES and not has_equivalent(stem(word), words) for word in question.words)
+    is_of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
+    tells_of_others = not names <= words and bool(people_in(text))
+    return {
+        "name met": float(bool(names) and names <= words),
+        "name unmet": float(not names <= words),
+        "kin unmet": float(is_kin_unmet),
+        "kin unmet, told of a person": float(is_kin_unmet and _is_about_a_person(text)),
+        "of oneself, told of oneself": float(is_of_oneself and _is_about_speaker(text)),
+        "of oneself, told of another": float(tells_anothers(question.text, text)),
+        "of somebody, told of another": float(tells_of_others),
+    }
+
+
+def _is_about_a_person(text: str) -> bool:
+    """Returns whether the text is about somebody named or a relative."""
+    subject = find_subject(text)
+    return subject is not None and (
+        subject.text in find_names(text) or not _RELATIVES.isdisjoint(subject.text.lower().split())
+    )
+
+
+def _is_about_speaker(text: str) -> bool:
+    subject = find_subject(text)
+    return subject is not None and (subject.text.lower() in ("i", "we") or Claim.of(text).owner == "I")
+
+
+def _is_of_a_person(text: str) -> bool:
+    """Returns whether the text says how or what a person is, and nothing of the user: "Greta is allergic to hazelnuts"."""
+    match = _IS_SO.match(plain(text))
+    if match is None or not people_in(match["who"]):
+        return False
+    names = {word for name in find_names(match["who"]) for word in name.split()}
+    others = [word for word in match["who"].replace("'s", "").split() if word not in names]
+    return not others or stem(others[-1]) in PEOPLE
+
+
+def _is_of_a_relative(text: str) -> bool:
+    """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi"."""
+    subject = find_subject(plain(text))
+    if subject is None or FIRST_PERSON.search(subject.rest):
+        return False
+    return stem(re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1]) in PEOPLE  # "my son Leo"
+
+
+def tells_anothers(question: str, text: str) -> bool:
+    """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
+
+    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive.
+    """
+    question, text = plain(question), plain(text)
+    if not people_in(question) and (
+        (_AM_I.search(question) and _is_of_a_person(text)) or (_DO_I.search(question) and _is_of_a_relative(text))
+    ):
+        return True
+    match = _MINE.search(question)
+    wanted = content(match["what"]) if match is not None and not match["owner"] else set()
+    mine = [content(match["what"]) for match in _MINE.finditer(text) if not match["owner"]]
+    others = [content(match["what"]) for match in _ANOTHERS.finditer(text)]
+    return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)
+
+
+_END = r"(?=\W*$| (?:again|now|please)\b)"
+_THINGS = (  # "the code for the front door", "the door code"
+    re.compile(
+        rf"\b(?P<thing>[\w-]+) (?:for|of|to) (?:the|my|our|his|her|their) (?P<which>(?:[\w-]+ )?[\w-]+){_END}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:the|my|our|his|her|their|[\w-]+'s) (?P<which>(?:[\w-]+ ){{1,2}})(?P<thing>[\w-]+){_END}", re.IGNORECASE
+    ),
+)
+
+
+_CODES = frozenset(map(stem, "code pin number password passcode combination combo".split()))
+
+
+def tells_another_thing(question: Question, text: str) -> bool:
+    """Returns whether the question is about "the door code", and the text about another thing of the kind: the lock's code.
+
+    A PIN is a code, too: "my locker code" is not "my bank card PIN".
+    """
+    match = next((match for pattern in _THINGS if (match := pattern.search(plain(question.text)))), None)
+    if match is None or question.kind.name not in ("amount", "identifier"):
+        return False
+    which, thing = content(match["which"]), stem(match["thing"])
+    words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
+    word_stems = [stem(word.removesuffix("'s")) for word in words]
+    if not which or any(has_equivalent(word, frozenset(word_stems)) for word in which):
+        return False
+    things = _CODES if thing in _CODES else {thing}
+    places = [place for place, word_stem in enumerate(word_stems) if word_stem in things]
+    return bool(places) and all(_is_of_a_thing(words, place) for place in places)
+
+
+def _is_of_a_thing(words: Sequence[str], place: int) -> bool:
+    """Returns whether the word there is said to be of some thing: "lock code", "code for the shed", but not "the code is"."""
+    before, after = words[place - 1] if place else "", words[place + 1 : place + 2]
+    return after in (["for"], ["of"], ["to"]) or (bool(content(before)) and not before[0].isdigit())
