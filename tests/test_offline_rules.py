@@ -475,6 +475,13 @@ async def test_what_was_owed_is_told_with_what_was_paid_back(talk: Talk) -> None
     assert answer.startswith("You told me:") and "I owe Ola 60 pounds." in answer and "Paid Ola back" in answer
 
 
+async def test_toys_are_what_is_loved_whatever_they_are(talk: Talk) -> None:
+    await talk.say("This is my dog Bobo. He loves his red ball and his rope.")
+    await talk.say("This is my teapot. My grandmother gave it to me.")
+    for question in ("What toys does Bobo like?", "what does my dog like?"):
+        assert "rope" in (answer := await talk.say(question)) and not answer.startswith(DECLINED)
+
+
 async def test_a_misspelled_word_is_still_the_word(talk: Talk) -> None:
     await talk.say("I am alergic to penicilin")
     await talk.say("I'm allergic to bee stings.")

@@ -161,6 +161,15 @@ def gives_the_name(question: "Question", text: str) -> bool:
     )
 
 
+def states_the_taste(question: "Question", text: str) -> bool:
+    """Returns whether the text says what somebody likes, for a question about just that: "what (toys) does Rex like?"."""
+    if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_FOR_TASTE.search(question.text):
+        return False
+    other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
+    other_words -= question.name_stems | {stem(question.noun)}
+    return not other_words and bool(_STATES_TASTE.search(text))
+
+
 def _new_names(question: "Question", text: str) -> list[str]:
     """Returns the names in the text that are not in the question or its message."""
     question_stems = set(stems(f"{question.context} {question.text}"))
