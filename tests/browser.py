@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Playwright, Request, expect, sync_playwright
 
 from tests.requirements import DREAMBOOTH, missing
 
@@ -208,13 +208,18 @@ class Visitor:
         """Returns the text of the newest answer, without what is below it."""
         return self.page.locator(".m-assistant").last.locator(".m-markdown").inner_text()
 
-    def sources(self) -> str:
-        """Opens "Why I said this" below the newest answer; returns its text."""
+    def open_sources(self) -> Locator:
+        """Opens "Why I said this" below the newest answer, once that is in the history: a click on what moves is lost."""
+        expect(self.page.locator("#m2a-live .m-message")).to_have_count(0)
         why = self.page.locator(".m-assistant").last.locator(".m-why")
         if why.get_attribute("open") is None:
             why.locator("> summary").click()
         expect(why.locator(".m-source").first).to_be_visible()
-        return why.inner_text()
+        return why
+
+    def sources(self) -> str:
+        """Returns the text of "Why I said this" below the newest answer."""
+        return self.open_sources().inner_text()
 
     def photos_load(self) -> None:
         """Wait until every picture on the page is loaded."""

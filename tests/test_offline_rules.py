@@ -475,6 +475,47 @@ async def test_what_was_owed_is_told_with_what_was_paid_back(talk: Talk) -> None
     assert answer.startswith("You told me:") and "I owe Ola 60 pounds." in answer and "Paid Ola back" in answer
 
 
+async def test_what_is_typed_without_apostrophes_is_read_all_the_same(talk: Talk) -> None:
+    for text in ("im lactose intolerant", "im a ux designer", "ive got a cat called Miso"):
+        assert await talk.say(text) == "Got it."
+    assert "lactose" in await talk.say("tell me what im intolerant to")
+    for question, answer in (("what's my job?", "ux designer"), ("what is my cat called?", "Miso")):
+        assert answer in (reply := await talk.say(question)) and not reply.startswith(DECLINED)
+    await talk.say("Im Sommer fahren wir nach Rom.")
+    assert "Im Sommer fahren wir nach Rom." in talk.known()
+
+
+async def test_my_name_is_not_that_of_whoever_i_mention(talk: Talk) -> None:
+    for text in ("my name is priya", "My boss is Nadia.", "I lent Dougie my big ladder.", "I moved the van to Ridley Road."):
+        await talk.say(text)
+    name = await talk.say("What's my name?")
+    assert "priya" in name and "Nadia" not in name and "Dougie" not in name
+    assert "Ridley" not in (await talk.say("Where am I from?")).partition("The nearest")[0]
+
+
+async def test_what_is_disliked_is_not_what_is_liked(talk: Talk) -> None:
+    await talk.say("Owen can't stand mushrooms")
+    await talk.say("Mia loves olives")
+    assert (await talk.say("What does Owen like?")).startswith(DECLINED)
+    for question, answer in (("What doesn't Owen like?", "mushrooms"), ("What does Mia like?", "olives")):
+        assert answer in (reply := await talk.say(question)) and not reply.startswith(DECLINED)
+
+
+async def test_another_thing_in_the_same_place_is_no_second_answer(talk: Talk) -> None:
+    for text in ("The spinet stands in the hall", "I am allergic to wasps", "The celesta stands in the hall", "I am allergic to nuts"):
+        await talk.say(text)
+    assert "spinet" not in await talk.say("Where does the celesta stand?")
+    allergies = await talk.say("What am I allergic to?")
+    assert "wasps" in allergies and "nuts" in allergies
+
+
+async def test_the_newer_home_of_a_relative_is_told_first(talk: Talk) -> None:
+    await talk.say("my mum lives in Whitby and has a budgie called Percy")
+    await talk.say("my mum moved to Scarborough")
+    answer = await talk.say("where does my mum live?")
+    assert 0 <= answer.find("Scarborough") < answer.find("Whitby")
+
+
 async def test_toys_are_what_is_loved_whatever_they_are(talk: Talk) -> None:
     await talk.say("This is my dog Bobo. He loves his red ball and his rope.")
     await talk.say("This is my teapot. My grandmother gave it to me.")

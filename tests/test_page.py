@@ -566,10 +566,20 @@ def test_a_memory_is_found_understood_corrected_and_forgotten(alone: Visitor, sh
     expect(page.locator("#m2a-memory-list")).to_contain_text("cousin")  # the address names the panel
 
 
+def ask_of_two(fresh: Visitor, first: str, second: str) -> tuple[int, Locator]:
+    """Tells of two things and asks for each; returns the number of the first memory, and the second opened with its form."""
+    for thing in (first, second):
+        fresh.say(f"The {thing} stands in the hall")
+        fresh.remembered(thing)
+        fresh.say(f"Where does the {thing} stand?")
+    memory = fresh.page.locator(f".m-correct[aria-label*={first}]").first.get_attribute("data-memory")
+    return int(memory or 0), edit_from_answer(fresh, second)
+
+
 def edit_from_answer(fresh: Visitor, thing: str) -> Locator:
     """Opens the memory of a thing from the last answer, with its edit form."""
-    fresh.page.locator(".m-assistant").last.locator(".m-why > summary").click()
-    fresh.page.locator(".m-source", has_text=thing).first.get_by_role("button", name="Correct").click()
+    why = fresh.open_sources()
+    why.locator(".m-source", has_text=thing).first.get_by_role("button", name="Correct").click()
     opened = fresh.page.locator(".m-opened")
     expect(opened.get_by_label("What I remember")).to_be_focused()
     return opened
@@ -577,12 +587,7 @@ def edit_from_answer(fresh: Visitor, thing: str) -> Locator:
 
 def test_an_opened_memory_and_its_form_stay_when_a_late_update_draws_what_was_shown_before(fresh: Visitor) -> None:
     page = fresh.page
-    for thing in ("spinet", "celesta"):
-        fresh.say(f"The {thing} stands in the hall")
-        fresh.remembered(thing)
-        fresh.say(f"Where does the {thing} stand?")
-    spinet = int(page.locator(".m-correct[aria-label*=spinet]").first.get_attribute("data-memory"))
-    opened = edit_from_answer(fresh, "celesta")
+    spinet, opened = ask_of_two(fresh, "spinet", "celesta")
     celesta = int(opened.locator("[data-edit]").get_attribute("data-edit"))
     words, day = opened.get_by_label("What I remember"), opened.get_by_label("It happened from")
     ask = """([name, memory_id]) => {
@@ -675,12 +680,7 @@ def test_the_address_follows_an_answer_that_an_older_view_covers_before_the_page
 
 def test_nothing_is_pressed_in_an_older_view_while_the_newest_is_on_its_way(fresh: Visitor) -> None:
     page = fresh.page
-    for thing in ("ocarina", "recorder"):
-        fresh.say(f"The {thing} lies in the drawer")
-        fresh.remembered(thing)
-        fresh.say(f"Where does the {thing} lie?")
-    other = int(page.locator(".m-correct[aria-label*=ocarina]").first.get_attribute("data-memory"))
-    opened = edit_from_answer(fresh, "recorder")
+    other, opened = ask_of_two(fresh, "ocarina", "recorder")
     current = opened.get_attribute("data-opened") or ""
     opened.get_by_role("button", name="Cancel").first.click()
     forget = opened.get_by_role("button", name="Forget")
@@ -712,8 +712,8 @@ def test_nothing_is_pressed_in_an_older_view_while_the_newest_is_on_its_way(fres
     forget.click()
     expect(page.locator("#m2a-memory-notice .m-change")).to_contain_text("Forgot")
     expect(opened).to_have_count(0)
-    expect(page.locator("#m2a-memory-list")).to_contain_text("The ocarina lies in the drawer")
-    expect(page.locator("#m2a-memory-list")).not_to_contain_text("The recorder lies in the drawer")
+    expect(page.locator("#m2a-memory-list")).to_contain_text("The ocarina stands in the hall")
+    expect(page.locator("#m2a-memory-list")).not_to_contain_text("The recorder stands in the hall")
     page.get_by_label("Close the memory").click()
 
 

@@ -23,12 +23,18 @@ ASKS_HOW_LONG_IT_TAKES = re.compile(
 )
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
-_ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
+_ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)(?:n't)?\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
 _STATES_TASTE = re.compile(
     r"\b(?:(?:dis)?likes?|loves?|loved|enjoys?|prefers?|hates?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
     r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
     re.IGNORECASE,
 )
+_STATES_DISLIKE = re.compile(
+    r"\b(?:dislikes?|hates?|can't stand|cannot stand|won't touch|"
+    r"(?:don't|doesn't|didn't|not) (?:really )?(?:like|love|enjoy|fond|keen))\b",
+    re.IGNORECASE,
+)
+_ASKS_FOR_DISLIKE = re.compile(r"\b(?:dislike|hate|not)\b|n't\b", re.IGNORECASE)
 _IS_A = re.compile(
     r"\b(?:is|was|be|am|as|became|'s|'m) (?:now |training to be )?an? (?:[a-z]+ ){0,2}[a-z]+(?:er|or|ist|ian|ess|man|eer|ant)\b"
 )
@@ -125,7 +131,7 @@ def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:
 
 
 def holds_taste(question: "Question", text: str, _is_dated: bool) -> bool | None:
-    return bool(_STATES_TASTE.search(text)) if _ASKS_FOR_TASTE.search(question.text) else None
+    return _states_taste(question, text) if _ASKS_FOR_TASTE.search(question.text) else None
 
 
 def holds_job(_question: "Question", text: str, _is_dated: bool) -> bool | None:
@@ -153,7 +159,7 @@ def gives_the_name(question: "Question", text: str) -> bool:
     if question.kind.name not in ("name", "person"):
         return False
     if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
-        return bool(re.search(r"\b(?:I'm|I am|[Mm]y name(?:'s| is)|[Cc]all me) (?!I\b)[A-Z]", plain(text)))
+        return bool(re.search(r"\b(?:(?:I'm|I am|[Cc]all me) (?!I\b)[A-Z]|(?i:my name(?:'s| is)) \w)", plain(text)))
     question_stems = set(stems(question.text))
     return any(
         set(stems(" ".join(naming.aliases))) & question_stems and not set(stems(naming.name)) & question_stems
@@ -167,7 +173,13 @@ def states_the_taste(question: "Question", text: str) -> bool:
         return False
     other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
     other_words -= question.name_stems | {stem(question.noun)}
-    return not other_words and bool(_STATES_TASTE.search(text))
+    return not other_words and _states_taste(question, text)
+
+
+def _states_taste(question: "Question", text: str) -> bool:
+    """Returns whether the text states a taste: what somebody likes, or dislikes if the question asks for that."""
+    dislikes = bool(_ASKS_FOR_DISLIKE.search(question.text))
+    return bool(_STATES_TASTE.search(text)) and bool(_STATES_DISLIKE.search(text)) == dislikes
 
 
 def _new_names(question: "Question", text: str) -> list[str]:

@@ -7,7 +7,8 @@ from m2a.agents.offline.text import plain
 from m2a.agents.offline.values import has_place
 
 _ASKS_HOME = re.compile(
-    r"\b[Ww]here (?:(?i:do|are|am) (?i:i|we)|(?i:does|is) (?P<name>[A-Z]\w+))(?i: now| currently)?(?i: live| living| based)\b",
+    r"\b[Ww]here (?:(?i:do|are|am) (?i:i|we)|(?i:does|is) (?P<name>[A-Z]\w+|(?i:my|our) [\w-]+))"
+    r"(?i: now| currently)?(?i: live| living| based)\b",
 )
 _ASKS_ADDRESS = re.compile(
     r"\b[Ww]hat(?:'s|s| is) (?:(?i:my|our)|(?P<name>[A-Z]\w+)'s)(?i:(?: home| postal| full| new| current)? address)\b",

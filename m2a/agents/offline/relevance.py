@@ -146,7 +146,11 @@ def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
             or (home is not None and home.is_told_by(text))
             or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
             or (bool(features["name met"]) and states_the_taste(question, text))
-            or (has_all_words and bool(features["kind met"] and features["of oneself, told of oneself"]))
+            or (
+                bool(question.words)
+                and has_all_words
+                and bool(features["kind met"] and features["of oneself, told of oneself"])
+            )
         )
 
     return states

@@ -67,7 +67,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     matches, best = ours, ours[0]
     if listed_kind(question):
         return _with_corrections([match for match in matches if match.score >= SURE][:_MAX_ALIKE])
-    alike = [match for match in matches if match is best or _is_alike(match, best)]
+    alike = [match for match in matches if match is best or _is_alike(question, match, best)]
     if question.kind.is_answered_by_many:
         listed = [match for match in matches if match.score >= _MIN_SHARE_LISTED * best.score]
         if len(listed) > MAX_LISTED:  # a value told often: the newest is not the best by much
@@ -112,15 +112,20 @@ def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
     ][:_MAX_NEAREST]
     lengths = accumulate(len(match.entry.text.split()) for match in near)
     brief = [match for match, length in zip(near, lengths, strict=True) if length <= _MAX_NEAREST_WORDS]
-    alike = [match for match in matches if _is_alike(match, near[0])] if near else []
+    alike = [match for match in matches if _is_alike(question, match, near[0])] if near else []
     return list(dict.fromkeys([*near[:1], *brief, *alike]))
 
 
-def _is_alike(match: Match, best: Match) -> bool:
-    """Returns whether it gives another value of the same: "I am allergic to wasps" with "to nuts", but not "I am tired"."""
+def _is_alike(question: Question, match: Match, best: Match) -> bool:
+    """Returns whether it gives another value of the same: "I am allergic to wasps" with "to nuts", but not "I am tired".
+
+    What the question names is not the value: "The spinet stands in the hall" does not tell where the celesta stands.
+    """
     text, best_text = match.entry.text, best.entry.text
+    asked = {stem(word) for word in question.words} & set(stems(best_text))
     return (
         bool(content(text) & content(best_text))
+        and asked <= set(stems(text))
         and share_a_frame(text, best_text)
         and not give_different_kinds(text, best_text)
     )
