@@ -486,7 +486,12 @@ async def test_what_is_typed_without_apostrophes_is_read_all_the_same(talk: Talk
 
 
 async def test_my_name_is_not_that_of_whoever_i_mention(talk: Talk) -> None:
-    for text in ("my name is priya", "My boss is Nadia.", "I lent Dougie my big ladder.", "I moved the van to Ridley Road."):
+    for text in (
+        "my name is priya",
+        "My boss is Nadia.",
+        "I lent Dougie my big ladder.",
+        "I moved the van to Ridley Road.",
+    ):
         await talk.say(text)
     name = await talk.say("What's my name?")
     assert "priya" in name and "Nadia" not in name and "Dougie" not in name
@@ -502,8 +507,10 @@ async def test_what_is_disliked_is_not_what_is_liked(talk: Talk) -> None:
 
 
 async def test_another_thing_in_the_same_place_is_no_second_answer(talk: Talk) -> None:
-    for text in ("The spinet stands in the hall", "I am allergic to wasps", "The celesta stands in the hall", "I am allergic to nuts"):
-        await talk.say(text)
+    for thing in ("spinet", "celesta"):
+        await talk.say(f"The {thing} stands in the hall")
+    for cause in ("wasps", "nuts"):
+        await talk.say(f"I am allergic to {cause}")
     assert "spinet" not in await talk.say("Where does the celesta stand?")
     allergies = await talk.say("What am I allergic to?")
     assert "wasps" in allergies and "nuts" in allergies
