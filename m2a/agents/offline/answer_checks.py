@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
+from m2a.agents.offline.change_words import NOT
+from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, segments
 from m2a.agents.offline.names import find_names, find_namings, find_places
 from m2a.agents.offline.text import equivalents, has_equivalent, members, plain, stem, stems, tokens
 
@@ -174,6 +176,30 @@ def states_the_taste(question: "Question", text: str) -> bool:
     other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
     other_words -= question.name_stems | {stem(question.noun)}
     return not other_words and _states_taste(question, text)
+
+
+# One plays an instrument, a game or a part, takes a pill or a bus, and what somebody has, does or likes is of no one kind.
+_LIGHT_VERBS = frozenset(map(stem, "come do enjoy get give go have like love need play take want".split()))
+_ASKS_FOR_OBJECT = re.compile(
+    r"\b(?:what|which)(?: [\w-]+){0,3} (?:do|does|did) (?P<subject>[\w'-]+(?: [\w'-]+){0,3}) (?P<verb>[\w-]+)\W*$",
+    re.IGNORECASE,
+)
+
+
+def states_the_object(question: "Question", text: str) -> bool:
+    """Returns whether the text says what the question asks of the same subject and verb: "what car do I drive?"."""
+    asked = _ASKS_FOR_OBJECT.search(plain(question.text))
+    if asked is None or question.kind.name not in ("noun", "thing"):
+        return False
+    subject, verb = set(stems(asked["subject"])), stem(asked["verb"].lower())
+    if verb in _LIGHT_VERBS or asked["verb"].lower() in PREPOSITIONS:
+        return False
+    stated = (find_subject(text[start:end]) for start, end in segments(text))
+    return any(
+        subject <= set(stems(one.text)) and verb in stems(one.rest)[:2] and not NOT.search(one.rest)
+        for one in stated
+        if one is not None
+    )
 
 
 def _states_taste(question: "Question", text: str) -> bool:

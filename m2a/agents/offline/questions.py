@@ -237,10 +237,25 @@ def with_name(question: Question, concepts: Sequence[Concept]) -> Question | Non
     names = [concept.name for concept in concepts if match["what"].casefold() in map(str.casefold, concept.aliases)]
     if len(names) != 1:
         return None
-    text = f"{question.text[: match.start()]}{names[0]}{question.text[match.end() :]}"
-    other_words = [word for word in question.words if word not in content_words(match["what"])]
-    words = tuple(dict.fromkeys([*content_words(names[0]), *other_words]))
-    return replace(question, text=text, context=text, words=words, names=(names[0],), about_self=False)
+    return replace(_reworded(question, match[0], names[0], match["what"]), names=(names[0],), about_self=False)
+
+
+def with_alias(question: Question, concepts: Sequence[Concept]) -> tuple[Question, str] | None:
+    """Returns the question with "my dog" in place of the name, and "dog": the other way round than `with_name`."""
+    named = [concept for concept in concepts if concept.name in question.names and concept.aliases]
+    if len(named) != 1 or len(question.names) != 1:
+        return None
+    name, alias = named[0].name, named[0].aliases[0]
+    if sum(alias in concept.aliases for concept in concepts) != 1:
+        return None
+    return replace(_reworded(question, name, f"my {alias}", name), names=()), alias
+
+
+def _reworded(question: Question, old: str, new: str, old_words: str) -> Question:
+    text = question.text.replace(old, new, 1)
+    other_words = [word for word in question.words if word not in content_words(old_words)]
+    words = tuple(dict.fromkeys([*content_words(new), *other_words]))
+    return replace(question, text=text, context=text, words=words)
 
 
 _MY = re.compile(r"\b(?:my|our) (?P<what>[\w-]+)\b", re.IGNORECASE)

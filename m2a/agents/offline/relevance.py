@@ -5,16 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_taste
+from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_object, states_the_taste
 from m2a.agents.offline.answer_kinds import KINDS
 from m2a.agents.offline.change_words import only_tells_of_past
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one
-from m2a.agents.offline.names import mentioned, names_of
+from m2a.agents.offline.names import is_named, mentioned, names_of
 from m2a.agents.offline.polarity import contradictions
-from m2a.agents.offline.questions import Question, content_words, with_name
+from m2a.agents.offline.questions import Question, content_words, with_alias, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
 from m2a.agents.offline.subjects import OF_ANOTHER, SUBJECT_FEATURES, subject_features, tells_another_thing
@@ -81,14 +81,24 @@ def find_matches(question: Question, hits: Sequence[Hit], concepts: Sequence[Con
 def _sorted_matches(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
-    """Returns the memories, best first. "My dog" is also looked for by its name, unless the question asks for the name."""
+    """Returns the memories, best first. "My dog" is also looked for by its name, unless the question asks for the name.
+
+    A name is also looked for by the user's word for whom it names, where that stands alone: "My late wife died in 2019".
+    """
     matches = _matches(question, entries, concepts, sense)
-    named = with_name(question, concepts) if question.kind.name != "name" else None
-    if named is not None:
-        by_name = {match.entry.memory_id: match.score for match in _matches(named, entries, concepts, sense)}
-        matches = [replace(match, score=max(match.score, by_name[match.entry.memory_id])) for match in matches]
+    if question.kind.name != "name":
+        if named := with_name(question, concepts):
+            matches = _with_best_scores(matches, _matches(named, entries, concepts, sense))
+        elif called := with_alias(question, concepts):
+            alone = [e for e in entries if is_named(called[1], e.text) and not is_named(question.names[0], e.text)]
+            matches = _with_best_scores(matches, _matches(called[0], alone, concepts, sense))
     matches.sort(key=lambda match: (match.score, match.entry.memory_id), reverse=True)
     return matches
+
+
+def _with_best_scores(matches: Sequence[Match], others: Sequence[Match]) -> list[Match]:
+    scores = {match.entry.memory_id: match.score for match in others}
+    return [replace(match, score=max(match.score, scores.get(match.entry.memory_id, 0.0))) for match in matches]
 
 
 def is_sure(matches: Sequence[Match]) -> bool:
@@ -146,6 +156,7 @@ def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
             or (home is not None and home.is_told_by(text))
             or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
             or (bool(features["name met"]) and states_the_taste(question, text))
+            or states_the_object(question, text)
             or (
                 bool(question.words)
                 and has_all_words

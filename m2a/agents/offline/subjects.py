@@ -1,10 +1,11 @@
 """Whom a question and a memory are about: the user, a relative, or somebody named."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from m2a.agents.offline import lexicon
 from m2a.agents.offline.claims import PEOPLE, Claim, people_in
-from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.clauses import Subject, find_subject
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.text import FIRST_PERSON, content, has_equivalent, plain, stem
@@ -21,22 +22,30 @@ SUBJECT_FEATURES = (
 )
 _RELATIVES = frozenset(
     (
-        "aunt brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee gran grandad "
-        "granddad granddaughter grandfather grandma grandmother grandpa grandson husband mom mother mother-in-law mum nan "
-        "nephew niece sister sister-in-law son son-in-law uncle wife"
+        "aunt boyfriend brother brother-in-law cousin dad daughter daughter-in-law father father-in-law fiance fiancee "
+        "girlfriend gran grandad granddad granddaughter grandfather grandma grandmother grandpa grandson husband mom mother "
+        "mother-in-law mum nan nephew niece sister sister-in-law son son-in-law uncle wife"
     ).split()
 )
+_WHO_IS_MY = re.compile(r"\bwho(?:'s| is| was) (?:my|our) (?:[\w-]+ )?(?P<role>[\w-]+)\W*$", re.IGNORECASE)
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<owner>')?", re.IGNORECASE)  # not "my sister's …"
 _ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)'s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
+_THE = re.compile(r"\bthe (?P<what>(?:[\w-]+ ){0,2}[\w-]+)")
+_PETS = frozenset(map(stem, lexicon.PETS))
 _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
-_DO_I = re.compile(r"\b(?:do|did|have|can) i\b", re.IGNORECASE)
+_DO_I = re.compile(r"(?<!\bwhy )\b(?:do|did|have|can)(?:n?'t|not)? i\b", re.IGNORECASE)
+_DO_I_HAVE = re.compile(r"\bdo i (?:have|own)\b|\bhave i got\b", re.IGNORECASE)
+_WHAT = re.compile(r"\W*(?:what|which|how)\b", re.IGNORECASE)  # where "my car" is may be told of whoever parked it
 _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
 
 
 def subject_features(question: Question, text: str, words: frozenset[str]) -> dict[str, float]:
     """Returns the features of `SUBJECT_FEATURES`. `words` are the stems of the memory and of those from the same message."""
     names = {stem(word) for name in question.names for word in content_words(name)}
-    is_kin_unmet = any(word in _RELATIVES and not has_equivalent(stem(word), words) for word in question.words)
+    role = _WHO_IS_MY.search(plain(question.text))
+    kin = [word for word in question.words if word in _RELATIVES]
+    kin += [role["role"].lower()] if role and role["role"].lower() in lexicon.RELATIONS else []
+    is_kin_unmet = any(not has_equivalent(stem(word), words) for word in kin)
     is_of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
     tells_of_others = not names <= words and bool(people_in(text))
     return {
@@ -54,7 +63,7 @@ def _is_about_a_person(text: str) -> bool:
     """Returns whether the text is about somebody named or a relative."""
     subject = find_subject(text)
     return subject is not None and (
-        subject.text in find_names(text) or not _RELATIVES.isdisjoint(subject.text.lower().split())
+        subject.text in find_names(text) or not lexicon.RELATIONS.isdisjoint(subject.text.lower().split())
     )
 
 
@@ -73,26 +82,35 @@ def _is_of_a_person(text: str) -> bool:
     return not others or stem(others[-1]) in PEOPLE
 
 
-def _is_of_a_relative(text: str) -> bool:
-    """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi"."""
-    subject = find_subject(plain(text))
+def _subject_of_others(text: str, people: Collection[str]) -> Subject | None:
+    """Returns the subject if it is one of these people and the user has no part in it: "My sister drives an Audi"."""
+    subject = find_subject(text)
     if subject is None or FIRST_PERSON.search(subject.rest):
-        return False
-    return stem(re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1]) in PEOPLE  # "my son Leo"
+        return None
+    last_word = re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1]  # "my son Leo"
+    return subject if stem(last_word) in people else None
 
 
 def tells_anothers(question: str, text: str) -> bool:
     """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
 
-    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive.
+    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive,
+    nor "my neighbour has a cat called Smudge" what "my cat" is called.
     """
     question, text = plain(question), plain(text)
-    if not people_in(question) and (
-        (_AM_I.search(question) and _is_of_a_person(text)) or (_DO_I.search(question) and _is_of_a_relative(text))
+    is_of_oneself = not people_in(question)
+    if is_of_oneself and (
+        (_AM_I.search(question) and _is_of_a_person(text))
+        or (_DO_I.search(question) and _subject_of_others(text, PEOPLE))
     ):
         return True
+    is_of_oneself = not people_in(question) - _PETS
+    other = _subject_of_others(text, PEOPLE - _PETS) if is_of_oneself else None
     match = _MINE.search(question)
     wanted = content(match["what"]) if match is not None and not match["owner"] else set()
+    if other and (_DO_I_HAVE.search(question) or (wanted and _WHAT.match(question))):
+        known = content(other.text).union(*(content(match["what"]) for match in _THE.finditer(text)))
+        return wanted.isdisjoint(known)
     mine = [content(match["what"]) for match in _MINE.finditer(text) if not match["owner"]]
     others = [content(match["what"]) for match in _ANOTHERS.finditer(text)]
     return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)

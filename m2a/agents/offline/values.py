@@ -29,7 +29,8 @@ _CLOCK = re.compile(
 _WEEKDAY = "|".join(WEEKDAYS)
 _RECURRING = re.compile(  # or on one day: "Monday"
     rf"\b(?:every (?:other |second )?)?(?:{_WEEKDAY})s?\b|"
-    r"\bevery (?:other |second )?(?:day|week|month|morning|evening|weekend)\b",
+    r"\bevery (?:other |second )?(?:day|week|fortnight|month|morning|evening|weekend)\b|"
+    r"\b(?:first|middle|last) of (?:the|each|every) (?:month|year)\b",
     re.IGNORECASE,
 )
 _CURRENCY = (
