@@ -516,6 +516,46 @@ async def test_another_thing_in_the_same_place_is_no_second_answer(talk: Talk) -
     assert "wasps" in allergies and "nuts" in allergies
 
 
+OTHERS_THINGS = (
+    ("My neighbour Jean has a cat called Smudge.", "What is my cat called?", "What's my neighbour's cat called?"),
+    ("My flatmate Tom is vegetarian and has a snake called Monty.", "What snake do I have?", "What snake does my flatmate have?"),
+    ("My girlfriend is Lucía, she works as an architect.", "What's my job?", "What does my girlfriend do?"),
+    ("My girlfriend lives in Dublin.", "Where does my sister live?", "Where does my girlfriend live?"),
+    ("My brother can't eat gluten", "What can't I eat?", "What can't my brother eat?"),
+    ("My doctor is Dr. Mackay at the Union Street surgery.", "Who is my dentist?", "Who's my GP?"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "not_answered", "answered"), OTHERS_THINGS)
+async def test_what_another_person_has_is_not_mine(talk: Talk, told: str, not_answered: str, answered: str) -> None:
+    await talk.say(told)
+    assert (await talk.say(not_answered)).startswith(DECLINED)
+    assert not (await talk.say(answered)).startswith(DECLINED)
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("I drive a white rav4", "What car do I drive?"),
+        ("My father-in-law Aldo makes wine.", "What does my father-in-law make?"),
+        ("I lost the key of my old bike", "what did I lose?"),  # it was taken for a question
+        ("My rent is £1,150, due on the first of each month.", "When is the rent due?"),
+    ],
+)
+async def test_what_the_same_subject_does_answers(talk: Talk, told: str, asked: str) -> None:
+    await talk.say(told)
+    assert not (await talk.say(asked)).startswith(DECLINED)
+
+
+async def test_a_name_is_found_by_what_i_call_whom_it_names(talk: Talk) -> None:
+    await talk.say("My daughter is called Mia.")
+    await talk.say("My daughter goes to St Anne's.")
+    assert "St Anne's" in (answer := await talk.say("Which school does Mia go to?")) and not answer.startswith(DECLINED)
+    await talk.say("My brother Mark lives in Melbourne.")
+    await talk.say("My wedding anniversary is 12 September.")
+    assert (await talk.say("When is Mark's anniversary?")).startswith(DECLINED)
+
+
 async def test_the_newer_home_of_a_relative_is_told_first(talk: Talk) -> None:
     await talk.say("my mum lives in Whitby and has a budgie called Percy")
     await talk.say("my mum moved to Scarborough")

@@ -490,7 +490,7 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
 
 _MAY_ASK = re.compile(
     rf"\?|\b{WH}\b|\b(?:if|whether|you|i'd like|wants|needs?|needed|ask(?:s|ed|ing)?|after|please|pls|plz|remind|tell|give|"
-    rf"show|list|name|find|look(?:ing)? for|lost|forg[eo]t(?:ten)?|remember|recall|blank|again)\b|^\W*{OPENER}{AUXILIARY}\b",
+    rf"show|list|name|find|look(?:ing)? for|forg[eo]t(?:ten)?|remember|recall|blank|again)\b|^\W*{OPENER}{AUXILIARY}\b",
     re.IGNORECASE,
 )
 _NOT_KNOWN = re.compile(rf"\b(?:don't know|dunno|no idea|goodness knows|god knows) {WH}\b", re.IGNORECASE)
