@@ -13,7 +13,6 @@ from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one
 from m2a.agents.offline.names import mentioned, names_of
-from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
@@ -43,7 +42,6 @@ FEATURES = frozenset(
         "kind missing",
         "value missing",
         *SUBJECT_FEATURES,
-        "denied",
         *(f"asks: {kind}" for kind in KINDS),
     ]
 )
@@ -205,9 +203,7 @@ def features_of(
     words = [_stems_of(entry, concepts) for entry in entries]
     asked = {f"asks: {kind}": float(kind == question.kind.name) for kind in KINDS}
     rows = []
-    for entry, own, late, denies in zip(
-        entries, words, _late_interaction(question, texts, sense), contradictions(question, texts), strict=True
-    ):
+    for entry, own, late in zip(entries, words, _late_interaction(question, texts, sense), strict=True):
         of_message = own.union(
             *(stems_beside for other, stems_beside in zip(entries, words, strict=True) if share_evidence(entry, other))
         )
@@ -217,7 +213,6 @@ def features_of(
             | _kind_features(question, entry)
             | subject_features(question, entry.text, of_message)
             | asked
-            | {"denied": float(denies)}
         )
     for name in _LEADING:
         for features, lead in zip(rows, leads([features[name] for features in rows]), strict=True):
