@@ -64,9 +64,13 @@ class Question:
     is_read: bool = True
 
     @property
+    def name_words(self) -> list[str]:
+        """The words of its names that are among `words`."""
+        return [word for name in self.names for word in content_words(name)]
+
+    @property
     def name_stems(self) -> set[str]:
-        """The stems of the words of its names."""
-        return {stem(word) for name in self.names for word in name.split()}
+        return {stem(word) for word in self.name_words}
 
 
 def questions_of(

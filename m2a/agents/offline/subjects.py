@@ -1,4 +1,4 @@
-"""Whom a question and a memory are about: the user, a relative, or somebody named."""
+"""Whom or what a question and a memory are about: the user, a relative, somebody named, or one of several things of a kind."""
 
 import re
 from collections.abc import Sequence
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from m2a.agents.offline.claims import PEOPLE, Claim, people_in
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.names import find_names
-from m2a.agents.offline.questions import Question, content_words
+from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import FIRST_PERSON, content, has_equivalent, plain, stem
 
-# Where Joana lives is not where "I" or "my sister" do.
+# A memory with one of these features is about somebody else: where Joana lives is not where "I" or "my sister" do.
 OF_ANOTHER = ("of oneself, told of another", "kin unmet, told of a person")
 SUBJECT_FEATURES = (
     "name met",
@@ -35,18 +35,17 @@ _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our
 
 def subject_features(question: Question, text: str, words: frozenset[str]) -> dict[str, float]:
     """Returns the features of `SUBJECT_FEATURES`. `words` are the stems of the memory and of those from the same message."""
-    names = {stem(word) for name in question.names for word in content_words(name)}
+    are_names_met = question.name_stems <= words
     is_kin_unmet = any(word in _RELATIVES and not has_equivalent(stem(word), words) for word in question.words)
     is_of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
-    tells_of_others = not names <= words and bool(people_in(text))
     return {
-        "name met": float(bool(names) and names <= words),
-        "name unmet": float(not names <= words),
+        "name met": float(are_names_met and bool(question.name_stems)),
+        "name unmet": float(not are_names_met),
         "kin unmet": float(is_kin_unmet),
         "kin unmet, told of a person": float(is_kin_unmet and _is_about_a_person(text)),
         "of oneself, told of oneself": float(is_of_oneself and _is_about_speaker(text)),
         "of oneself, told of another": float(tells_anothers(question.text, text)),
-        "of somebody, told of another": float(tells_of_others),
+        "of somebody, told of another": float(not are_names_met and bool(people_in(text))),
     }
 
 
@@ -65,8 +64,8 @@ def _is_about_speaker(text: str) -> bool:
 
 def _is_of_a_person(text: str) -> bool:
     """Returns whether the text says how or what a person is, and nothing of the user: "Greta is allergic to hazelnuts"."""
-    match = _IS_SO.match(plain(text))
-    if match is None or not people_in(match["who"]):
+    match = _IS_SO.match(text)
+    if match is None:
         return False
     names = {word for name in find_names(match["who"]) for word in name.split()}
     others = [word for word in match["who"].replace("'s", "").split() if word not in names]
@@ -75,7 +74,7 @@ def _is_of_a_person(text: str) -> bool:
 
 def _is_of_a_relative(text: str) -> bool:
     """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi"."""
-    subject = find_subject(plain(text))
+    subject = find_subject(text)
     if subject is None or FIRST_PERSON.search(subject.rest):
         return False
     return stem(re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1]) in PEOPLE  # "my son Leo"
@@ -108,8 +107,6 @@ _THINGS = (  # "the code for the front door", "the door code"
         rf"\b(?:the|my|our|his|her|their|[\w-]+'s) (?P<which>(?:[\w-]+ ){{1,2}})(?P<thing>[\w-]+){_END}", re.IGNORECASE
     ),
 )
-
-
 _CODES = frozenset(map(stem, "code pin number password passcode combination combo".split()))
 
 
@@ -118,8 +115,10 @@ def tells_another_thing(question: Question, text: str) -> bool:
 
     A PIN is a code, too: "my locker code" is not "my bank card PIN".
     """
-    match = next((match for pattern in _THINGS if (match := pattern.search(plain(question.text)))), None)
-    if match is None or question.kind.name not in ("amount", "identifier"):
+    if question.kind.name not in ("amount", "identifier"):
+        return False
+    match = next((match for pattern in _THINGS if (match := pattern.search(question.text))), None)
+    if match is None:
         return False
     which, thing = content(match["which"]), stem(match["thing"])
     words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
