@@ -7,7 +7,7 @@ from m2a.agents.offline.claims import PEOPLE, Claim, people_in
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.text import FIRST_PERSON, content, has_equivalent, plain, stem
+from m2a.agents.offline.text import FIRST_PERSON, content, equivalents, has_equivalent, plain, stem, stems
 
 # A memory with one of these features is about somebody else: where Joana lives is not where "I" or "my sister" do.
 OF_ANOTHER = ("of oneself, told of another", "kin unmet, told of a person")
@@ -27,7 +27,10 @@ _RELATIVES = frozenset(
     ).split()
 )
 _MINE = re.compile(r"\bmy (?P<what>(?:[\w-]+ ){0,2}[\w-]+)(?P<owner>')?", re.IGNORECASE)  # not "my sister's …"
-_ANOTHERS = re.compile(r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)'s (?P<what>(?:[\w-]+ ){0,3}[\w-]+)")
+_ANOTHERS = re.compile(  # not "Vera's the boss"
+    r"(?<!\bit)(?<!\bthat)(?<!\bwhat)(?<!\bhere)(?<!\bthere)'s (?!(?:an?|the)\b)(?P<what>(?:[\w-]+ ){0,3}[\w-]+)"
+)
+_AND_MINE = re.compile(r"\b(?:mine|ours)\b", re.IGNORECASE)
 _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
 _DO_I = re.compile(r"\b(?:do|did|have|can) i\b", re.IGNORECASE)
 _IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
@@ -44,7 +47,7 @@ def subject_features(question: Question, text: str, words: frozenset[str]) -> di
         "kin unmet": float(is_kin_unmet),
         "kin unmet, told of a person": float(is_kin_unmet and _is_about_a_person(text)),
         "of oneself, told of oneself": float(is_of_oneself and _is_about_speaker(text)),
-        "of oneself, told of another": float(tells_anothers(question.text, text)),
+        "of oneself, told of another": float(tells_anothers(question, text)),
         "of somebody, told of another": float(not are_names_met and bool(people_in(text))),
     }
 
@@ -72,25 +75,34 @@ def _is_of_a_person(text: str) -> bool:
     return not others or stem(others[-1]) in PEOPLE
 
 
-def _is_of_a_relative(text: str) -> bool:
-    """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi"."""
+def _is_of_a_relative(text: str, asked: str) -> bool:
+    """Returns whether the text is about a relative or a pet and not about the user: "My sister drives an Audi".
+
+    Somebody of a kind that is asked for is the user's: "my sister" for "what siblings do I have?".
+    """
     subject = find_subject(text)
     if subject is None or FIRST_PERSON.search(subject.rest):
         return False
-    return stem(re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1]) in PEOPLE  # "my son Leo"
+    who = stem(re.sub(r"(?<=\w)(?: [A-Z][\w-]*)+$", "", subject.text).split()[-1])  # "my son Leo"
+    return who in PEOPLE and not any(who in equivalents(word) for word in stems(asked))
 
 
-def tells_anothers(question: str, text: str) -> bool:
+def tells_anothers(question: Question, text: str) -> bool:
     """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
 
-    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive.
+    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive; but
+    "my sister has the key" may say to whom I gave it.
     """
-    question, text = plain(question), plain(text)
-    if not people_in(question) and (
-        (_AM_I.search(question) and _is_of_a_person(text)) or (_DO_I.search(question) and _is_of_a_relative(text))
+    asked, text = plain(question.text), plain(text)
+    if (
+        question.kind.name != "person"
+        and not people_in(asked)
+        and (
+            (_AM_I.search(asked) and _is_of_a_person(text)) or (_DO_I.search(asked) and _is_of_a_relative(text, asked))
+        )
     ):
         return True
-    match = _MINE.search(question)
+    match = None if _AND_MINE.search(text) else _MINE.search(asked)
     wanted = content(match["what"]) if match is not None and not match["owner"] else set()
     mine = [content(match["what"]) for match in _MINE.finditer(text) if not match["owner"]]
     others = [content(match["what"]) for match in _ANOTHERS.finditer(text)]
@@ -123,7 +135,7 @@ def tells_another_thing(question: Question, text: str) -> bool:
     which, thing = content(match["which"]), stem(match["thing"])
     words = [word.lower() for word in re.findall(r"[\w'-]+", plain(text))]
     word_stems = [stem(word.removesuffix("'s")) for word in words]
-    if not which or any(has_equivalent(word, frozenset(word_stems)) for word in which):
+    if not (which and content(match["thing"])) or any(has_equivalent(word, frozenset(word_stems)) for word in which):
         return False
     things = _CODES if thing in _CODES else {thing}
     places = [place for place, word_stem in enumerate(word_stems) if word_stem in things]
@@ -131,6 +143,11 @@ def tells_another_thing(question: Question, text: str) -> bool:
 
 
 def _is_of_a_thing(words: Sequence[str], place: int) -> bool:
-    """Returns whether the word there is said to be of some thing: "lock code", "code for the shed", but not "the code is"."""
-    before, after = words[place - 1] if place else "", words[place + 1 : place + 2]
-    return after in (["for"], ["of"], ["to"]) or (bool(content(before)) and not before[0].isdigit())
+    """Returns whether the word there is said to be of some thing: "lock code", "code for the shed".
+
+    It is not in "the code is …" or "we use code …".
+    """
+    first, before, _, after = ["", "", *words, ""][place : place + 4]
+    is_what_somebody_uses = first in ("i", "we", "you", "they")
+    is_named_before = bool(content(before)) and not before[0].isdigit() and not is_what_somebody_uses
+    return after in ("for", "of", "to") or is_named_before
