@@ -9,11 +9,7 @@ from m2a.agents.offline.text import equivalents, members, stem, stems
 
 _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
 _ASKS_FOR_ALL = frozenset(
-    map(
-        stem,
-        "total altogether all told count counting every each have got own keep family household home house live here now today "
-        "currently".split(),
-    )
+    map(stem, "total altogether count every each keep own family household home house live".split())
 )
 # Relatives that usually live in the user's household; "twins" are children, a twin is not.
 _HOUSEHOLD = frozenset(
@@ -58,5 +54,6 @@ def _said_of_us(text: str) -> str:
 
 def is_elsewhere(text: str, kind: frozenset[str]) -> bool:
     """Returns whether one of the kind belongs to another household: the neighbour's dog is not one of "our pets"."""
-    elsewhere = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE) or not _said_of_us(text)
-    return bool(kind) and bool(elsewhere) and not has_one(text, kind)
+    if not kind or has_one(text, kind):
+        return False
+    return bool(re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)) or not _said_of_us(text)

@@ -37,7 +37,7 @@ _FUNCTION_WORDS = frozenset(
     "think happen thing something anything someone kind type sort go take want need new same else other s t m re ve ll d "
     "going gonna supposed lol goodness meant got get yet today moment everything "
     "anyone somebody true possible asking ask n w u im ive ill "
-    "need day date time long old year month week name called call until till til ago since number reason person put back".split()
+    "day date time long old year month week name called call until till til ago since number reason person put".split()
 )  # fmt: skip
 _MAX_QUESTIONS = 5
 _MAX_SENTENCES = 20  # of a message, that may be questions in another language

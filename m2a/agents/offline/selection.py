@@ -133,12 +133,13 @@ def _is_alike(question: Question, match: Match, best: Match) -> bool:
 
 def _about_the_named(question: Question, matches: Sequence[Match]) -> Sequence[Match]:
     """Returns the matches that mention somebody whom the question names, or all of them if none does."""
-    return [match for match in matches if question.name_stems & set(stems(match.entry.text))] or matches
+    named = question.name_stems
+    return [match for match in matches if not named.isdisjoint(stems(match.entry.text))] or matches
 
 
 def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
     """Returns whether the memories have one of the words or a synonym."""
-    memory_stems = frozenset(word for entry in entries for word in stems(entry.text))
+    memory_stems = {word for entry in entries for word in stems(entry.text)}
     return any(has_equivalent(stem(word), memory_stems) for word in words)
 
 
