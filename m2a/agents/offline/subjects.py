@@ -33,7 +33,7 @@ _ANOTHERS = re.compile(  # not "Vera's the boss"
 _AND_MINE = re.compile(r"\b(?:mine|ours)\b", re.IGNORECASE)
 _AM_I = re.compile(r"\b(?:am|was) i\b", re.IGNORECASE)
 _DO_I = re.compile(r"\b(?:do|did|have|can) i\b", re.IGNORECASE)
-_IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?!.*\b(?:I|me|my|us|our)\b)")
+_IS_SO = re.compile(r"(?P<who>[\w' -]+?)(?: is| was|'s) (?P<how>.*)")
 
 
 def subject_features(question: Question, text: str, words: frozenset[str]) -> dict[str, float]:
@@ -68,7 +68,7 @@ def _is_about_speaker(text: str) -> bool:
 def _is_of_a_person(text: str) -> bool:
     """Returns whether the text says how or what a person is, and nothing of the user: "Greta is allergic to hazelnuts"."""
     match = _IS_SO.match(text)
-    if match is None:
+    if match is None or FIRST_PERSON.search(match["how"]):
         return False
     names = {word for name in find_names(match["who"]) for word in name.split()}
     others = [word for word in match["who"].replace("'s", "").split() if word not in names]
