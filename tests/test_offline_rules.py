@@ -368,6 +368,26 @@ async def test_what_is_told_of_another_is_not_mine(talk: Talk, text: str, questi
 
 
 @pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("My parrot talks all day.", "What animals do I have?"),
+        ("My hamster is called Nugget.", "What pet have I got?"),
+        ("My sister has the spare key.", "Who did I give the spare key to?"),
+        ("Hanna was in the same class at school.", "Who was I at school with?"),
+        ("Vera's the boss now.", "Who is my boss?"),
+        ("Mr Hill's the landlord.", "Who is my landlord?"),
+        ("Klara's favourite colour is green, and so is mine.", "What's my favourite colour?"),
+        ("Sam's car is a Skoda and mine is a Fiat.", "What is my car?"),
+        ("We use code 4471.", "What's the door code?"),
+        ("I picked pin 4471.", "What's my bank card pin?"),
+    ],
+)
+async def test_what_is_told_with_another_may_be_mine_all_the_same(talk: Talk, text: str, question: str) -> None:
+    await talk.say(text)
+    assert (await talk.say(question)).endswith(f'you told me: "{text}"')
+
+
+@pytest.mark.parametrize(
     ("text", "others", "question"),
     [
         (

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
 from m2a.agents.offline.answer_checks import has_answer_of_kind
@@ -20,6 +21,10 @@ from m2a.agents.offline.statements import Reading, read
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.values import find_values
 from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message
+from m2a.wiring import cache_dir
+from models.load import load_text_encoder
+from models.text_encoder import MINILM
+from tests.encoders import RecordingEncoder
 
 NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
 
@@ -309,6 +314,18 @@ def test_the_subject_before_a_short_is(text: str, subject: str) -> None:
     assert found is not None and found.text == subject
 
 
+def test_texts_that_another_thread_has_encoded_since_do_not_push_out_those_that_are_needed() -> None:
+    class EncoderOfTwoThreads(RecordingEncoder):
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            if list(texts) == ["new"]:  # meanwhile, another thread fills the cache
+                sense.vectors(["one", "two", "three"])
+            return super().encode(texts)
+
+    sense = Sense(EncoderOfTwoThreads(load_text_encoder(MINILM, cache_dir())), {}, cache_size=3)
+    known = sense.vector("known")
+    assert np.array_equal(sense.vectors(["known", "new"])[0], known)
+
+
 def test_a_pronoun_takes_its_name_from_the_turns_before(sense: Sense) -> None:
     reading = read(message("He loves the blue ball", 3), [message("This is my dog Bobo")], [], sense)
     assert [observation.text for observation in reading.observations] == ["Bobo loves the blue ball."]
@@ -366,7 +383,7 @@ def _selected(question: str, texts: Sequence[str]) -> list[str]:
     """Returns which of the texts are selected, if all answer the question equally well."""
     matches = [
         Match(
-            MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None),
+            (MemoryEntry(number, "owner", 1, "fact", text, "", (), (EvidenceRange(number, number),), (), NOON, None),),
             0.9,
             0.5,
             number,

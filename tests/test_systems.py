@@ -325,7 +325,7 @@ def test_what_one_of_several_people_said_answers_only_if_the_search_puts_it_amon
     text: str, place: int, answers: bool
 ) -> None:
     entry = MemoryEntry(1, "owner", 1, "fact", text, "", (), (EvidenceRange(1, 1),), (), NOW)
-    assert is_sure([Match(entry, 0.9, 0.6, place)]) is answers
+    assert is_sure([Match((entry,), 0.9, 0.6, place)]) is answers
 
 
 async def remembered_entries(stores: SharedStores, *turns: tuple[str, str]) -> list[MemoryEntry]:

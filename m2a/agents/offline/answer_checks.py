@@ -26,9 +26,9 @@ ASKS_HOW_LONG_IT_TAKES = re.compile(
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)(?:n't)?\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
-_STATES_TASTE = re.compile(
-    r"\b(?:(?:dis)?likes?|loves?|loved|enjoys?|prefers?|hates?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
-    r"obsessed|into|can't stand|cannot stand|won't touch|go-to)\b",
+_STATES_LIKING = re.compile(
+    r"\b(?:likes?|loves?|loved|enjoys?|prefers?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
+    r"obsessed|into|go-to)\b",
     re.IGNORECASE,
 )
 _STATES_DISLIKE = re.compile(
@@ -204,8 +204,10 @@ def states_the_object(question: "Question", text: str) -> bool:
 
 def _states_taste(question: "Question", text: str) -> bool:
     """Returns whether the text states a taste: what somebody likes, or dislikes if the question asks for that."""
-    dislikes = bool(_ASKS_FOR_DISLIKE.search(question.text))
-    return bool(_STATES_TASTE.search(text)) and bool(_STATES_DISLIKE.search(text)) == dislikes
+    is_disliked = bool(_STATES_DISLIKE.search(text))
+    if _ASKS_FOR_DISLIKE.search(question.text):
+        return is_disliked
+    return bool(_STATES_LIKING.search(text)) and not is_disliked
 
 
 def _new_names(question: "Question", text: str) -> list[str]:

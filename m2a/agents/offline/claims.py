@@ -102,6 +102,7 @@ def places_in(text: str) -> list[str]:
     return [*find_places(text), *(match["where"] for match in _WHERE.finditer(text))]
 
 
+@lru_cache(maxsize=4096)
 def people_in(text: str) -> frozenset[str]:
     """Returns the stems of the people in the text, by name or by their relation to the user."""
     owners = content(" ".join(_OWNED.findall(text)))

@@ -5,15 +5,11 @@ import re
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.text import equivalents, members, stem, stems
+from m2a.agents.offline.text import FIRST_PERSON, equivalents, members, stem, stems
 
 _HAS_ANY = re.compile(r"\b(?:do|have) (?:i|we) (?:have|got|own|keep)\b", re.IGNORECASE)
 _ASKS_FOR_ALL = frozenset(
-    map(
-        stem,
-        "total altogether all told count counting every each have got own keep family household home house live here now today "
-        "currently".split(),
-    )
+    map(stem, "total altogether count every each keep own family household home house live".split())
 )
 # Relatives that usually live in the user's household; "twins" are children, a twin is not.
 _HOUSEHOLD = frozenset(
@@ -23,7 +19,6 @@ _HOUSEHOLD = frozenset(
 _RELATIVE = rf" (?:[\w-]+ ){{0,2}}(?!twins\b)(?:{'|'.join(sorted(lexicon.RELATIONS - _HOUSEHOLD))})s?"
 _ELSEWHERE = rf"{_RELATIVE}['’]"  # "my neighbour's dog"
 _RELATIVE_WITH_NAME = re.compile(rf"(?i:(?:my|our){_RELATIVE})(?: [A-Z][\w-]*)*")
-_FIRST_PERSON = re.compile(r"\b(?:i|me|mine|my|myself|us|we|our|ours)\b", re.IGNORECASE)
 _OURS = (
     rf"\b(?:my|our)\b(?!{_ELSEWHERE})|"
     r"\b(?:us|we|i've|have|has|had|got|adopted|bought|inherited|fostering|rescued|picked up|took in|taken in)\b|"
@@ -51,12 +46,13 @@ def has_one(text: str, kind: frozenset[str]) -> bool:
 def _said_of_us(text: str) -> str:
     """Returns the text, or "" if it tells of a relative elsewhere and not of us, as "My aunt gave me a cat" would."""
     subject = find_subject(text)
-    if subject is None or not _RELATIVE_WITH_NAME.fullmatch(subject.text) or _FIRST_PERSON.search(subject.rest):
+    if subject is None or not _RELATIVE_WITH_NAME.fullmatch(subject.text) or FIRST_PERSON.search(subject.rest):
         return text
     return ""
 
 
 def is_elsewhere(text: str, kind: frozenset[str]) -> bool:
     """Returns whether one of the kind belongs to another household: the neighbour's dog is not one of "our pets"."""
-    elsewhere = re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE) or not _said_of_us(text)
-    return bool(kind) and bool(elsewhere) and not has_one(text, kind)
+    if not kind or has_one(text, kind):
+        return False
+    return bool(re.search(rf"\b(?:my|our){_ELSEWHERE}", text, re.IGNORECASE)) or not _said_of_us(text)

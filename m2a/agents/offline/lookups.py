@@ -78,9 +78,7 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     messages = _found_messages(state)
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
-    answering = [
-        m for m in find_messages(question, messages, state, sense) if not tells_anothers(question.text, m.text)
-    ]
+    answering = [m for m in find_messages(question, messages, state, sense) if not tells_anothers(question, m.text)]
     from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
     if from_messages:  # shared words make the memory more certain than the learned decision
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]

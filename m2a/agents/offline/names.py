@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import dropwhile, takewhile
 
 from m2a.agents.offline import lexicon
@@ -169,6 +170,7 @@ def is_named(name: str, text: str) -> bool:
     return _folded(name) in _folded(text)
 
 
+@lru_cache(maxsize=8192)  # every memory is searched for every name
 def _folded(text: str) -> str:
     return " " + re.sub(r"[^\w]+", " ", plain(text).casefold()).strip() + " "
 

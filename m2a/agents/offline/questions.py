@@ -37,7 +37,7 @@ _FUNCTION_WORDS = frozenset(
     "think happen thing something anything someone kind type sort go take want need new same else other s t m re ve ll d "
     "going gonna supposed lol goodness meant got get yet today moment everything "
     "anyone somebody true possible asking ask n w u im ive ill "
-    "need day date time long old year month week name called call until till til ago since number reason person put back".split()
+    "day date time long old year month week name called call until till til ago since number reason person put".split()
 )  # fmt: skip
 _MAX_QUESTIONS = 5
 _MAX_SENTENCES = 20  # of a message, that may be questions in another language
@@ -64,9 +64,13 @@ class Question:
     is_read: bool = True
 
     @property
+    def name_words(self) -> list[str]:
+        """The words of its names that are among `words`."""
+        return [word for name in self.names for word in content_words(name)]
+
+    @property
     def name_stems(self) -> set[str]:
-        """The stems of the words of its names."""
-        return {stem(word) for name in self.names for word in name.split()}
+        return {stem(word) for word in self.name_words}
 
 
 def questions_of(

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_object, states_the_taste
 from m2a.agents.offline.answer_kinds import KINDS
@@ -13,7 +13,6 @@ from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, has_one
 from m2a.agents.offline.names import is_named, mentioned, names_of
-from m2a.agents.offline.polarity import contradictions
 from m2a.agents.offline.questions import Question, content_words, with_alias, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
@@ -43,7 +42,6 @@ FEATURES = frozenset(
         "kind missing",
         "value missing",
         *SUBJECT_FEATURES,
-        "denied",
         *(f"asks: {kind}" for kind in KINDS),
     ]
 )
@@ -51,16 +49,20 @@ FEATURES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory, the probability that it answers (`score`), its place in the search, and its corrections, oldest first.
+    """A memory and its corrections, oldest first (`group`), with the probability that they answer (`score`).
 
-    `cosine` is that of the question, or of its message, to the memory or a part of it.
+    `place` is that in the search. `cosine` is that of the question, or of its message, to the memory or a part of it.
     """
 
-    entry: MemoryEntry
+    group: tuple[MemoryEntry, ...]
     score: float
     cosine: float
     place: int
-    corrections: tuple[MemoryEntry, ...] = ()
+
+    @property
+    def entry(self) -> MemoryEntry:
+        """The memory itself."""
+        return self.group[0]
 
 
 def find_matches(question: Question, hits: Sequence[Hit], concepts: Sequence[Concept], sense: Sense) -> list[Match]:
@@ -68,32 +70,33 @@ def find_matches(question: Question, hits: Sequence[Hit], concepts: Sequence[Con
 
     Among equals, the newer is first. What used to be is left out if the question is about now and another memory answers it.
     """
-    entries = _from_named_tellers(question, entries_of(hits))
+    groups = correction_groups(_from_named_tellers(question, entries_of(hits)))
     if _ASKS_FOR_NOW.search(question.text) and not _ASKS_FOR_PAST.search(question.text):
-        groups = correction_groups(entries)
-        present = [e for group in groups if not all(only_tells_of_past(e.text) for e in group) for e in group]
-        if len(present) < len(entries) and is_sure(matches := _sorted_matches(question, present, concepts, sense)):
+        present = [group for group in groups if not all(only_tells_of_past(entry.text) for entry in group)]
+        if len(present) < len(groups) and is_sure(matches := _sorted_matches(question, present, concepts, sense)):
             return matches
-    matches = _sorted_matches(question, entries, concepts, sense)
+    matches = _sorted_matches(question, groups, concepts, sense)
     return matches if matches and matches[0].score >= NEAR else []
 
 
 def _sorted_matches(
-    question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
+    question: Question, groups: Sequence[Sequence[MemoryEntry]], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
     """Returns the memories, best first. "My dog" is also looked for by its name, unless the question asks for the name.
 
     A name is also looked for by the user's word for whom it names, where that stands alone: "My late wife died in 2019".
     """
-    matches = _matches(question, entries, concepts, sense)
+    matches = _matches(question, groups, concepts, sense)
     if question.kind.name != "name":
         if named := with_name(question, concepts):
-            matches = _with_best_scores(matches, _matches(named, entries, concepts, sense))
+            matches = _with_best_scores(matches, _matches(named, groups, concepts, sense))
         elif called := with_alias(question, concepts):
-            alone = [e for e in entries if is_named(called[1], e.text) and not is_named(question.names[0], e.text)]
+            name, alone = question.names[0], []
+            for group in groups:
+                text = as_one(group).text
+                alone += [group] if is_named(called[1], text) and not is_named(name, text) else []
             matches = _with_best_scores(matches, _matches(called[0], alone, concepts, sense))
-    matches.sort(key=lambda match: (match.score, match.entry.memory_id), reverse=True)
-    return matches
+    return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 
 def _with_best_scores(matches: Sequence[Match], others: Sequence[Match]) -> list[Match]:
@@ -112,26 +115,24 @@ def is_sure(matches: Sequence[Match]) -> bool:
 
 
 def _matches(
-    question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], sense: Sense
+    question: Question, groups: Sequence[Sequence[MemoryEntry]], concepts: Sequence[Concept], sense: Sense
 ) -> list[Match]:
     """Returns every memory in the order of the search, with the probability that it answers: 1 if it states the answer.
 
     What is told of another person or thing can only be near: a wrong code does more harm than none.
     """
     model, states = sense.models["answers"], _stating(question)
-    groups = correction_groups(entries)
     wholes = [as_one(group) for group in groups]
+    rows = features_of(question, wholes, concepts, sense)
     matches = []
-    for place, features in enumerate(features_of(question, wholes, concepts, sense)):
-        first, *corrections = groups[place]
-        text = wholes[place].text
+    for place, (group, whole, features) in enumerate(zip(groups, wholes, rows, strict=True)):
         score = model.probability(features)
-        if tells_another_thing(question, text) or any(features[name] for name in OF_ANOTHER):
+        if tells_another_thing(question, whole.text) or any(features[name] for name in OF_ANOTHER):
             score *= SURE
-        elif states(text, features):
+        elif states(whole.text, features):
             score = 1.0
         cosine = max(features["cosine of a part"], features["cosine of the message"])
-        matches.append(Match(first, score, cosine, place, tuple(corrections)))
+        matches.append(Match(tuple(group), score, cosine, place))
     return matches
 
 
@@ -157,11 +158,7 @@ def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
             or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
             or (bool(features["name met"]) and states_the_taste(question, text))
             or states_the_object(question, text)
-            or (
-                bool(question.words)
-                and has_all_words
-                and bool(features["kind met"] and features["of oneself, told of oneself"])
-            )
+            or (features["literal share"] == features["kind met"] == features["of oneself, told of oneself"] == 1.0)
         )
 
     return states
@@ -216,20 +213,12 @@ def features_of(
     words = [_stems_of(entry, concepts) for entry in entries]
     asked = {f"asks: {kind}": float(kind == question.kind.name) for kind in KINDS}
     rows = []
-    for entry, own, late, denies in zip(
-        entries, words, _late_interaction(question, texts, sense), contradictions(question, texts), strict=True
+    for entry, own, late, near in zip(
+        entries, words, _late_interaction(question, texts, sense), _nearness(question, texts, words, sense), strict=True
     ):
-        of_message = own.union(
-            *(stems_beside for other, stems_beside in zip(entries, words, strict=True) if share_evidence(entry, other))
-        )
-        rows.append(
-            late
-            | _nearness(question, entry.text, own, sense)
-            | _kind_features(question, entry)
-            | subject_features(question, entry.text, of_message)
-            | asked
-            | {"denied": float(denies)}
-        )
+        beside = (theirs for other, theirs in zip(entries, words, strict=True) if share_evidence(entry, other))
+        subject = subject_features(question, entry.text, own.union(*beside))
+        rows.append(late | near | _kind_features(question, entry) | subject | asked)
     for name in _LEADING:
         for features, lead in zip(rows, leads([features[name] for features in rows]), strict=True):
             features[f"{name}: lead"] = lead
@@ -261,23 +250,36 @@ def _late_interaction(question: Question, texts: Sequence[str], sense: Sense) ->
     return rows
 
 
-def _nearness(question: Question, text: str, words: frozenset[str], sense: Sense) -> dict[str, float]:
-    """Returns how near the memory is, as a whole and in parts, and how near beyond the words and names that both have.
+def _nearness(
+    question: Question, texts: Sequence[str], words: Sequence[frozenset[str]], sense: Sense
+) -> list[dict[str, float]]:
+    """Returns how near each memory is, as a whole and in parts, and how near beyond the words and names that both have.
 
-    `words` are the stems of the memory.
+    `words` are the stems of each memory.
     """
-    spellings = frozenset(map(spelling, words))
-    literal = [word for word in question.words if spelling(stem(word)) in spellings]
-    entity = " ".join(dict.fromkeys([*literal, *(word for name in question.names for word in content_words(name))]))
+    spellings = [frozenset(map(spelling, own)) for own in words]
+    literal = [[word for word in question.words if spelling(stem(word)) in own] for own in spellings]
+    entities = [" ".join(dict.fromkeys([*shared, *question.name_words])) for shared in literal]
+    parts = [_parts_of(text) for text in texts]
+    sense.vectors([question.text, question.context, *entities, *chain(*parts)])  # faster together than one by one
+    rows = []
+    for text, shared, entity, own_parts in zip(texts, literal, entities, parts, strict=True):
+        cosine, entity_cosine = sense.nearest([question.text, entity], own_parts)
+        rows.append(
+            {
+                "cosine of a part": cosine,
+                "cosine of the message": sense.cosine(question.context, text),
+                "cosine beyond the entity": cosine - entity_cosine if entity else 0.0,
+                "literal share": len(shared) / max(1, len(question.words)),
+            }
+        )
+    return rows
+
+
+def _parts_of(text: str) -> list[str]:
+    """Returns the text, its clauses, and each two neighbouring clauses together."""
     clauses = [text[start:end] for start, end in segments(text)]
-    parts = [text, *clauses, *(f"{left}, {right}" for left, right in pairwise(clauses))]
-    cosine, entity_cosine = sense.nearest([question.text, entity or question.text], parts)
-    return {
-        "cosine of a part": cosine,
-        "cosine of the message": sense.cosine(question.context, text),
-        "cosine beyond the entity": cosine - entity_cosine if entity else 0.0,
-        "literal share": len(literal) / max(1, len(question.words)),
-    }
+    return [text, *clauses, *(f"{left}, {right}" for left, right in pairwise(clauses))]
 
 
 def _kind_features(question: Question, entry: MemoryEntry) -> dict[str, float]:
@@ -291,14 +293,11 @@ def _kind_features(question: Question, entry: MemoryEntry) -> dict[str, float]:
 
 def _stems_of(entry: MemoryEntry, concepts: Sequence[Concept]) -> frozenset[str]:
     """Returns the stems of the memory, and of the other names of the concepts that it mentions."""
-    names = [
-        name
-        for concept in concepts
-        if concept.concept_id in entry.concept_ids or mentioned(entry.text, [concept])
-        for name in names_of(concept)
-    ]
+    of_entry = [concept for concept in concepts if concept.concept_id in entry.concept_ids]
+    names = [name for concept in (*of_entry, *mentioned(entry.text, concepts)) for name in names_of(concept)]
     return frozenset(stems(" ".join([entry.text, entry.caption, *names])))
 
 
 def share_evidence(left: MemoryEntry, right: MemoryEntry) -> bool:
+    """Returns whether the memories rest on the same message."""
     return any(a.first <= b.last and b.first <= a.last for a in left.evidence_ids for b in right.evidence_ids)

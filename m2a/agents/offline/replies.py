@@ -12,7 +12,7 @@ from m2a.agents.offline.memory_requests import NOT_TO_MENTION
 from m2a.agents.offline.messages import without_superseded
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_photos, photos_shown, remarks, who_is_this, with_photos
-from m2a.agents.offline.questions import Question, content_words
+from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, mark
 from m2a.agents.offline.relevance import entries_of, find_matches, is_sure, messages_of
 from m2a.agents.offline.selection import selected, share_a_word
@@ -144,8 +144,7 @@ def _declined(question: Question, state: TurnState, near: str = "") -> _Reply:
 
 def _has_its_words(question: Question, entry: MemoryEntry) -> bool:
     """Returns whether the memory has a word of the question, apart from names."""
-    names = {word for name in question.names for word in content_words(name)}
-    return share_a_word([word for word in question.words if word not in names], [entry])
+    return share_a_word([word for word in question.words if word not in question.name_words], [entry])
 
 
 def _acknowledgement(reading: Reading, unread_questions: Sequence[str], *, is_temporary: bool) -> str:

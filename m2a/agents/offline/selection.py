@@ -82,7 +82,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     if home is not None:
         chosen.sort(
             key=lambda match: (
-                not home.is_told_by(as_one((match.entry, *match.corrections)).text),
+                not home.is_told_by(as_one(match.group).text),
                 -_recency(match),
             )
         )
@@ -92,7 +92,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
 
 
 def _recency(match: Match) -> int:
-    return max(_age_order(entry)[0] for entry in (match.entry, *match.corrections))
+    return max(_age_order(entry)[0] for entry in match.group)
 
 
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
@@ -108,7 +108,7 @@ def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
         for match in sorted(named, key=attrgetter("place"))
         if match.score >= _MIN_NEAR
         or (match in first and match.score >= NEAR and match.cosine >= _MIN_COSINE)
-        or share_a_word(question.words, (match.entry, *match.corrections))
+        or share_a_word(question.words, match.group)
     ][:_MAX_NEAREST]
     lengths = accumulate(len(match.entry.text.split()) for match in near)
     brief = [match for match, length in zip(near, lengths, strict=True) if length <= _MAX_NEAREST_WORDS]
@@ -133,12 +133,13 @@ def _is_alike(question: Question, match: Match, best: Match) -> bool:
 
 def _about_the_named(question: Question, matches: Sequence[Match]) -> Sequence[Match]:
     """Returns the matches that mention somebody whom the question names, or all of them if none does."""
-    return [match for match in matches if question.name_stems & set(stems(match.entry.text))] or matches
+    named = question.name_stems
+    return [match for match in matches if not named.isdisjoint(stems(match.entry.text))] or matches
 
 
 def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
     """Returns whether the memories have one of the words or a synonym."""
-    memory_stems = frozenset(word for entry in entries for word in stems(entry.text))
+    memory_stems = {word for entry in entries for word in stems(entry.text)}
     return any(has_equivalent(stem(word), memory_stems) for word in words)
 
 
@@ -156,4 +157,4 @@ def _with_same_message(chosen: Sequence[Match], matches: Sequence[Match]) -> lis
 
 
 def _with_corrections(chosen: Sequence[Match]) -> list[MemoryEntry]:
-    return list(dict.fromkeys(entry for match in chosen for entry in (match.entry, *match.corrections)))
+    return list(dict.fromkeys(entry for match in chosen for entry in match.group))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -110,28 +110,28 @@ def leads(values: Sequence[float]) -> list[float]:
     return [value - (second if value == best else best) for value in values]
 
 
-class _VectorCache:
-    """Vectors by text, each computed once as long as no more than `limit` are cached. Safe to use from threads."""
+class _Cache(Generic[T]):
+    """Results by text. A full cache is replaced by a new one, so that a thread may go on reading the one that it has."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._vectors: dict[str, np.ndarray] = {}
+        self._results: dict[str, T] = {}
 
-    def of(self, texts: Sequence[str], encode: Callable[[list[str]], np.ndarray]) -> np.ndarray:
-        cached = self._vectors
-        new = list(dict.fromkeys(text for text in texts if text not in cached))
-        if new:
-            cached = self.add(new, encode(new), texts)
-        return np.array([cached[text] for text in texts])
+    def of(self, texts: Sequence[str], encode: Callable[[list[str]], Iterable[T]]) -> list[T]:
+        """Returns the result for each text, and encodes those that are not cached."""
+        cached = self._results
+        results = {text: cached[text] for text in texts if text in cached}
+        if new := list(dict.fromkeys(text for text in texts if text not in results)):
+            results.update(zip(new, encode(new), strict=True))
+            self.add(results)
+        return [results[text] for text in texts]
 
-    def add(self, new: Sequence[str], vectors: np.ndarray, needed: Sequence[str] = ()) -> dict[str, np.ndarray]:
-        """Caches new vectors and returns all cached ones. A full cache keeps only the new and the `needed` ones."""
-        cached, encoded = self._vectors, dict(zip(new, vectors, strict=True))
-        if len(cached) + len(encoded) > self._limit:
-            self._vectors = cached = {**{text: cached[text] for text in needed if text in cached}, **encoded}
+    def add(self, results: Mapping[str, T]) -> None:
+        """Caches the results. If they do not fit, they replace all others."""
+        if len(self._results) + len(results) > self._limit:
+            self._results = dict(results)
         else:
-            cached.update(encoded)
-        return cached
+            self._results.update(results)
 
 
 class Sense:
@@ -144,10 +144,9 @@ class Sense:
         if not isinstance(encoder, WordingEncoder) or not isinstance(encoder, TokenEncoder):
             raise ValueError(f"The offline rules need an encoder that shows how texts are worded, as {MINILM} does.")
         self._encoder = encoder
-        self._cache_size = cache_size
         self.models = models
-        self._meanings, self._wordings = _VectorCache(cache_size), _VectorCache(cache_size)
-        self._states: dict[str, TokenStates] = {}
+        self._meanings, self._wordings = _Cache[np.ndarray](cache_size), _Cache[np.ndarray](cache_size)
+        self._states = _Cache[TokenStates](_CACHED_STATES)
         self._read = lru_cache(maxsize=_CACHED_READINGS)(lambda read, text: read(text, self))
 
     def read(self, read: Callable[[str, "Sense"], T], text: str) -> T:
@@ -159,34 +158,32 @@ class Sense:
         return result
 
     def with_models(self, models: Mapping[str, LearnedDecision]) -> "Sense":
-        """Returns a copy with these decisions added. Both share their cached vectors."""
-        other = Sense(self._encoder, {**self.models, **models}, cache_size=self._cache_size)
-        other._meanings, other._wordings = self._meanings, self._wordings
+        """Returns a copy with these decisions added. Both share what is cached of texts."""
+        other = Sense(self._encoder, {**self.models, **models})
+        other._meanings, other._wordings, other._states = self._meanings, self._wordings, self._states
         return other
 
     def vectors(self, texts: Iterable[str]) -> np.ndarray:
         """Returns unit vectors of the meaning of each text."""
-        return self._meanings.of(list(texts), self._encoder.encode)
+        return np.array(self._meanings.of(list(texts), self._encoder.encode))
 
     def wordings(self, texts: Iterable[str]) -> np.ndarray:
         """Returns vectors of the wording of each text, for the decisions about sentences."""
-        return self._wordings.of(list(texts), self._encode_wordings)
+        return np.array(self._wordings.of(list(texts), self._encode_wordings))
 
     def _encode_wordings(self, texts: list[str]) -> np.ndarray:
         vectors, wordings = self._encoder.encode_wordings(texts)
-        self._meanings.add(texts, vectors)
+        self._meanings.add(dict(zip(texts, vectors, strict=True)))
         return wordings
 
     def token_states(self, texts: Sequence[str]) -> list[TokenStates]:
         """Returns the states of each text's tokens, of unit length."""
-        cached = self._states
-        new = list(dict.fromkeys(text for text in texts if text not in cached))
-        if new:
-            encoded = dict(zip(new, map(_of_unit_length, self._encoder.encode_tokens(new)), strict=True))
-            self._meanings.add(new, np.array([states.vector for states in encoded.values()]))
-            kept = cached if len(cached) + len(new) <= _CACHED_STATES else {t: cached[t] for t in texts if t in cached}
-            self._states = cached = kept | encoded
-        return [cached[text] for text in texts]
+        return self._states.of(texts, self._encode_tokens)
+
+    def _encode_tokens(self, texts: list[str]) -> list[TokenStates]:
+        encoded = self._encoder.encode_tokens(texts)
+        self._meanings.add({text: tokens.vector for text, tokens in zip(texts, encoded, strict=True)})
+        return [_of_unit_length(tokens) for tokens in encoded]
 
     def wording(self, text: str) -> np.ndarray:
         wording: np.ndarray = self.wordings([text])[0]

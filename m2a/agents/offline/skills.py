@@ -11,12 +11,7 @@ _VERBS = frozenset(
     map(stem, "speak know understand learn study read write play practise practice fluent teach pick_up".split())
 )
 # With these words, a question still asks for all of the kind.
-_OF_ALL = _VERBS | frozenset(
-    map(
-        stem,
-        "total altogether all each every have got keep now today currently besides apart tell far bit little can".split(),
-    )
-)
+_OF_ALL = _VERBS | frozenset(map(stem, "total altogether each every keep besides apart far bit little".split()))
 _OF_ONESELF = re.compile(
     r"\b(?:i|we)\b|^\W*(?:can |also )*(?:learn\w*|sp(?:eak|oke)|studied|picked up|play(?:ed)?)\b", re.IGNORECASE
 )
