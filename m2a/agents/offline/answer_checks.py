@@ -27,7 +27,7 @@ _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", r
 _TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 _ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)(?:n't)?\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
 _STATES_LIKING = re.compile(
-    r"\b(?:likes?|loves?|loved|enjoys?|prefers?|adores?|favou?rite|fond of|keen on|mad (?:on|about)|crazy about|"
+    r"\b(?:likes?|loves?|loved|enjoys?|prefers?|adores?|favou?rite|fond of|keen on|mad on|(?:mad|daft|nuts|crazy) about|"
     r"obsessed|into|go-to)\b",
     re.IGNORECASE,
 )
@@ -156,12 +156,15 @@ def holds_one_of(question: "Question", text: str, _is_dated: bool) -> bool | Non
     return has_equivalent(noun, others) or (False if members(noun) else None)
 
 
+_SAYS_MY_NAME = re.compile(r"\b(?:(?:I'm|I am|[Cc]all me) (?!I\b)[A-Z]|(?i:my name(?:'s| is)) \w)")
+
+
 def gives_the_name(question: "Question", text: str) -> bool:
     """Returns whether the text names the person or thing in question: "my wife Anna" for "what's my wife called?"."""
     if question.kind.name not in ("name", "person"):
         return False
     if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
-        return bool(re.search(r"\b(?:(?:I'm|I am|[Cc]all me) (?!I\b)[A-Z]|(?i:my name(?:'s| is)) \w)", plain(text)))
+        return _SAYS_MY_NAME.search(plain(text)) is not None
     question_stems = set(stems(question.text))
     return any(
         set(stems(" ".join(naming.aliases))) & question_stems and not set(stems(naming.name)) & question_stems

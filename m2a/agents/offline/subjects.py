@@ -96,14 +96,29 @@ def _subject_of_others(text: str, people: Collection[str], asked: str) -> Subjec
     return subject if who in people and not any(who in equivalents(word) for word in stems(asked)) else None
 
 
+def _is_of_their_relative(text: str, people: Collection[str]) -> bool:
+    """Returns whether the text is about "Lucía's brother Álvaro", and Lucía is one of these people but he is not."""
+    subject = find_subject(text)
+    whose, _, whom = (subject.text if subject else "").partition("'s ")
+    kin = next((word for word in whom.split()[:2] if word in _RELATIVES), None)
+    if kin is None or not people_in(whose):
+        return False
+    return bool(people) and not any(
+        has_equivalent(one, people) or has_equivalent(other, {one}) for one in people_in(whom) for other in people
+    )
+
+
 def tells_anothers(question: Question, text: str) -> bool:
     """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
 
     "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive,
-    nor "my neighbour has a cat called Smudge" what "my cat" is called; but "my sister has the key" may say to whom I gave it.
+    nor "my neighbour has a cat called Smudge" what "my cat" is called, nor "Lucía's brother is a pilot" what Lucía does;
+    but "my sister has the key" may say to whom I gave it.
     """
     asked, text = plain(question.text), plain(text)
     people = people_in(asked)
+    if question.kind.name != "person" and _is_of_their_relative(text, people):
+        return True
     if question.kind.name != "person" and not people:
         if _AM_I.search(asked) and _is_of_a_person(text):
             return True

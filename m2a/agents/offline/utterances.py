@@ -126,7 +126,11 @@ _ATTENTION = re.compile(
     r"[\s!?.,:-]+(?!(?:i|we|you|he|she|it|they)\b[^.!]*\?)(?=\w)",
     re.IGNORECASE,
 )
-_IN_A_HURRY = re.compile(r"\bi(m|ve)\b", re.IGNORECASE)  # "im" is German in a German text
+_IN_A_HURRY = re.compile(  # where an apostrophe is left out: "im", "hes", "dont"
+    r"\b(?:i(?=m\b)|(?:he|she|that|what|where|who|how)(?=s\b)|(?:i|we|you|they)(?=ve\b)|(?:you|they)(?=re\b)|"
+    r"(?:do|does|did|is|are|was|were|has|have|had|could|would|should|ca|wo)n(?=t\b))",
+    re.IGNORECASE,
+)
 # A sentence that points at a photo or announces something, and asks nothing: "Look what I bought".
 SHOWS = re.compile(
     r"^\W*(?:(?:oh|hey|wow|just)\b,? )*(?:look|see|check out) (?:at )?(?:what|who|how) (?:i|we|my|our)\b[^?]*$",
@@ -182,11 +186,11 @@ def _to_encode(text: str, parts: Sequence[str]) -> list[str]:
 
 
 def _text_to_read(message: str) -> str:
-    """Returns the message without words that only ask for attention or whether it was mentioned before, "im" as "I'm"."""
+    """Returns the message without words that only ask for attention or whether it was told before, with its apostrophes."""
     text = _ATTENTION.sub("", plain(message))
     mentioned = _MENTIONED.match(text)
     text = mentioned["what"] if mentioned else text
-    return _IN_A_HURRY.sub(r"I'\1", text) if is_english(text) else text
+    return _IN_A_HURRY.sub(lambda match: f"{match[0]}'", text) if is_english(text) else text
 
 
 def _utterances(message: str, sense: Sense) -> list[Utterance]:
