@@ -61,6 +61,7 @@ def _is_about_a_person(text: str) -> bool:
 
 
 def _is_about_speaker(text: str) -> bool:
+    """Returns whether the text is about the user, or about what or who is theirs: "my car", "my sister"."""
     subject = find_subject(text)
     return subject is not None and (subject.text.lower() in ("i", "we") or Claim.of(text).owner == "I")
 
@@ -88,22 +89,26 @@ def _is_of_a_relative(text: str, asked: str) -> bool:
 
 
 def tells_anothers(question: Question, text: str) -> bool:
-    """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
-
-    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive; but
-    "my sister has the key" may say to whom I gave it.
-    """
+    """Returns whether the question is about the user or something of theirs, and the text only about another or another's."""
     asked, text = plain(question.text), plain(text)
-    if (
-        question.kind.name != "person"
-        and not people_in(asked)
-        and (
-            (_AM_I.search(asked) and _is_of_a_person(text)) or (_DO_I.search(asked) and _is_of_a_relative(text, asked))
-        )
-    ):
-        return True
-    match = None if _AND_MINE.search(text) else _MINE.search(asked)
-    wanted = content(match["what"]) if match is not None and not match["owner"] else set()
+    is_who = question.kind.name == "person"  # "my sister has the key" may say to whom I gave it
+    return (not is_who and _is_of_another(asked, text)) or _is_of_anothers_thing(asked, text)
+
+
+def _is_of_another(asked: str, text: str) -> bool:
+    """Returns whether the text says what another is or does: "Pieter is scared of lifts" does not tell what "I" am scared of."""
+    if people_in(asked):
+        return False
+    is_of_a_person = _AM_I.search(asked) is not None and _is_of_a_person(text)
+    return is_of_a_person or (_DO_I.search(asked) is not None and _is_of_a_relative(text, asked))
+
+
+def _is_of_anothers_thing(asked: str, text: str) -> bool:
+    """Returns whether the text is about "Pieter's blood type" and not about "my blood type", which is asked for."""
+    match = _MINE.search(asked)
+    if match is None or match["owner"] or _AND_MINE.search(text):
+        return False
+    wanted = content(match["what"])
     mine = [content(match["what"]) for match in _MINE.finditer(text) if not match["owner"]]
     others = [content(match["what"]) for match in _ANOTHERS.finditer(text)]
     return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)
