@@ -70,6 +70,7 @@ def _is_about_a_person(text: str) -> bool:
 
 
 def _is_about_speaker(text: str) -> bool:
+    """Returns whether the text is about the user, or about what or who is theirs: "my car", "my sister"."""
     subject = find_subject(text)
     return subject is not None and (subject.text.lower() in ("i", "we") or Claim.of(text).owner == "I")
 
@@ -103,30 +104,34 @@ def _is_of_their_relative(text: str, people: Collection[str]) -> bool:
     kin = next((word for word in whom.split()[:2] if word in _RELATIVES), None)
     if kin is None or not people_in(whose):
         return False
-    return bool(people) and not any(
+    return not any(
         has_equivalent(one, people) or has_equivalent(other, {one}) for one in people_in(whom) for other in people
     )
 
 
 def tells_anothers(question: Question, text: str) -> bool:
-    """Returns whether the question is about "my blood type", and the text only about "Pieter's blood type".
-
-    "Pieter is scared of lifts" does not say what "I" am scared of, either, nor "my sister drives an Audi" what "I" drive,
-    nor "my neighbour has a cat called Smudge" what "my cat" is called, nor "Lucía's brother is a pilot" what Lucía does;
-    but "my sister has the key" may say to whom I gave it.
-    """
+    """Returns whether the question is about the user or something of theirs, and the text only about another or another's."""
     asked, text = plain(question.text), plain(text)
-    people = people_in(asked)
-    if question.kind.name != "person" and _is_of_their_relative(text, people):
-        return True
-    if question.kind.name != "person" and not people:
-        if _AM_I.search(asked) and _is_of_a_person(text):
-            return True
-        if _DO_I.search(asked) and _subject_of_others(text, PEOPLE, asked):
-            return True
+    is_who = question.kind.name == "person"  # "my sister has the key" may say to whom I gave it
+    return (not is_who and _is_of_another(asked, text)) or _is_of_anothers_thing(asked, text)
+
+
+def _is_of_another(asked: str, text: str) -> bool:
+    """Returns whether the text says what another is or does: "Pieter is scared of lifts" does not tell what "I" am scared of.
+
+    Nor does "Lucía's brother is a pilot" tell what Lucía does.
+    """
+    if people := people_in(asked):
+        return _is_of_their_relative(text, people)
+    is_of_a_person = _AM_I.search(asked) is not None and _is_of_a_person(text)
+    return is_of_a_person or (_DO_I.search(asked) is not None and _subject_of_others(text, PEOPLE, asked) is not None)
+
+
+def _is_of_anothers_thing(asked: str, text: str) -> bool:
+    """Returns whether the text is about "Pieter's blood type" or "my neighbour has a cat", and not about what is "mine"."""
     match = None if _AND_MINE.search(text) else _MINE.search(asked)
     wanted = content(match["what"]) if match is not None and not match["owner"] else set()
-    other = _subject_of_others(text, PEOPLE - _PETS, asked) if people <= _PETS else None
+    other = _subject_of_others(text, PEOPLE - _PETS, asked) if people_in(asked) <= _PETS else None
     if other and (_DO_I_HAVE.search(asked) or (wanted and _WHAT.match(asked))):
         known = content(other.text).union(*(content(match["what"]) for match in _THE.finditer(text)))
         return wanted.isdisjoint(known)
