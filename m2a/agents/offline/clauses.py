@@ -149,10 +149,8 @@ _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invite
 
 # "It" of the weather and the hour means nothing that was said: "It's been raining all day".
 IMPERSONAL = re.compile(
-    r"^\W*it(?:'?s|'ll| is| was| has| will)?"
-    r"(?: (?:be|been|really|so|still|very|quite|absolutely|pretty|a bit|nearly|almost|just|only|gone|getting))* "
-    r"(?:(?:rain|snow|pour|hail|drizzl|thunder)(?:s|ed|ing)|sunny|windy|stormy|foggy|gloomy|humid|midnight|bedtime|"
-    r"(?:freezing|boiling)(?= (?:out|today|here)|\W*$))\b",
+    r"^\W*it(?:'?s|'ll| is| was| has| will)? (?:(?!that|who|for|on|in)[a-z]+ ){0,3}"
+    r"(?:(?:rain|snow|pour|hail|drizzl|thunder)(?:s|ed|ing)|sunny|windy|stormy|foggy|gloomy|humid|freezing|midnight|bedtime)\b",
     re.IGNORECASE,
 )
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from m2a.agents.offline import lexicon
@@ -17,14 +16,12 @@ from m2a.agents.offline.claims import people_in
 from m2a.agents.offline.clauses import IMPERSONAL, find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates, nearest_day, written
 from m2a.agents.offline.foreign import tells
-from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import forget_probability
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
-from m2a.agents.offline.values import find_values, has_day, is_measure
+from m2a.agents.offline.values import find_values, has_day
 from m2a.types import Concept, DateInterval, MemoryKind, Message, NamedConcept
 
 _PREFERENCE = re.compile(
@@ -96,17 +93,9 @@ class Reading:
     left_out: int = 0
 
 
-# "And the price as well": after a request to forget, this adds something to it.
-_ADDS = re.compile(
-    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
-    re.IGNORECASE,
-)
-_MIN_ADDING_PROBABILITY = 0.1  # from this probability a message after a request to forget is another request
 _MAX_SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
-_NAME_OR_CODE = re.compile(r"\d|^[A-Z]")
-_MIN_LIKENESS = 0.7  # of the spelling of two names or codes, from which one corrects the other
-_FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
+_FEW_WORDS = 7  # at most, of a headline
 _MAX_OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
 
@@ -114,19 +103,13 @@ _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable m
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
     """Returns what the user's message states, wants forgotten and wants restored."""
     items = utterances(message.text, sense)
-    text, previous = plain(message.text), _previous_text(recent)
-    if _adds_to_request(text, previous, sense):
-        items = [Utterance("forget", text)]
-    gives_value = _is_another_value(text, plain(previous))
-    if gives_value and all(item.act in ("chat", "unread") for item in items):
-        items = [Utterance("tell", item.text) for item in items]
     considered = items[:_MAX_SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
     unread = [
         item.text for item in considered if len(item.text) > _LONGEST or (item.act == "unread" and not tells(item.text))
     ]
-    reading = _reading_of(message, readable, recent, concepts, gives_value=gives_value) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     observations = (*reading.observations, *as_typed)
     return replace(
@@ -138,49 +121,11 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     )
 
 
-def _previous_text(recent: Sequence[Message]) -> str:
-    """Returns the text of the user's previous message, "" if there is none."""
-    return next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-
-
-def _is_another_value(text: str, previous: str) -> bool:
-    """Returns whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
-    if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
-        return False
-    return bool(_kinds_of_values(text) & _kinds_of_values(previous)) or _is_another_spelling(text, previous)
-
-
-def _is_another_spelling(text: str, previous: str) -> bool:
-    """Returns whether the text is one name or code, spelled much like one in the other text: "Kathryn.", "lagoon2024!!"."""
-    words = tokens(text)
-    if len(words) != 1 or not _NAME_OR_CODE.search(words[0].text):
-        return False
-    others = [token.lower for token in tokens(previous) if _NAME_OR_CODE.search(token.text)]
-    likeness = [SequenceMatcher(None, words[0].lower, other).ratio() for other in others]
-    return _MIN_LIKENESS <= max(likeness, default=0.0) < 1
-
-
-def _kinds_of_values(text: str) -> set[str]:
-    kinds = {"amount" if is_measure(value.kind) else value.kind for value in find_values(text)}
-    return kinds | {"day"} if has_day(text) else kinds
-
-
-def _adds_to_request(text: str, previous: str, sense: Sense) -> bool:
-    """Returns whether the message adds something to a request to forget in the previous one: "And the price as well."."""
-    if text.endswith("?") or not is_english(text) or not previous:
-        return False
-    if all(item.act != "forget" for item in utterances(previous, sense)):
-        return False
-    return bool(_ADDS.match(text)) or forget_probability(text, sense) >= _MIN_ADDING_PROBABILITY
-
-
 def _reading_of(
     message: Message,
     items: Sequence[Utterance],
     recent: Sequence[Message],
     concepts: Sequence[Concept],
-    *,
-    gives_value: bool,
 ) -> Reading:
     today = message.said_at.date()
     if message.photos:
@@ -192,7 +137,7 @@ def _reading_of(
         # "Scratch what I said about the passport. I've put it in the drawer."
         text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
         statements[0] = replace(statements[0], text=text)
-    observations = _observations(statements, before, concepts, today, gives_value=gives_value)
+    observations = _observations(statements, before, concepts, today)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
     observations = _with_photo_statements(observations, find_photo_statements(message, recent, concepts))
@@ -278,8 +223,6 @@ def _observations(
     before: Sequence[str],
     concepts: Sequence[Concept],
     today: date,
-    *,
-    gives_value: bool = False,
 ) -> list[Observation]:
     statements: list[_Statement] = []
     dropped = ""  # "Nope." before "It's on Thursday."
@@ -305,9 +248,7 @@ def _observations(
         else:
             statements.append(_Statement(_with_topic(body, before), utterance))
     return [
-        _observation(statement, today)
-        for statement in _with_fragments_joined(statements)
-        if gives_value or _says_enough(statement)
+        _observation(statement, today) for statement in _with_fragments_joined(statements) if _says_enough(statement)
     ]
 
 
