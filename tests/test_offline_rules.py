@@ -925,11 +925,13 @@ async def test_what_was_just_told_is_forgotten_and_what_follows_the_request_is_k
     assert talk.known() == ["My sister lives in Graz."]
 
 
-async def test_delete_it_after_a_request_to_forget_means_nothing_more(talk: Talk) -> None:
+async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> None:
     await talk.say("My locker number is 58.")
     await talk.say("I see a counsellor, Dr. Irani.")
     await talk.say("You don't need to hold on to what I said about the counsellor. Delete it.")
     assert talk.known() == ["My locker number is 58."]
+    await talk.say("And the locker number as well, please.")
+    assert talk.known() == []
 
 
 @pytest.mark.parametrize(

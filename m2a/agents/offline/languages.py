@@ -27,7 +27,7 @@ _ENGLISH = frozenset(
     before until since up down out off only also too very just still again now today tomorrow yesterday every all any some
     i'm i've i'll i'd it's he's she's we're we've they're don't doesn't didn't isn't can't won't that's there's
     what's who's where's how's let's you're you've
-    im ive dont doesnt didnt isnt cant wont thats whats wheres youre theyre
+    im ive hes shes dont doesnt didnt isnt wasnt cant wont thats whats wheres whos youre theyre
     """.split()
 )
 _ONLY_ENGLISH = _ENGLISH - lexicon.FOREIGN_FUNCTION_WORDS

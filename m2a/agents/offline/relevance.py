@@ -91,11 +91,10 @@ def _sorted_matches(
         if named := with_name(question, concepts):
             matches = _with_best_scores(matches, _matches(named, groups, concepts, sense))
         elif called := with_alias(question, concepts):
-            name, alone = question.names[0], []
-            for group in groups:
-                text = as_one(group).text
-                alone += [group] if is_named(called[1], text) and not is_named(name, text) else []
-            matches = _with_best_scores(matches, _matches(called[0], alone, concepts, sense))
+            reworded, alias = called
+            wholes = [(group, as_one(group).text) for group in groups]
+            alone = [g for g, text in wholes if is_named(alias, text) and not is_named(question.names[0], text)]
+            matches = _with_best_scores(matches, _matches(reworded, alone, concepts, sense))
     return sorted(matches, key=lambda match: (match.score, match.entry.memory_id), reverse=True)
 
 

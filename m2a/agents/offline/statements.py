@@ -96,6 +96,11 @@ class Reading:
 _MAX_SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
 _FEW_WORDS = 7  # at most, of a headline
+# "And the price as well": after a request to forget, this adds something to it.
+_ADDS = re.compile(
+    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
+    re.IGNORECASE,
+)
 _MAX_OBSERVATIONS = 10  # kept per message
 _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable memory
 
@@ -103,6 +108,8 @@ _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable m
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
     """Returns what the user's message states, wants forgotten and wants restored."""
     items = utterances(message.text, sense)
+    if _ADDS.match(message.text) and _asked_to_forget(recent, sense):
+        items = [Utterance("forget", plain(message.text))]
     considered = items[:_MAX_SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
@@ -119,6 +126,12 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
         unread=tuple(unread),
         left_out=len(items) - len(considered) + max(0, len(observations) - _MAX_OBSERVATIONS),
     )
+
+
+def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
+    """Returns whether the user's previous message asks to forget something."""
+    previous = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+    return any(item.act == "forget" for item in utterances(previous, sense))
 
 
 def _reading_of(
