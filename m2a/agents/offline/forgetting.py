@@ -35,7 +35,8 @@ _IN_OTHER_WORDS = 2.6  # the least log-odds if no word is shared
 _NONE = re.compile(r"\W*(?:about )?(?:none|neither|nothing|not (?:any|either|one))\b", re.IGNORECASE)
 # "That last thing I told you": the previous message, unless it goes on with "about …".
 _LAST_MESSAGE = re.compile(
-    r"\b(?:my|the|that|this)(?: very)? (?:last|previous) (?:\w+ )?(?:thing|bit|part|one|message|sentence|note)\b(?!.*\babout\b)",
+    r"\b(?:my|the|that|this|what)(?: very)? (?:last|previous) (?:\w+ )?(?:thing|bit|part|one|line|message|sentence|"
+    r"statement|remark|comment|confession|note|entry|text)\b(?!.*\b(?:about|regarding|concerning)\b)",
     re.IGNORECASE,
 )
 _QUESTION_WORD = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"

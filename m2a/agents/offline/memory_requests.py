@@ -74,6 +74,7 @@ RESTORE = re.compile(
 )
 
 _WORD = re.compile(r"(?:un-)?[a-z]+(?:'[a-z]+)?|[?!.,]")
+_EXPLICIT = re.compile(r"\b(?:forget|delete|erase|scratch|disregard)", re.IGNORECASE)
 _MIN_PROBABILITY = 0.01  # a less probable request is none: "Drop saw's away getting serviced"
 # Below this probability, a clause after the request says what is true instead: "Forget Tuesday, we meet on Friday."
 _MIN_WITH_CORRECTION = 0.3
@@ -82,8 +83,14 @@ _SCRATCH = re.compile(r"\W*(?:\w+,? )?(?:scratch|scrap|strike|disregard)\b", re.
 _NEW_VALUE = re.compile(r"\d|(?<=[a-z,'] )(?!I\b)[A-Z]|\b(?:now|instead)\b")
 # "Scratch that, it's Monday": users correct themselves, and nothing has to be forgotten.
 _SCRATCH_THAT = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|no|oh|well|ah|so|wait|sorry|actually|hm+),? )*(?:scratch that\b[\s,.:-]+|"
-    r"(?:scrap|strike) that\b[\s,.:-]+(?!(?:about|from|off|out|please|thing|bit|part|again|one)\b))(?=\w)",
+    r"(?:(?:ok(?:ay)?|no|oh|well|ah|so|wait|sorry|actually|hm+),? )*(?:scratch that\b[\s,.:-]+\w|"
+    r"(?:scrap|strike) that\b[\s,.:-]+(?!(?:about|from|off|out|please|thing|bit|part|again|one)\b)\w)",
+    re.IGNORECASE,
+)
+_ONLY_POINTS = re.compile(
+    r"(?:(?:(?:everything|all|anything|the whole thing) )?(?:about |of )?(?:it|that|this|them|those|these)"
+    r"(?: (?:one|part|bit|thing))?(?= (?:from|before|off|out|because|please|now|for|in)\b|\W*$)|"
+    r"(?:(?:everything|all|anything) about )?(?:it|them) \w+\W*$)",
     re.IGNORECASE,
 )
 _REQUEST_STEMS = {
@@ -106,8 +113,10 @@ def forget_target(sentence: str, sense: Sense) -> str | None:
     if request is None or _NEVER_MIND.match(sentence) or _SCRATCH_THAT.match(sentence):
         return None
     _, *rest = re.split(r"[,;:]\s+| - ", request["what"], maxsplit=1)
-    is_corrected = rest and (_SCRATCH.match(sentence) or _NEW_VALUE.search(rest[0]) or has_place(rest[0]))
-    threshold = _MIN_WITH_CORRECTION if is_corrected else _MIN_PROBABILITY
+    if rest and (_SCRATCH.match(sentence) or _NEW_VALUE.search(rest[0]) or has_place(rest[0])):
+        threshold = _MIN_WITH_CORRECTION
+    else:
+        threshold = 0.0 if _EXPLICIT.search(request[0]) else _MIN_PROBABILITY
     return request["what"].strip() if forget_probability(sentence, sense) >= threshold else None
 
 
@@ -123,7 +132,8 @@ def forget_probability(text: str, sense: Sense) -> float:
 def _forget_probability(text: str, sense: Sense) -> float:
     if _NO_FORGET_REQUEST.match(text) or _NEVER_MIND.match(text):
         return 0.0
-    text = _SCRATCH_THAT.sub("", text)
+    if scratched := _SCRATCH_THAT.match(text):
+        return forget_probability(text[scratched.end() - 1 :], sense)
     decision = sense.models["forgets"]
     parts = sentences(text)
     whole_text = decision.probability(forget_request_features(text), sense.vector(text))
@@ -197,6 +207,8 @@ def wanted_words(request: str) -> set[str]:
     spans = sentence_spans(request)
     first = request[slice(*spans[0])] if spans else request
     target, *_ = re.split(r", (?:he|she|they|i|it|that|because|since|please)(?:'\w+)?\b|; ", first, flags=re.IGNORECASE)
+    if _ONLY_POINTS.match(target):
+        return set()
     target = _TITLE.sub("", target)
     words = content(re.sub(r"^.*?\b(?:about|that)\b", "", target, count=1)) or content(target)
     return words - _REQUEST_STEMS

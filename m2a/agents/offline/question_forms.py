@@ -3,6 +3,7 @@
 import re
 
 from m2a.agents.offline.acts import AUXILIARY, OPENER, WH
+from m2a.agents.offline.clauses import find_subject
 
 # "List everything my wife is allergic to", "name the vegetable that Cian refuses": a question, and no task.
 LISTS = re.compile(
@@ -42,8 +43,14 @@ _QUESTION_FORMS = [
         rf"(?: again)?,? (?:about )?(?:{WH}\b|if\b|whether\b|the (?:total )?(?:number|name|date|address) of\b)",
     )
 ]
+_BARE_REQUEST = re.compile(
+    r"^(?!.*\d)(?=.*\b(?:the|his|her|their|my|our|of|for|number|name|code|address|password|date|time)\b|.*\w's\b)"
+    r".*\b(?:please|pls)\W*$",
+    re.IGNORECASE,
+)
 
 
 def has_question_form(sentence: str) -> bool:
-    """Returns whether the sentence asks or passes on a question."""
-    return any(form.search(sentence) for form in _QUESTION_FORMS)
+    """Returns whether the sentence asks, passes on a question, or only names what it wants: "Her hostel's code too, please"."""
+    names_wish = _BARE_REQUEST.match(sentence) and find_subject(sentence.replace("'s", "")) is None
+    return any(form.search(sentence) for form in _QUESTION_FORMS) or bool(names_wish)

@@ -20,7 +20,7 @@ from m2a.agents.offline.acts import (
     act_probabilities,
 )
 from m2a.agents.offline.change_words import CHANGES, LATELY, TAKES_BACK
-from m2a.agents.offline.clauses import find_subject, has_verb, sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, has_verb, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import (
@@ -37,7 +37,7 @@ from m2a.agents.offline.names import find_names, find_namings
 from m2a.agents.offline.question_forms import LISTS, has_question_form
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
-from m2a.agents.offline.values import has_place
+from m2a.agents.offline.values import find_values, has_place
 
 Act = Literal["tell", "ask", "chat", "preference", "forget", "restore", "command", "unread"]
 _MAX_ACT_LENGTH = 2000  # characters of a message; its act is decided from no more than these
@@ -241,6 +241,7 @@ def _further_statements(items: Sequence[Utterance], sense: Sense) -> list[Uttera
 _POINTS_AT_TOPIC = re.compile(
     r"(?:they|those|these|it|that|he|she|(?:love|like|hate|adore|can't stand) (?:it|them))\b", re.IGNORECASE
 )
+_ANSWERS_WITH_PLACE = re.compile(rf"(?:{'|'.join(PREPOSITIONS)}) \w", re.IGNORECASE)  # "The key? Under the mat."
 
 
 def _parts_of(text: str) -> list[str]:
@@ -250,9 +251,10 @@ def _parts_of(text: str) -> list[str]:
     """
     result: list[str] = []
     for part in (part for sentence in sentences(text) for part in _apart_from_request(sentence)):
-        names_topic = bool(result) and len(tokens(result[-1])) <= _TOPIC_WORDS and not has_verb(result[-1])
+        topic = result[-1] if result and len(tokens(result[-1])) <= _TOPIC_WORDS and not has_verb(result[-1]) else ""
         points = _POINTS_AT_TOPIC.match(part) or (has_forget_words(part) and not content_of_request(part))
-        if names_topic and not part.endswith("?") and points:
+        gives_value = topic.endswith("?") and (_ANSWERS_WITH_PLACE.match(part) or find_values(part))
+        if topic and not part.endswith("?") and (points or gives_value):
             result[-1] += f" {part}"
         else:
             result.append(part)
@@ -298,7 +300,14 @@ def _classified(sentence: str, message_act: Act, sense: Sense, *, alone: bool, h
         if act_of(f"{statement}.", sense) == "tell":
             return Utterance("tell", statement)
         return Utterance("chat" if message_act == "chat" else "ask", sentence)
-    return Utterance(_act_of_sentence(sentence, message_act, sense, alone=alone, has_question=has_question), sentence)
+    act = _act_of_sentence(sentence, message_act, sense, alone=alone, has_question=has_question)
+    return Utterance("tell" if act == "chat" and _gives_another_value(sentence) else act, sentence)
+
+
+def _gives_another_value(sentence: str) -> bool:
+    """Returns whether the sentence corrects something, though it is as short as a remark: "Sorry, Thursday."."""
+    taken_back = TAKES_BACK.search(sentence)
+    return taken_back is not None and not sentence.endswith("?") and bool(find_values(sentence[taken_back.end() :]))
 
 
 def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bool, has_question: bool) -> Act:
@@ -340,11 +349,12 @@ _MAY_ASK = re.compile(
     rf"show|list|name|find|look(?:ing)? for|forg[eo]t(?:ten)?|remember|recall|blank|again)\b|^\W*{OPENER}{AUXILIARY}\b",
     re.IGNORECASE,
 )
+_NOT_KNOWN = re.compile(rf"\bdon't know {WH}\b", re.IGNORECASE)  # "I don't know what to do" asks nothing
 
 
 def _may_ask(sentence: str) -> bool:
     """Returns whether a sentence without a question mark may ask: by one of its words, or as it is no clause ("locker code")."""
-    return _MAY_ASK.search(sentence) is not None or find_subject(sentence) is None
+    return _MAY_ASK.search(_NOT_KNOWN.sub("", sentence)) is not None or find_subject(sentence) is None
 
 
 def _is_small_talk(sentence: str) -> bool:
