@@ -120,6 +120,7 @@ def test_half_past_is_another_time(sense: Sense) -> None:
     [
         ("My locker code is 4471.", "4417!"),
         ("My passport expires in 2027.", "2029!"),
+        ("Lena's flight is on Tuesday.", "Thursday."),
     ],
 )
 def test_a_value_alone_corrects_what_was_said_just_before(sense: Sense, before: str, text: str) -> None:
@@ -534,7 +535,8 @@ def test_what_one_says_of_oneself_is_corrected_without_a_word_in_common(
     assert (corrected_by(newer, [older], sense) == older) is corrected
 
 
-def test_a_no_with_another_value_of_what_was_just_said_corrects_it(sense: Sense) -> None:
+def test_a_few_words_with_another_value_of_what_was_just_said_correct_it(sense: Sense) -> None:
+    assert corrected_by("Put off again. June.", ["The scaffolding comes down in May."], sense)
     assert corrected_by("nope. Thursday", ["The scan is on Tuesday."], sense)
 
 

@@ -21,7 +21,7 @@ from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_state
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
-from m2a.agents.offline.values import find_values, has_day
+from m2a.agents.offline.values import find_values, has_day, is_measure
 from m2a.types import Concept, DateInterval, MemoryKind, Message, NamedConcept
 
 _PREFERENCE = re.compile(
@@ -95,7 +95,7 @@ class Reading:
 
 _MAX_SENTENCES = 60  # read per message; more would keep the user waiting
 _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something was wrong
-_FEW_WORDS = 7  # at most, of a headline
+_FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
 # "And the price as well": after a request to forget, this adds something to it.
 _ADDS = re.compile(
     r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
@@ -107,16 +107,20 @@ _LONGEST = 600  # characters of a sentence; a longer one makes no recognisable m
 
 def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept], sense: Sense) -> Reading:
     """Returns what the user's message states, wants forgotten and wants restored."""
+    text, previous = plain(message.text), _previous_text(recent)
     items = utterances(message.text, sense)
-    if _ADDS.match(message.text) and _asked_to_forget(recent, sense):
-        items = [Utterance("forget", plain(message.text))]
+    if _ADDS.match(text) and any(item.act == "forget" for item in utterances(previous, sense)):
+        items = [Utterance("forget", text)]
+    gives_value = _is_another_value(text, plain(previous))
+    if gives_value and all(item.act in ("chat", "unread") for item in items):
+        items = [Utterance("tell", item.text) for item in items]
     considered = items[:_MAX_SENTENCES]
     readable = [item for item in considered if len(item.text) <= _LONGEST]
     foreign = [item.text for item in readable if item.act == "unread" and tells(item.text)]
     unread = [
         item.text for item in considered if len(item.text) > _LONGEST or (item.act == "unread" and not tells(item.text))
     ]
-    reading = _reading_of(message, readable, recent, concepts) if readable else Reading()
+    reading = _reading_of(message, readable, recent, concepts, gives_value=gives_value) if readable else Reading()
     as_typed = [Observation(sentence, said=sentence) for sentence in dict.fromkeys(foreign)]
     observations = (*reading.observations, *as_typed)
     return replace(
@@ -128,10 +132,21 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     )
 
 
-def _asked_to_forget(recent: Sequence[Message], sense: Sense) -> bool:
-    """Returns whether the user's previous message asks to forget something."""
-    previous = next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
-    return any(item.act == "forget" for item in utterances(previous, sense))
+def _previous_text(recent: Sequence[Message]) -> str:
+    """Returns the text of the user's previous message, "" if there is none."""
+    return next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+
+
+def _is_another_value(text: str, previous: str) -> bool:
+    """Returns whether a few words give another value for what the user has just said: "Put off again. June.", "2029!"."""
+    if len(tokens(text)) > _FEW_WORDS or text.endswith("?") or previous.endswith("?"):
+        return False
+    return bool(_kinds_of_values(text) & _kinds_of_values(previous))
+
+
+def _kinds_of_values(text: str) -> set[str]:
+    kinds = {"amount" if is_measure(value.kind) else value.kind for value in find_values(text)}
+    return kinds | {"day"} if has_day(text) else kinds
 
 
 def _reading_of(
@@ -139,6 +154,8 @@ def _reading_of(
     items: Sequence[Utterance],
     recent: Sequence[Message],
     concepts: Sequence[Concept],
+    *,
+    gives_value: bool,
 ) -> Reading:
     today = message.said_at.date()
     if message.photos:
@@ -150,7 +167,7 @@ def _reading_of(
         # "Scratch what I said about the passport. I've put it in the drawer."
         text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
         statements[0] = replace(statements[0], text=text)
-    observations = _observations(statements, before, concepts, today)
+    observations = _observations(statements, before, concepts, today, gives_value=gives_value)
     if message.photos and not observations and not any(each.act in ("ask", "forget", "command") for each in items):
         observations = _names_under_photos(message.text)
     observations = _with_photo_statements(observations, find_photo_statements(message, recent, concepts))
@@ -236,6 +253,8 @@ def _observations(
     before: Sequence[str],
     concepts: Sequence[Concept],
     today: date,
+    *,
+    gives_value: bool = False,
 ) -> list[Observation]:
     statements: list[_Statement] = []
     dropped = ""  # "Nope." before "It's on Thursday."
@@ -261,7 +280,9 @@ def _observations(
         else:
             statements.append(_Statement(_with_topic(body, before), utterance))
     return [
-        _observation(statement, today) for statement in _with_fragments_joined(statements) if _says_enough(statement)
+        _observation(statement, today)
+        for statement in _with_fragments_joined(statements)
+        if gives_value or _says_enough(statement)
     ]
 
 

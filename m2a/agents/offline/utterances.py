@@ -88,6 +88,12 @@ _IN_A_HURRY = re.compile(  # where an apostrophe is left out: "im", "hes", "dont
     r"(?:do|does|did|is|are|was|were|has|have|had|could|would|should|ca|wo)n(?=t\b))",
     re.IGNORECASE,
 )
+# An opening that only asks for attention: "Guess what? I got the job!"
+_ATTENTION = re.compile(
+    r"^\W*(?:(?:hey|hi|oh|so|and|ok(?:ay)?)\b\W*(?:[A-Z]\w+\W+)?)*(?:guess what|you know what|you'll never guess)\b"
+    r"[\s!?.,:-]+(?!(?:i|we|you|he|she|it|they)\b[^.!]*\?)(?=\w)",
+    re.IGNORECASE,
+)
 # "Did I mention that his left eye is glass?" is a statement.
 _MENTIONED = re.compile(
     r"^(?:did|have) i (?:ever |already )?(?:mention(?:ed)?|tell you|told you|say|said) that (?P<what>[^?.!]+)\?+$",
@@ -149,8 +155,8 @@ def _to_encode(text: str, parts: Sequence[str]) -> list[str]:
 
 
 def _text_to_read(message: str) -> str:
-    """Returns the message, or what it may have mentioned, with its apostrophes; "im" is a word of other languages, too."""
-    text = plain(message)
+    """Returns the message with its apostrophes, without words that only ask for attention or whether it was told before."""
+    text = _ATTENTION.sub("", plain(message))
     text = mentioned["what"] if (mentioned := _MENTIONED.match(text)) else text
     return _IN_A_HURRY.sub(lambda match: f"{match[0]}'", text) if is_english(text) else text
 
@@ -173,7 +179,7 @@ def _utterances(message: str, sense: Sense) -> list[Utterance]:
         if not alone and not is_english(part):
             result.append(Utterance("unread", part))
         elif (utterance := _with_fixed_words(part, sense)) is not None:
-            result.append(utterance)
+            result += _with_statement(utterance)
         else:
             result.append(_classified(part, message_act, sense, alone=alone, has_question=has_question))
     only_points = len(result) > 1 and result[0].act == "forget" and not content_of_request(result[0].text)
@@ -251,7 +257,7 @@ def _parts_of(text: str) -> list[str]:
     """
     result: list[str] = []
     for part in (part for sentence in sentences(text) for part in _apart_from_request(sentence)):
-        topic = result[-1] if result and len(tokens(result[-1])) <= _TOPIC_WORDS and not has_verb(result[-1]) else ""
+        topic = result[-1] if result and _names_topic(result[-1]) else ""
         points = _POINTS_AT_TOPIC.match(part) or (has_forget_words(part) and not content_of_request(part))
         gives_value = topic.endswith("?") and (_ANSWERS_WITH_PLACE.match(part) or find_values(part))
         if topic and not part.endswith("?") and (points or gives_value):
@@ -261,6 +267,14 @@ def _parts_of(text: str) -> list[str]:
     return result
 
 
+def _names_topic(sentence: str) -> bool:
+    """Returns whether the sentence only names something: "Peanuts.", "The long key?"."""
+    if len(tokens(sentence)) > _TOPIC_WORDS:
+        return False
+    asks = re.search(rf"\b(?:{WH}|{AUXILIARY})\b", sentence, re.IGNORECASE)
+    return not has_verb(sentence) or (sentence.endswith("?") and not asks)
+
+
 def _apart_from_request(sentence: str) -> tuple[str, ...]:
     """Splits a statement from the request after it, unless both name the same."""
     match = _THEN_FORGET.match(sentence)
@@ -268,6 +282,14 @@ def _apart_from_request(sentence: str) -> tuple[str, ...]:
         return (sentence,)
     named = wanted_words(match["request"])
     return (match["statement"], match["request"]) if named and not named & content(match["statement"]) else (sentence,)
+
+
+def _with_statement(item: Utterance) -> list[Utterance]:
+    """Splits "No, both are true: I live in Graz and in Vienna" into the request to restore and the statement."""
+    request, _, statement = item.text.partition(": ")
+    if item.act != "restore" or find_subject(statement) is None:
+        return [item]
+    return [Utterance("restore", request), Utterance("tell", statement)]
 
 
 def _with_fixed_words(text: str, sense: Sense) -> Utterance | None:
