@@ -524,7 +524,8 @@ async def test_my_name_is_not_that_of_whoever_i_mention(talk: Talk) -> None:
 
 
 async def test_what_is_disliked_is_not_what_is_liked(talk: Talk) -> None:
-    await talk.say("Owen can't stand mushrooms")
+    for text in ("My husband is Owen.", "Owen is a joiner.", "Owen can't stand mushrooms"):
+        await talk.say(text)
     await talk.say("Mia loves olives")
     assert (await talk.say("What does Owen like?")).startswith(DECLINED)
     for question, answer in (("What doesn't Owen like?", "mushrooms"), ("What does Mia like?", "olives")):

@@ -269,7 +269,7 @@ def content_words(text: str) -> list[str]:
     """Returns the words of the text, in lower case and unstemmed, that distinguish memories."""
     lower = joined_phrases(plain(text).lower())
     words = re.findall(r"[^\W_]+(?:[-&.:/][^\W_]+)*(?:'[^\W_]+)?", lower)
-    bare = [re.sub(r"'\w+$", "", word) for word in words]
+    bare = [re.sub(r"(?<!\bca)n't$|'\w+$", "", word) for word in words]
     return list(dict.fromkeys(word for word in bare if len(word) > 1 and stem(word) not in _FUNCTION_WORDS))
 
 
