@@ -551,6 +551,7 @@ OTHERS_THINGS = (
     ("My doctor is Dr. Mackay at the Union Street surgery.", "Who is my dentist?", "Who's my GP?"),
     ("My sister's husband is a nurse.", "What does my sister do?", "What does my sister's husband do?"),
     ("Lucía's brother Álvaro is a pilot.", "What does Lucía do?", "What does Álvaro do?"),
+    ("Karl's neighbour is a plumber.", "What does Karl do?", "What does Karl's neighbour do?"),
     ("My pal Dougie had a stroke in January.", "When did I have a stroke?", "When did Dougie have a stroke?"),
 )  # fmt: skip
 
@@ -933,6 +934,27 @@ async def test_a_request_to_forget_may_name_one_thing_more_after(talk: Talk) -> 
     assert talk.known() == ["My locker number is 58."]
     await talk.say("And the locker number as well, please.")
     assert talk.known() == []
+
+
+async def test_one_thing_more_may_be_named_after_a_request_that_was_forgotten_with_what_it_named(talk: Talk) -> None:
+    await talk.say("Karl's birthday is 9 June.")
+    await talk.say("Karl's number is 07700 900123.")
+    await talk.say("Forget Karl's number.")
+    await talk.say("And his birthday as well.")
+    assert talk.known() == []
+
+
+async def test_a_job_is_told_without_other_things_told_of_the_person(talk: Talk) -> None:
+    await talk.say("Beth's brother Karl is a plumber in Hull.")
+    await talk.say("Karl's birthday is 9 June.")
+    for question in ("What does Karl do?", "What's Karl's job?"):
+        answer = await talk.say(question)
+        assert "plumber" in answer and not answer.startswith(DECLINED) and "9 June" not in answer
+
+
+async def test_the_job_of_another_with_the_same_name_is_not_an_answer(talk: Talk) -> None:
+    await talk.say("Choir Peter is a retired notary.")
+    assert (await talk.say("What is my brother Peter's job?")).startswith(DECLINED)
 
 
 @pytest.mark.parametrize(

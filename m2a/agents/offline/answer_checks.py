@@ -205,6 +205,25 @@ def states_the_object(question: "Question", text: str) -> bool:
     )
 
 
+_HAS_A_JOB = re.compile(
+    rf"^\W*(?:is|was|'s|works as|became)(?: now| also| still)? an? (?:(?!of\b|in\b|at\b|for\b|to\b|and\b)[\w-]+ ){{0,2}}?"
+    rf"(?:{'|'.join(map(re.escape, sorted(lexicon.JOBS)))})\b(?! of\b)",
+    re.IGNORECASE,
+)
+
+
+def states_the_job(question: "Question", text: str) -> bool:
+    """Returns whether the text says that the person whom the question names has a job: "Beth's brother Karl is a plumber"."""
+    if question.kind.name != "job":
+        return False
+    stated = (find_subject(text[start:end]) for start, end in segments(text))
+    return any(
+        stem(one.text.split()[-1]) in question.name_stems and _HAS_A_JOB.match(one.rest)
+        for one in stated
+        if one is not None
+    )
+
+
 def _states_taste(question: "Question", text: str) -> bool:
     """Returns whether the text states a taste: what somebody likes, or dislikes if the question asks for that."""
     is_disliked = bool(_STATES_DISLIKE.search(text))

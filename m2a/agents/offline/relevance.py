@@ -5,7 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
-from m2a.agents.offline.answer_checks import gives_the_name, has_answer_of_kind, states_the_object, states_the_taste
+from m2a.agents.offline.answer_checks import (
+    gives_the_name,
+    has_answer_of_kind,
+    states_the_job,
+    states_the_object,
+    states_the_taste,
+)
 from m2a.agents.offline.answer_kinds import KINDS
 from m2a.agents.offline.change_words import only_tells_of_past
 from m2a.agents.offline.clauses import segments
@@ -141,8 +147,8 @@ _WHO_IS = re.compile(r"\W*who(?:'s| is| was)\b", re.IGNORECASE)
 def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
     """Returns a check of a memory's text and features: whether it states an answer that is read and not judged by nearness.
 
-    These are a name, a home, a taste, each of what the user has or can of a kind, anything about whom "tell me about Rex" names,
-    and a value that the user tells of themself in the question's own words.
+    These are a name, a home, a job, a taste, each of what the user has or can of a kind, anything about whom "tell me about Rex"
+    names, and a value that the user tells of themself in the question's own words.
     """
     counted, listed, home = counted_kind(question), listed_kind(question), Home.of(question.text)
     takes_anything = question.kind.name in ("show", "about") or _WHO_IS.match(question.text) is not None
@@ -157,6 +163,7 @@ def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
             or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
             or (bool(features["name met"]) and states_the_taste(question, text))
             or states_the_object(question, text)
+            or (not features["kin unmet"] and states_the_job(question, text))
             or (features["literal share"] == features["kind met"] == features["of oneself, told of oneself"] == 1.0)
         )
 

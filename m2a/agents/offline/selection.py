@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter
 
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.homes import Home
@@ -145,8 +146,10 @@ def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
 
 def _is_about_same_person(question: Question, match: Match, best: Match) -> bool:
     """Returns whether a less probable memory names somebody whom the question and the best memory name: a second allergy."""
-    shared = question.name_stems & set(stems(match.entry.text)) & set(stems(best.entry.text))
-    return bool(shared) and match.score >= _MIN_SHARE_SAME_PERSON * best.score
+    text, best_text = match.entry.text, best.entry.text
+    shared = question.name_stems & set(stems(text)) & set(stems(best_text))
+    is_of_kind = has_answer_of_kind(question, text) or not has_answer_of_kind(question, best_text)
+    return bool(shared) and is_of_kind and match.score >= _MIN_SHARE_SAME_PERSON * best.score
 
 
 def _with_same_message(chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:

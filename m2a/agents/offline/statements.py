@@ -22,7 +22,7 @@ from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day, is_measure
-from m2a.types import Concept, DateInterval, MemoryKind, Message, NamedConcept
+from m2a.types import FORGOTTEN, Concept, DateInterval, MemoryKind, Message, NamedConcept
 
 _PREFERENCE = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|"
@@ -98,7 +98,8 @@ _RETRACTION_WORDS = 12  # at most, of a sentence that only says that something w
 _FEW_WORDS = 7  # at most, of a message that may only give another value, and of a headline
 # "And the price as well": after a request to forget, this adds something to it.
 _ADDS = re.compile(
-    r"^\W*(?:same (?:for|with|goes for)\b|(?:and |oh and |also )?(?:the|my|our|that|what)\b.{0,60}\b(?:as well|too|also)\b)",
+    r"^\W*(?:same (?:for|with|goes for)\b|"
+    r"(?:and |oh and |also )?(?:the|my|our|his|her|their|that|what|[\w-]+'s)\b.{0,60}\b(?:as well|too|also)\b)",
     re.IGNORECASE,
 )
 _MAX_OBSERVATIONS = 10  # kept per message
@@ -109,7 +110,7 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
     """Returns what the user's message states, wants forgotten and wants restored."""
     text, previous = plain(message.text), _previous_text(recent)
     items = utterances(message.text, sense)
-    if _ADDS.match(text) and any(item.act == "forget" for item in utterances(previous, sense)):
+    if _ADDS.match(text) and _asked_to_forget(previous, sense):
         items = [Utterance("forget", text)]
     gives_value = _is_another_value(text, plain(previous))
     if gives_value and all(item.act in ("chat", "unread") for item in items):
@@ -135,6 +136,11 @@ def read(message: Message, recent: Sequence[Message], concepts: Sequence[Concept
 def _previous_text(recent: Sequence[Message]) -> str:
     """Returns the text of the user's previous message, "" if there is none."""
     return next((earlier.text for earlier in reversed(recent) if earlier.role == "user"), "")
+
+
+def _asked_to_forget(text: str, sense: Sense) -> bool:
+    """Returns whether an earlier message was a request to forget. What named all that it forgot was itself forgotten."""
+    return text == FORGOTTEN or any(item.act == "forget" for item in utterances(text, sense))
 
 
 def _is_another_value(text: str, previous: str) -> bool:

@@ -97,11 +97,11 @@ def _subject_of_others(text: str, people: Collection[str], asked: str) -> Subjec
     return subject if who in people and not any(who in equivalents(word) for word in stems(asked)) else None
 
 
-def _is_of_their_relative(text: str, people: Collection[str]) -> bool:
+def _is_of_their_relative(text: str, people: Collection[str], relations: Collection[str]) -> bool:
     """Returns whether the text is about "Lucía's brother Álvaro", and Lucía is one of these people but he is not."""
     subject = find_subject(text)
     whose, _, whom = (subject.text if subject else "").partition("'s ")
-    kin = next((word for word in whom.split()[:2] if word in _RELATIVES), None)
+    kin = next((word for word in whom.split()[:2] if word in relations), None)
     if kin is None or not people_in(whose):
         return False
     return not any(
@@ -113,16 +113,17 @@ def tells_anothers(question: Question, text: str) -> bool:
     """Returns whether the question is about the user or something of theirs, and the text only about another or another's."""
     asked, text = plain(question.text), plain(text)
     is_who = question.kind.name == "person"  # "my sister has the key" may say to whom I gave it
-    return (not is_who and _is_of_another(asked, text)) or _is_of_anothers_thing(asked, text)
+    relations = lexicon.RELATIONS if question.kind.name == "job" else _RELATIVES
+    return (not is_who and _is_of_another(asked, text, relations)) or _is_of_anothers_thing(asked, text)
 
 
-def _is_of_another(asked: str, text: str) -> bool:
+def _is_of_another(asked: str, text: str, relations: Collection[str]) -> bool:
     """Returns whether the text says what another is or does: "Pieter is scared of lifts" does not tell what "I" am scared of.
 
-    Nor does "Lucía's brother is a pilot" tell what Lucía does.
+    Nor does "Lucía's brother is a pilot" tell what Lucía does, with "brother" among the relations.
     """
     if people := people_in(asked):
-        return _is_of_their_relative(text, people)
+        return _is_of_their_relative(text, people, relations)
     is_of_a_person = _AM_I.search(asked) is not None and _is_of_a_person(text)
     return is_of_a_person or (_DO_I.search(asked) is not None and _subject_of_others(text, PEOPLE, asked) is not None)
 
