@@ -952,6 +952,29 @@ async def test_a_job_is_told_without_other_things_told_of_the_person(talk: Talk)
         assert "plumber" in answer and not answer.startswith(DECLINED) and "9 June" not in answer
 
 
+async def test_a_job_may_stand_in_a_clause_without_a_subject(talk: Talk) -> None:
+    await talk.say("My sister Ana lives in Porto and works as a nurse.")
+    await talk.say("My boss is called Greta.")
+    answer = await talk.say("What does Ana do?")
+    assert "nurse" in answer and not answer.startswith(DECLINED)
+
+
+async def test_it_is_no_person_and_no_thing_but_what_is_corrected(talk: Talk) -> None:
+    await talk.say("My bike is blue.")
+    await talk.say("My sister Ana is a nurse.")
+    await talk.say("I'm allergic to walnuts")
+    await talk.say("Actually it's hazelnuts, not walnuts")
+    assert not any("bike's" in text or "nurse's" in text for text in talk.known())
+    answer = await talk.say("What am I allergic to?")
+    assert "hazelnuts" in answer and "bike" not in answer and "Ana" not in answer
+
+
+async def test_it_means_the_subject_without_its_verb(talk: Talk) -> None:
+    await talk.say("My bus leaves at 8.")
+    await talk.say("Sorry, it's 9, not 8")
+    assert not any("leaves's" in text for text in talk.known())
+
+
 async def test_the_job_of_another_with_the_same_name_is_not_an_answer(talk: Talk) -> None:
     await talk.say("Choir Peter is a retired notary.")
     assert (await talk.say("What is my brother Peter's job?")).startswith(DECLINED)

@@ -370,13 +370,25 @@ _TOPIC = re.compile(
 )
 
 
+_NEVER_IT = lexicon.RELATIONS | lexicon.JOBS
+
+
 def topic_of(before: Sequence[str]) -> str | None:
     """Returns what "it" most likely means: the first thing in the newest sentence that mentions a thing."""
     for clause in reversed(before):
+        subject = find_subject(clause)
         for match in _TOPIC.finditer(clause):
-            if not any(word.lower() in lexicon.RELATIONS for word in match[1].split()):  # a person is never "it"
-                return re.sub(r"^(?:an?|the) ", "the ", match[1], flags=re.IGNORECASE)
+            if _NEVER_IT.isdisjoint(match[1].lower().split()):  # a person is never "it"
+                is_beyond_subject = subject is not None and match[1].startswith(f"{subject.text} ")  # "my bus leaves"
+                topic = subject.text if subject is not None and is_beyond_subject else match[1]
+                return re.sub(r"^(?:an?|the) ", "the ", topic, flags=re.IGNORECASE)
     return None
+
+
+def _told_before(sentence: str, before: Sequence[str]) -> Sequence[str]:
+    """Returns the newest sentence with what this one takes back ("it's hazelnuts, not walnuts"), or all if none has it."""
+    taken_back = [earlier for earlier in before if any(content(word) & content(earlier) for word in refuted(sentence))]
+    return taken_back[-1:] or before
 
 
 def _with_topic(sentence: str, before: Sequence[str]) -> str:
@@ -386,7 +398,7 @@ def _with_topic(sentence: str, before: Sequence[str]) -> str:
         sentence,
         re.IGNORECASE,
     )
-    if points is None or IMPERSONAL.match(sentence) or (topic := topic_of(before)) is None:
+    if points is None or IMPERSONAL.match(sentence) or (topic := topic_of(_told_before(sentence, before))) is None:
         return sentence
     return (f"{topic}'s" if points[0].lower() == "its" else topic) + sentence[points.end() :]
 
