@@ -1,4 +1,4 @@
-"""Every fortieth case of what a memory must not lose, played without a model. `python -m tests.bench integrity` plays all."""
+"""Every twentieth case of what a memory must not lose, played without a model. `python -m tests.bench integrity` plays all."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.bench.integrity import Figures, measure
 
 @pytest.fixture(scope="module")
 def figures() -> Figures:
-    return asyncio.run(measure(INTEGRITY, every=40))
+    return asyncio.run(measure(INTEGRITY, every=20))
 
 
 @pytest.mark.parametrize(

@@ -969,10 +969,39 @@ async def test_it_is_no_person_and_no_thing_but_what_is_corrected(talk: Talk) ->
     assert "hazelnuts" in answer and "bike" not in answer and "Ana" not in answer
 
 
+@pytest.mark.parametrize("text", ["This is Pixel, our dog", "That's our dog, Pixel", "and this is Mochi, Nora's cat"])
+async def test_who_is_introduced_corrects_nobody(talk: Talk, text: str) -> None:
+    await talk.say("Hello! I'm Ruben, I live in Ghent with my girlfriend Nora.")
+    await talk.say("Nora is a midwife at the university hospital.")
+    await talk.say(text)
+    assert talk.ties() == []
+
+
+async def test_who_is_introduced_under_another_name_is_corrected(talk: Talk) -> None:
+    await talk.say("This is my dog Pixel.")
+    await talk.say("No, this is my dog Dot, not Pixel.")
+    assert [older for _, older in talk.ties()] == ["This is my dog Pixel."]
+
+
+async def test_it_is_not_the_newest_thing_where_something_older_is_taken_back(talk: Talk) -> None:
+    await talk.say("I'm training for the marathon in Rotterdam on 11 April.")
+    for text in ("Nora can't eat shellfish.", "The locker is 181.", "Sorry, it's 12 April, not 11"):
+        await talk.say(text)
+    assert not any("locker's" in text for text in talk.known())
+
+
 async def test_it_means_the_subject_without_its_verb(talk: Talk) -> None:
     await talk.say("My bus leaves at 8.")
     await talk.say("Sorry, it's 9, not 8")
     assert not any("leaves's" in text for text in talk.known())
+
+
+async def test_a_corrected_job_is_told_without_other_things_told_of_the_person(talk: Talk) -> None:
+    await talk.say("My sister Elke is a teacher in Antwerp.")
+    await talk.say("We're getting married on 5 September at Elke's farm.")
+    await talk.say("Elke quit teaching, she's a beekeeper now.")
+    answer = await talk.say("What does Elke do?")
+    assert "beekeeper" in answer and "farm" not in answer
 
 
 async def test_the_job_of_another_with_the_same_name_is_not_an_answer(talk: Talk) -> None:

@@ -216,11 +216,9 @@ def states_the_job(question: "Question", text: str) -> bool:
     """Returns whether the text says that the person whom the question names has a job: "Beth's brother Karl is a plumber"."""
     if question.kind.name != "job":
         return False
-    is_about_them = False
+    is_about_them = False  # as in the clause before, without a subject: "Ana lives in Porto and works as a nurse"
     for clause in (text[start:end] for start, end in segments(text)):
-        subject = find_subject(
-            clause
-        )  # of the clause before, if it has none: "Ana lives in Porto and works as a nurse"
+        subject = find_subject(clause)
         is_about_them = is_about_them if subject is None else stem(subject.text.split()[-1]) in question.name_stems
         if is_about_them and _HAS_A_JOB.match(clause if subject is None else subject.rest):
             return True

@@ -30,6 +30,7 @@ from m2a.agents.offline.claims import (
 )
 from m2a.agents.offline.clauses import AUXILIARIES, IMPERSONAL, find_subject, is_past, past_forms, segments
 from m2a.agents.offline.exclusion import frame_words, may_have_many, share_a_frame
+from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.text import content, has_equivalent, tokens
 from m2a.types import Concept
@@ -88,12 +89,16 @@ class Memory:
         return cls(Claim.of(text, concepts), is_last)
 
 
-def may_correct(text: str, sentence: str) -> bool:
-    """Returns whether the sentence neither says that everything stays as it was nor only adds something or is about the weather.
+_INTRODUCES = re.compile(r"\W*(?:(?:and|so|ok|oh|hey|look)\b\W*)*(?:this|that|here)(?:'s| is)\b", re.IGNORECASE)
 
-    `text` is the text of the observation made from it.
+
+def may_correct(text: str, sentence: str) -> bool:
+    """Returns whether the sentence may correct something, and does not only add, introduce, keep, or speak of the weather.
+
+    `text` is the text of the observation made from it. "This is Pixel, our dog" introduces.
     """
-    if IMPERSONAL.match(text) and not corrects(sentence):
+    introduces = _INTRODUCES.match(sentence) is not None and bool(find_namings(text))
+    if (introduces or IMPERSONAL.match(text)) and not corrects(sentence):
         return False
     return not says_what_stays(sentence) and (not ADDS.search(text) or bool(TAKES_BACK.search(sentence)))
 

@@ -146,7 +146,7 @@ def share_a_word(words: Sequence[str], entries: Sequence[MemoryEntry]) -> bool:
 
 def _is_about_same_person(question: Question, match: Match, best: Match) -> bool:
     """Returns whether a less probable memory names somebody whom the question and the best memory name: a second allergy."""
-    text, best_text = match.entry.text, best.entry.text
+    text, best_text = as_one(match.group).text, as_one(best.group).text
     shared = question.name_stems & set(stems(text)) & set(stems(best_text))
     is_of_kind = has_answer_of_kind(question, text) or not has_answer_of_kind(question, best_text)
     return bool(shared) and is_of_kind and match.score >= _MIN_SHARE_SAME_PERSON * best.score

@@ -386,9 +386,11 @@ def topic_of(before: Sequence[str]) -> str | None:
 
 
 def _told_before(sentence: str, before: Sequence[str]) -> Sequence[str]:
-    """Returns the newest sentence with what this one takes back ("it's hazelnuts, not walnuts"), or all if none has it."""
-    taken_back = [earlier for earlier in before if any(content(word) & content(earlier) for word in refuted(sentence))]
-    return taken_back[-1:] or before
+    """Returns those of the sentences that "it" may be about: of one that takes something back, the newest that has it."""
+    taken_back = {word for phrase in refuted(sentence) for word in content(phrase)}
+    if not taken_back:
+        return before
+    return [earlier for earlier in before if not taken_back.isdisjoint(content(earlier))][-1:]
 
 
 def _with_topic(sentence: str, before: Sequence[str]) -> str:
