@@ -274,9 +274,9 @@ def false_quotations(played: Sequence[Played]) -> list[str]:
 
 
 def score(played: Sequence[Played]) -> Score:
-    """Keeping: entries that belong to a statement, and nothing kept from other turns. Correcting: the new fact kept and
-    the old one gone; removals that were right. Answering: the given answers that are right. Declining: the declined turns
-    whose answer was never said."""
+    """Keeping: entries that belong to a statement, and nothing kept from other turns. Correcting: the new fact kept and the old
+    one gone or tied to it; turns that rightly removed or tied one. Answering: the given answers that are right. Declining: the
+    declined turns whose answer was never said."""
     result = Score()
     for outcome in played:
         kind = outcome.turn.kind
@@ -289,7 +289,7 @@ def score(played: Sequence[Played]) -> Score:
             result.precision["keeping"].count(not outcome.added)
         elif outcome.added:
             result.precision["keeping"].count(any(_belongs(entry, outcome.turn) for entry in outcome.added))
-        if removed:
+        if removed or any(entry.corrects is not None for entry in outcome.added):
             result.precision["correcting"].count(kind == "correction" and outcome.corrected)
         if kind == "question":
             result.recall["answering"].count(outcome.answered)

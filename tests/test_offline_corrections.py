@@ -321,6 +321,15 @@ def test_what_means_nothing_alone_is_of_what_was_said_last(sense: Sense, correct
         ("Tom used to play the drums.", "Tom plays the cello."),
         ("The cat used to sleep on our bed.", "Our cat sleeps in the kitchen."),
         ("Vera used to live in Rome.", "Vera lives in Graz and works as a midwife."),
+        (
+            "Lou has taken up judo after school on Mondays.",
+            "My son Lou is in year four at Hill Road, his teacher is Mr Bright.",
+        ),
+        (
+            "Found the trouble with the roof, a slipped tile above the porch.",
+            "We're doing up the chapel at Lower Marsh.",
+        ),
+        ("Found the leak in the kitchen, it was the tap.", "We bought the house in Larch Road, with a blue kitchen."),
     ],
 )
 def test_what_corrects_nothing(sense: Sense, text: str, before: str) -> None:

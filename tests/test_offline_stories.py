@@ -31,8 +31,8 @@ def test_the_rules_do_well_on_stories_that_nothing_was_learned_from() -> None:
         for behaviour, bar in bars.items():
             rate = rates[behaviour]
             assert rate.of >= 10 and rate.right >= bar * rate.of, (behaviour, str(rate))
-    superseded = result.precision["correcting"]
-    assert superseded.of - superseded.right <= 1, "what is no correction supersedes nothing"
+    corrected = result.precision["correcting"]
+    assert corrected.of - corrected.right <= 1, "what is no correction removes nothing, and is tied to nothing"
     assert result.invented <= 3
 
 

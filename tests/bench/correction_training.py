@@ -25,7 +25,7 @@ from tests.offline_cases import Played
 _NEAREST = 5  # memories of other people next to the one that is meant
 _OF_A_STORY = 10  # memories of a story to consider, nearest first
 _TODAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_WEIGHTS = {"story": 0.5}  # by kind; of the stories there are many
+_PLAIN = 2.0  # weight of a statement of a story: people correct less often than those of the stories do
 _OF_ANOTHER = 0.3  # weight of a memory that is not meant, unless it is the last and nothing is corrected
 _NO_STORY = 0.5
 _PARTS = 5
@@ -100,7 +100,7 @@ def _choices(case: Situation, sense: Sense) -> Iterator[Example]:
     rows = correction_features(correcting_claim(text, sentence), text, sentence, case.memories, sense)
     for place, (features, memory) in enumerate(zip(rows, case.memories, strict=True)):
         is_meant = place in case.meant
-        weight = _WEIGHTS.get(case.kind, 1.0) / (len(case.meant) if is_meant else 1)
+        weight = (_PLAIN if _is_plain(case) else 1.0) / (len(case.meant) if is_meant else 1)
         if not is_meant and (case.meant or not memory.is_last):
             weight *= _OF_ANOTHER
         yield Example(features, is_meant, case.group, weight=weight)

@@ -51,7 +51,7 @@ TAKES_BACK = re.compile(
     r"^\W*(?:hmm+|er+m?|uh+)\b(?=\W*\d)|^\W*not\b|"
     # "Looked out my card and the booster was in 2017": a new look corrects what was said before.
     r"^\W*(?:i(?:'ve| have)? )?(?:just )?(?:(?:re|double-)?checked|looked (?:it|out|up|again)|(?:re)?measured|recounted|"
-    r"found (?:the|my|our|his|her)|rang|rung)\b.{3,40}?(?:[,:]| and| that)|"
+    r"found (?:the|my|our|his|her)(?! (?:trouble|problem|fault|leak|cause|reason)\b)|rang|rung)\b.{3,40}?(?:[,:]| and| that)|"
     r"^\*\w[^*]*$|^\S+\*$",  # "AC214*" and "*right knee", as one corrects words in a chat
     re.IGNORECASE,
 )
