@@ -339,6 +339,26 @@ def test_a_pronoun_of_a_second_question_means_the_only_person_of_the_first(
     assert [question.text for question in interpret(message(text, 3), recent, (), sense).questions][1:] == [second]
 
 
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        ("Who drove us to the airport and who paid for the taxi?", ["Who drove us to the airport?", "who paid for the taxi?"]),
+        (
+            "Which form must I send, and by when do they need it?",
+            ["Which form must I send?", "by when do they need it?"],
+        ),
+        (
+            "Which bin goes out first and what end of the shed is mine?",
+            ["Which bin goes out first?", "what end of the shed is mine?"],
+        ),
+        ("Which day and which gate should I tell Ida?", ["Which day and which gate should I tell Ida?"]),
+        ("Where does Tom drive to and which days?", ["Where does Tom drive to and which days?"]),
+    ],
+)
+def test_two_questions_are_split_where_each_has_a_verb(text: str, questions: list[str], sense: Sense) -> None:
+    assert [question.text for question in interpret(message(text), [], (), sense).questions] == questions
+
+
 def test_a_memory_without_words_to_quote_is_not_part_of_another_quotation() -> None:
     told = message("The bins go out on Mondays.")
     quotable, other = (

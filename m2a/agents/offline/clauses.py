@@ -200,9 +200,7 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
             return first
         for index in range(first + 1, min(first + 4, len(words))):
             word = words[index].lower
-            if _is_finite(words[index]) and (
-                word in AUXILIARIES or word in past_forms() or word in _third_person_forms()
-            ):
+            if _is_finite(words[index]) and is_verb_form(word):
                 return index
             if (
                 word in DETERMINERS
@@ -328,6 +326,11 @@ def past_forms() -> frozenset[str]:
         else:
             forms |= {verb + "ed", verb + verb[-1] + "ed"}
     return frozenset(forms)
+
+
+def is_verb_form(word: str) -> bool:
+    """Returns whether the word may be a verb with its subject: "pays" and "caused", but not "pay", which is more often none."""
+    return word in AUXILIARIES or word in past_forms() or word in _third_person_forms()
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import AUXILIARY, WH
 from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
-from m2a.agents.offline.clauses import find_subject, sentences
+from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_verb_form, sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.foreign import QUESTION_ENDS
 from m2a.agents.offline.names import antecedent, find_names, find_places
@@ -98,17 +98,31 @@ def _is_question(text: str) -> bool:
     return text.strip().startswith("¿") or text.strip().endswith(QUESTION_ENDS)
 
 
-_NEXT_QUESTION = re.compile(rf",? (?:and|n|&|but) (?:also )?(?={WH}\b)", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(
+    rf",? (?:and|n|&|but) (?:also )?(?=(?:(?:at|by|for|from|in|on|till|to|until|with) )?{WH}\b)", re.IGNORECASE
+)
 _INVERTED = re.compile(rf"\b{WH}(?: [\w-]+){{0,3}}? {AUXILIARY}\b|\b(?:who|what|when|where|how)'?s\b", re.IGNORECASE)
+_AFTER_QUESTION_WORD = re.compile(rf"\b{WH} (?P<words>(?:[\w'-]+ ?){{2,6}})", re.IGNORECASE)
 
 
 def _split(text: str) -> list[str]:
     """Returns the questions in "where is the party, and what am I bringing?", if each has a verb of its own."""
     for match in _NEXT_QUESTION.finditer(text):
         first, rest = text[: match.start()], text[match.end() :]
-        if _INVERTED.search(first) and _INVERTED.match(rest):
+        if _has_a_verb(first) and _has_a_verb(rest):
             return [f"{first}?", *_split(rest)]
     return [text]
+
+
+def _has_a_verb(text: str) -> bool:
+    """Returns whether a question word has a verb and something after it: "who pays the rest", "by what date must it be done"."""
+    if _INVERTED.search(text):
+        return True
+    match = _AFTER_QUESTION_WORD.search(text)
+    words = match["words"].lower().split() if match is not None else []
+    return any(is_verb_form(word) for word in words[:2][: len(words) - 1]) or any(
+        word in AUXILIARIES for word in words[:-1]
+    )
 
 
 _SCENE = re.compile(
