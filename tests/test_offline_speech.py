@@ -342,7 +342,10 @@ def test_a_pronoun_of_a_second_question_means_the_only_person_of_the_first(
 @pytest.mark.parametrize(
     ("text", "questions"),
     [
-        ("Who drove us to the airport and who paid for the taxi?", ["Who drove us to the airport?", "who paid for the taxi?"]),
+        (
+            "Who drove us to the airport and who paid for the taxi?",
+            ["Who drove us to the airport?", "who paid for the taxi?"],
+        ),
         (
             "Which form must I send, and by when do they need it?",
             ["Which form must I send?", "by when do they need it?"],
