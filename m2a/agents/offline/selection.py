@@ -10,7 +10,7 @@ from m2a.agents.offline.exclusion import exclude_each_other, give_different_kind
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, is_elsewhere
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import NEAR, SURE, Match, as_one, is_sure, share_evidence
+from m2a.agents.offline.relevance import NEAR, SURE, Match, as_one, is_sure
 from m2a.agents.offline.skills import listed_kind
 from m2a.agents.offline.text import content, has_equivalent, stem, stems
 from m2a.types import MemoryEntry
@@ -155,7 +155,8 @@ def _is_about_same_person(question: Question, match: Match, best: Match) -> bool
 def _with_same_message(chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
     """Returns the first, others from its message, then the rest: the next sentence often has the other half of an answer."""
     first = chosen[0]
-    beside = [match for match in matches if match is not first and share_evidence(match.entry, first.entry)]
+    own = _age_order(first.entry)[0]  # an earlier message that it rests on only names whom it is about
+    beside = [match for match in matches if match is not first and _age_order(match.entry)[0] == own]
     return list(dict.fromkeys([first, *beside[:_MAX_BESIDE], *chosen]))
 
 
