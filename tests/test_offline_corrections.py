@@ -417,6 +417,7 @@ def test_delete_it_means_what_the_same_message_names(sense: Sense) -> None:
         "Our dad wiped every photo from the camera by mistake.",
         "I want you to keep my blood group in mind: O negative.",
         "Forget it, I'll walk.",
+        "Ottilie won the raffle and won't let you forget it.",
         "Never mind, forget about it, it doesn't matter.",
         "Write me a short story about a man who has one memory removed.",
         "Thank you for being there. It takes courage to tell such a story, and you never know whom it helps. Let's keep going!",

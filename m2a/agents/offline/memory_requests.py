@@ -62,7 +62,8 @@ _NO_FORGET_REQUEST = re.compile(
     r".{0,30}\b(?:keep|bear|have) (?:my|our|her|his|their|the|[\w-]+'s) [\w' ]{2,40} in mind\b(?! (?:any|no) )|"
     r"(?:i|we) (?:don't have to|do not have to|don't need to|needn't|no longer (?:have|need) to) "
     r"(?:remember|keep|know|store|note|write|carry)\b|"
-    r"(?:(?:and|but|please|also|oh|so),? )*(?:don't|dont|do not|don't you|never|let's not|let us not) (?:ever )?forget\b",
+    r"(?:(?:and|but|please|also|oh|so),? )*(?:don't|dont|do not|don't you|never|let's not|let us not) (?:ever )?forget\b|"
+    r"[^.!?]*(?:n't|\bnever|\bnot) (?:ever )?lets? \w+ (?:ever )?forget\b[^.!?]*[.!?]*$",  # "she won't let you forget it"
     re.IGNORECASE,
 )
 # "No, both are true": a corrected statement is still true.
