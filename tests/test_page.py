@@ -803,6 +803,8 @@ def test_a_memory_is_pinned_used_until_a_day_and_not_mentioned(alone: Visitor, t
     shoot(alone, "23-memory-kept-back")
     opened.get_by_role("button", name="Mention it again").click()
     expect(change).to_contain_text("Used again")
+    # The memory is shown anew after the change.
+    expect(opened.get_by_role("button", name="Don’t mention")).to_be_visible()
     opened.get_by_role("button", name="Memories with photos like this").click()
     listed = page.locator("#m2a-memory-list")
     expect(listed).to_contain_text("With this photo, or one like it")
