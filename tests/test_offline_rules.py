@@ -1790,3 +1790,28 @@ async def test_what_only_gave_the_name_is_not_quoted_with_the_answer(talk: Talk)
     answer = await talk.say("What is Wout allergic to?")
     assert "kiwi" in answer and "nurse" not in answer
     assert "kiwi" not in await talk.say("What is Lieve's job?")
+
+
+async def test_wait_is_no_part_of_what_is_told(talk: Talk) -> None:
+    for text in (
+        "I'm making the wedding cake, pistachio and raspberry",
+        "My dentist's office rang, it's 16 January now",
+    ):
+        await talk.say(text)
+    await talk.say("no wait, the cake is pistachio and lemon")
+    assert talk.ties() == [
+        ("The cake is pistachio and lemon.", "I'm making the wedding cake, pistachio and raspberry.")
+    ]
+    await talk.say("Wait for me at the bridge on Sundays, says Ana.")
+    assert talk.known()[-1].startswith("Wait for me")
+
+
+async def test_what_shares_only_a_name_is_not_told_as_what_may_have_changed(talk: Talk) -> None:
+    for text in (
+        "My name is Ines and I live with my wife Chloé.",
+        "Chloé drives the night bus, line 4.",
+        "I paid Chloé back",
+    ):
+        await talk.say(text)
+    assert "paid" not in await talk.say("What's my name?")
+    assert "paid" not in await talk.say("Which bus line does Chloé drive?")

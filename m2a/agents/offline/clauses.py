@@ -143,6 +143,11 @@ def may_be_verb(word: str) -> bool:
     return word.lower() in _finite_forms()
 
 
+def is_inflected_verb(word: str) -> bool:
+    """Returns whether the word may be an auxiliary, or a verb in another form than its base: "pays" and "paid", but not "pay"."""
+    return word in AUXILIARIES or word in past_forms() or word in _third_person_forms()
+
+
 # Past forms that also speak of what is to come: "booked for Monday", "let me know".
 _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
 
@@ -200,7 +205,7 @@ def _verb_of_subject(clause: str, words: Sequence[Token], first: int, *, bare: b
             return first
         for index in range(first + 1, min(first + 4, len(words))):
             word = words[index].lower
-            if _is_finite(words[index]) and is_verb_form(word):
+            if _is_finite(words[index]) and is_inflected_verb(word):
                 return index
             if (
                 word in DETERMINERS
@@ -326,11 +331,6 @@ def past_forms() -> frozenset[str]:
         else:
             forms |= {verb + "ed", verb + verb[-1] + "ed"}
     return frozenset(forms)
-
-
-def is_verb_form(word: str) -> bool:
-    """Returns whether the word may be a verb with its subject: "pays" and "caused", but not "pay", which is more often none."""
-    return word in AUXILIARIES or word in past_forms() or word in _third_person_forms()
 
 
 @lru_cache(maxsize=1)

@@ -43,7 +43,8 @@ _MIN_WORDING = -1.0  # the least log-odds of the learned wording of corrections 
 # on three sets that were not trained on, this links 23 more corrections and 49 among look-alikes, and none wrongly.
 _CERTAIN, _CERTAIN_LEAD = 0.85, 3.0
 _MIN_OFFERED = 0.25  # the least probability of a memory that is offered to be replaced
-_PERHAPS_CHANGED = 0.5  # the probability from which a later memory is quoted after an answer
+_PERHAPS_CHANGED = 0.5  # the probability from which a later memory is quoted after an answer,
+_BY_A_NAME = 0.9  # and if the two share only a name: "I paid Chloé back" changes what she is owed, not where she lives
 _MAX_OFFERED = 2
 
 
@@ -134,7 +135,8 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
         points = row["leans"] and find_subject(later.text) is not None  # "that's Jo's dog" is about a photo
         if points or is_of_others:
             continue
-        min_probability = _CERTAIN if row["leans"] else _PERHAPS_CHANGED
+        only_by_a_name = new.words & memory.claim.words <= new.names and not (row["another value"] or row["has a sign"])
+        min_probability = _BY_A_NAME if only_by_a_name else _CERTAIN if row["leans"] else _PERHAPS_CHANGED
         if row["may be meant"] and _is_worded_as_correction(row) and decision.probability(row) >= min_probability:
             changes.append(later)
     return changes

@@ -9,7 +9,7 @@ from itertools import pairwise
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.acts import AUXILIARY, WH
 from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
-from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_verb_form, sentences
+from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_inflected_verb, sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.foreign import QUESTION_ENDS
 from m2a.agents.offline.names import antecedent, find_names, find_places
@@ -119,10 +119,8 @@ def _has_a_verb(text: str) -> bool:
     if _INVERTED.search(text):
         return True
     match = _AFTER_QUESTION_WORD.search(text)
-    words = match["words"].lower().split() if match is not None else []
-    return any(is_verb_form(word) for word in words[:2][: len(words) - 1]) or any(
-        word in AUXILIARIES for word in words[:-1]
-    )
+    words = match["words"].lower().split()[:-1] if match is not None else []
+    return not AUXILIARIES.isdisjoint(words) or any(map(is_inflected_verb, words[:2]))
 
 
 _SCENE = re.compile(

@@ -51,7 +51,12 @@ def _supersedes(newer: MemoryEntry, older: MemoryEntry) -> bool:
 
 def _age_order(entry: MemoryEntry) -> tuple[int, int]:
     """Returns a key that sorts memories from the oldest to the newest."""
-    return max((last for _, last in entry.evidence_ids), default=0), entry.memory_id
+    return _message_of(entry), entry.memory_id
+
+
+def _message_of(entry: MemoryEntry) -> int:
+    """Returns the message that tells it: the newest. An earlier one that it rests on only names whom it is about."""
+    return max((last for _, last in entry.evidence_ids), default=0)
 
 
 def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
@@ -93,7 +98,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
 
 
 def _recency(match: Match) -> int:
-    return max(_age_order(entry)[0] for entry in match.group)
+    return max(map(_message_of, match.group))
 
 
 def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
@@ -155,8 +160,8 @@ def _is_about_same_person(question: Question, match: Match, best: Match) -> bool
 def _with_same_message(chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
     """Returns the first, others from its message, then the rest: the next sentence often has the other half of an answer."""
     first = chosen[0]
-    own = _age_order(first.entry)[0]  # an earlier message that it rests on only names whom it is about
-    beside = [match for match in matches if match is not first and _age_order(match.entry)[0] == own]
+    message = _message_of(first.entry)
+    beside = [match for match in matches if match is not first and _message_of(match.entry) == message]
     return list(dict.fromkeys([first, *beside[:_MAX_BESIDE], *chosen]))
 
 

@@ -52,7 +52,7 @@ _BEFORE_A_CLAUSE = (
 # Words at the beginning without content.
 _FILLER = re.compile(
     r"^(?:(?:oh|ah|hey|hi|hello|hiya|so|and|but|also|plus|ok|okay|btw|by the way|fyi|anyway|hm+|um+|yes|yeah|yep|"
-    rf"(?:no|right|well){_BEFORE_A_CLAUSE}|haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|"
+    rf"(?:no|right|well|wait|hang on|hold on){_BEFORE_A_CLAUSE}|haha|lol|omg|phew|wow|ugh|guess what|(?:it )?turns out(?: that)?|"
     r"it (?:seems|looks like|appears)(?: that)?|listen|ps|thanks(?! to\b)|thank you|for the record|just so you know|nope|sorry|"
     r"actually|(?:good|great|big|bad) news|you should know(?: that)?|did you know(?: that)?|you know|note to self|scratch that|"
     r"strike that|(?:(?:small|quick|slight|minor) )?correction|i(?: just)? (?:wanted|want|should|have|need|would like|"
