@@ -341,6 +341,20 @@ async def test_photos_without_words_are_found_by_day_and_by_what_they_show(album
     assert album.bank.messages([album.reply_id])[album.reply_id].photos == teapot.photos
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What did I show you?", "Which photos have I sent you so far?", "do you have any pictures?", "show me all my photos"],
+)
+async def test_the_newest_photos_are_shown_where_neither_a_day_nor_a_subject_is_named(album, question):
+    assert "I don't have that in memory" in await album.say(question)
+    await album.say("This is my dog Bobo", album.dog(0))
+    await album.say("I had soup for lunch")
+    await album.say("my gran's teapot", album.teapot(0), days=3)
+    reply = await album.say(question, days=40)
+    assert reply.index("you showed me Bobo") < reply.index("my gran's teapot") and "soup" not in reply
+    assert "Bobo" not in await album.say("What did I show you yesterday?")
+
+
 async def test_a_photo_shown_twice_is_described_once_and_without_the_question_beside_it(album):
     await album.say("Do you know what this is?", album.teapot(0))
     await album.say("And this?", album.teapot(0))

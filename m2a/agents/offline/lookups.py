@@ -5,6 +5,7 @@ If no memory answers, the raw log is searched: it also has what these rules coul
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.interpretation import Interpretation
@@ -16,7 +17,7 @@ from m2a.agents.offline.messages import (
     statements_among,
 )
 from m2a.agents.offline.names import mentioned
-from m2a.agents.offline.photo_answers import asks_for_photos, memories_of, with_photos
+from m2a.agents.offline.photo_answers import asks_for_newest_photos, asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import SURE, Match, find_matches, is_sure
 from m2a.agents.offline.selection import selected
@@ -42,6 +43,7 @@ _MAX_QUERY = 800  # characters
 _MAX_WITH_PHOTOS = 4  # messages
 _MAX_CHANGES = 2  # later memories quoted after an answer that they may change
 _MAX_OPENED = 500  # ids of messages
+_NEWEST = timedelta(days=90)  # in which photos are looked for if no day is named
 
 
 def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) -> Action:
@@ -54,10 +56,11 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
             _finish(memories_of(state.photos, state.hits)) if state.steps else SearchSemanticMemories(use_photos=True)
         )
     wants_photos, wants_statements = asks_for_photos(question), question.kind.reply_form == "said on the day"
-    if question.within is not None and (wants_photos or wants_statements):
-        if opening := _next_opening(question.within, state):
+    days = _newest_days(state) if asks_for_newest_photos(question) else question.within
+    if days is not None and (wants_photos or wants_statements):
+        if opening := _next_opening(days, state):
             return opening
-        messages = _opened_of(question.within, state)
+        messages = _opened_of(days, state)
         if wants_statements:
             return Finish(message_ids=_ids(statements_among(messages, state, sense)))
         shown = with_photos(messages)
@@ -104,6 +107,11 @@ def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) ->
         return chosen
     others = [match.entry for match in matches if match.entry not in chosen]
     return [*chosen, *perhaps_changed_by(chosen[0], others, sense)[-_MAX_CHANGES:]]
+
+
+def _newest_days(state: TurnState) -> DateInterval:
+    today = state.message.said_at.date()
+    return DateInterval(today - _NEWEST, today)
 
 
 def _next_opening(days: DateInterval, state: TurnState) -> FetchRawMessagesByTime | FetchRawMessages | None:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from m2a.agents.offline.photo_statements import ORDINALS, said_to_user
-from m2a.agents.offline.questions import Question
+from m2a.agents.offline.questions import Question, content_words
 from m2a.agents.offline.quoting import mark, quote, written_day
 from m2a.agents.offline.relevance import entries_of
+from m2a.agents.offline.text import stem
 from m2a.agents.state import MemoryContext, PhotoView
 from m2a.types import Concept, Hit, MemoryEntry, Message
 
@@ -15,9 +16,10 @@ _UNKNOWN = "I don't recognise what {this} shows; tell me a name and I'll keep it
 _UNKNOWN_HERE = "I don't recognise what {this} shows."  # in a temporary chat, of which nothing is kept
 _SHOWED = re.compile(
     r"\b(?:i|we)(?:'ve)?(?: \w+)? (?:show|showed|shown|send|sent|share|shared|upload|uploaded)\b|"
-    r"\b(?:photos?|pictures?|pics?) (?:of|with|from|did|have)\b",
+    r"\b(?:photos?|pictures?|pics?) (?:of|with|from|did|do|have)\b|\b(?:any|my) (?:photos?|pictures?|pics?)\b",
     re.IGNORECASE,
 )
+_SHOWING = frozenset(map(stem, "photo picture pic image show shown send sent share upload see look lately recently far".split()))
 
 
 def memories_of(photos: Sequence[PhotoView], hits: Sequence[Hit]) -> list[MemoryEntry]:
@@ -102,6 +104,12 @@ def _ordinal(position: int) -> str:
 def asks_for_photos(question: Question) -> bool:
     """Returns whether a question asks for photos of earlier messages: "what did I show you on Monday?"."""
     return question.kind.reply_form == "shown" or bool(_SHOWED.search(question.text))
+
+
+def asks_for_newest_photos(question: Question) -> bool:
+    """Returns whether it asks for photos and names neither a day nor what they show: "what did I show you?"."""
+    is_open = not question.within and _SHOWING.issuperset(map(stem, content_words(question.text)))
+    return is_open and asks_for_photos(question)
 
 
 def with_photos(messages: Sequence[Message]) -> list[Message]:
