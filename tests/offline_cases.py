@@ -38,7 +38,7 @@ from m2a.types import (
 from m2a.wiring import offline_rules
 from tests.bench.corpus import STORIES
 
-DECLINED = "I don't have that in memory."
+DECLINED = ("I don't have that in memory.", "I don't know for sure.")
 BEHAVIOURS = ("keeping", "correcting", "answering", "declining")
 
 TurnKind = Literal["statement", "correction", "question", "never_said", "chit_chat"]

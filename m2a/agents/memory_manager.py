@@ -136,7 +136,7 @@ class MemoryManager:
         # A policy that judges each hit and names none found none; a model that names none has often just forgotten to.
         if not hits and not self._policy.judges_hits:
             hits += _last_hits(state)
-        return replace(self._search.context(action.context, hits), only_near=action.only_near)
+        return replace(self._search.context(action.context, hits), answers=action.answers)
 
     def _unfinished(self, state: TurnState) -> MemoryContext:
         text = "The search was not finished; this is what it had found."

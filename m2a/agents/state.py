@@ -9,6 +9,7 @@ from m2a.types import (
     Action,
     AddMemory,
     Answer,
+    Certainty,
     Change,
     Concept,
     DeleteMemory,
@@ -126,7 +127,7 @@ class MemoryContext:
     """The manager's result for one query: its text, and the records that this rests on, best first.
 
     `nearest` are the records nearest to a message that finds nothing by itself. A reply rests on one only if it cites it.
-    `complete` is False if the manager ran out of rounds. With `only_near`, the hits are near, but do not answer. `facts` is the
+    `complete` is False if the manager ran out of rounds. Unless the hits surely answer, they are only near. `facts` is the
     chain of facts to the answer.
     """
 
@@ -138,7 +139,7 @@ class MemoryContext:
     revisions: Revisions = field(default_factory=dict)
     captions: Captions = field(default_factory=dict)
     facts: tuple[FollowedFact, ...] = ()
-    only_near: bool = False
+    answers: Certainty = "surely"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from m2a.types.action import (
     Action,
     AddMemory,
     Answer,
+    Certainty,
     DeleteMemory,
     FetchRawMessages,
     FetchRawMessagesByTime,

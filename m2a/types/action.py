@@ -30,6 +30,8 @@ def _in_reach(day: date) -> date:
 Id = Annotated[int, AfterValidator(_stored)]
 Day = Annotated[date, AfterValidator(_in_reach)]
 
+Certainty = Literal["surely", "perhaps", "no"]  # whether something answers a question
+
 
 class _Action(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -185,7 +187,9 @@ class Finish(_Action):
     context: str = Field(default="", description="What was found, in a few sentences.")
     memory_ids: tuple[Id, ...] = Field(default=(), description="The memories that the context rests on.")
     message_ids: tuple[Id, ...] = Field(default=(), description="Raw messages that it rests on besides theirs.")
-    only_near: bool = Field(default=False, description="Whether these are the nearest, but not the answer.")
+    answers: Certainty = Field(
+        default="surely", description="Whether these answer: no if they are the nearest, but not the answer."
+    )
     missing: str = Field(default="", description="What the user wants forgotten and nothing holds.")
 
 

@@ -1,12 +1,12 @@
 """Whether a memory has an answer of the kind in question: a day, a person, a name, an amount, a member of a kind."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
 from m2a.agents.offline.change_words import NOT
-from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, segments
+from m2a.agents.offline.clauses import PREPOSITIONS, Subject, find_subject, segments
 from m2a.agents.offline.names import find_names, find_namings, find_places
 from m2a.agents.offline.text import equivalents, has_equivalent, members, plain, stem, stems, tokens
 
@@ -172,19 +172,39 @@ def gives_the_name(question: "Question", text: str) -> bool:
     )
 
 
-def states_the_taste(question: "Question", text: str) -> bool:
-    """Returns whether the text says what somebody likes, for a question about just that: "what (toys) does Rex like?"."""
-    if question.kind.name not in ("thing", "noun") or not question.names or not _ASKS_FOR_TASTE.search(question.text):
+def asks_for_tastes(question: "Question") -> bool:
+    """Returns whether the question asks for whatever somebody likes, or dislikes: "what do I like?", "what toys does Rex like?"."""
+    if question.kind.name not in ("thing", "noun") or not _ASKS_FOR_TASTE.search(question.text):
         return False
     other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
-    other_words -= question.name_stems | {stem(question.noun)}
-    return not other_words and _states_taste(question, text)
+    return bool(_whom(question)) and other_words <= _whom(question) | {stem(question.noun)}
+
+
+def asks_for_all(question: "Question") -> bool:
+    """Returns whether the question asks for all that somebody likes, owes or the like: "what do I like?"."""
+    asked = _ASKS_FOR_OBJECT.search(plain(question.text))
+    is_of_verb = asked is not None and not asked["noun"] and stem(asked["verb"].lower()) not in _LIGHT_VERBS
+    return (is_of_verb or asks_for_tastes(question)) and not question.noun
+
+
+def states_the_taste(question: "Question", text: str, *, names_them: bool) -> bool:
+    """Returns whether the text says what somebody likes, for a question about just that.
+
+    Anything about the one whom the question names is about them (`names_them`); of the user and of relatives, what is said of
+    them. Of a kind that the question gives, it is only what is known to be of it, as far as any is.
+    """
+    if not asks_for_tastes(question):
+        return False
+    if question.names:
+        return names_them and any(_states_taste(question, text[start:end]) for start, end in segments(text))
+    is_of_kind = not question.noun or has_equivalent(stem(question.noun), stems(text))
+    return is_of_kind and any(_states_taste(question, predicate) for predicate in _said_of_them(question, text))
 
 
 # One plays an instrument, a game or a part, takes a pill or a bus, and what somebody has, does or likes is of no one kind.
 _LIGHT_VERBS = frozenset(map(stem, "come do enjoy get give go have like love need play take want".split()))
 _ASKS_FOR_OBJECT = re.compile(
-    r"\b(?:what|which)(?: [\w-]+){0,3} (?:do|does|did) (?P<subject>[\w'-]+(?: [\w'-]+){0,3}) (?P<verb>[\w-]+)\W*$",
+    r"\b(?:what|which)(?P<noun>(?: [\w-]+){0,3}) (?:do|does|did) (?P<subject>[\w'-]+(?: [\w'-]+){0,3}) (?P<verb>[\w-]+)\W*$",
     re.IGNORECASE,
 )
 
@@ -197,32 +217,45 @@ def states_the_object(question: "Question", text: str) -> bool:
     subject, verb = set(stems(asked["subject"])), stem(asked["verb"].lower())
     if verb in _LIGHT_VERBS or asked["verb"].lower() in PREPOSITIONS:
         return False
-    stated = (find_subject(text[start:end]) for start, end in segments(text))
-    return any(
-        subject <= set(stems(one.text)) and verb in stems(one.rest)[:2] and not NOT.search(one.rest)
-        for one in stated
-        if one is not None
-    )
+    for clause in (text[start:end] for start, end in segments(text)):
+        stated = find_subject(clause) or Subject("I", clause)  # "also owe Jim 60"
+        if subject <= set(stems(stated.text)) and verb in stems(stated.rest)[:2] and not NOT.search(stated.rest):
+            return True
+    return False
 
 
+_NAME_AFTER_NOUN = re.compile(r"(?<=[a-z])(?: [A-Z][\w'-]*)+$")
 _HAS_A_JOB = re.compile(
-    rf"^\W*(?:is|was|'s|works as|became)(?: now| also| still)? an? (?:(?!of\b|in\b|at\b|for\b|to\b|and\b)[\w-]+ ){{0,2}}?"
+    rf"^\W*(?:am|is|was|'s|works? as|became)(?: now| also| still)? an? (?:(?!of\b|in\b|at\b|for\b|to\b|and\b)[\w-]+ ){{0,2}}?"
     rf"(?:{'|'.join(map(re.escape, sorted(lexicon.JOBS)))})\b(?! of\b)",
     re.IGNORECASE,
 )
 
 
 def states_the_job(question: "Question", text: str) -> bool:
-    """Returns whether the text says that the person whom the question names has a job: "Beth's brother Karl is a plumber"."""
-    if question.kind.name != "job":
-        return False
-    is_about_them = False  # as in the clause before, without a subject: "Ana lives in Porto and works as a nurse"
+    """Returns whether the text says that whom the question is about has a job: "Beth's brother Karl is a plumber"."""
+    return question.kind.name == "job" and any(map(_HAS_A_JOB.match, _said_of_them(question, text)))
+
+
+def _said_of_them(question: "Question", text: str) -> Iterator[str]:
+    """Yields what the text says of whom the question is about, from the verb on, clause by clause.
+
+    A clause without a subject has the one of the clause before it: "Ana lives in Porto and works as a nurse".
+    """
+    people, is_of_them = _whom(question), False
     for clause in (text[start:end] for start, end in segments(text)):
         subject = find_subject(clause)
-        is_about_them = is_about_them if subject is None else stem(subject.text.split()[-1]) in question.name_stems
-        if is_about_them and _HAS_A_JOB.match(clause if subject is None else subject.rest):
-            return True
-    return False
+        if subject is not None:
+            noun = _NAME_AFTER_NOUN.sub("", subject.text)  # "my brother Leo" is both
+            is_of_them = not people.isdisjoint(stem(name.split()[-1]) for name in (subject.text, noun))
+        if is_of_them:
+            yield clause if subject is None else subject.rest
+
+
+def _whom(question: "Question") -> set[str]:
+    """Returns the stems of the names or relatives that the question is about, "i" for the user."""
+    people = question.name_stems or {stem(word) for word in question.words if word in lexicon.RELATIONS}
+    return people or ({"i"} if question.about_self else set())
 
 
 def _states_taste(question: "Question", text: str) -> bool:

@@ -56,7 +56,7 @@ _TABLE = (
         "about",
         patterns=(
             (
-                r"\bwhat (?:else )?(?:do|did|can) (?:you|i|we) (?:still )?(?:know|remember|say|tell you|"
+                r"\bwhat (?:all |else )?(?:do|did|can|have) (?:you|i|we) (?:still )?(?:know|remember|say|said|mention(?:ed)?|tell you|told you|"
                 r"have)\b.*?\b(?:about|of|on)\b"
             ),
             (

@@ -17,6 +17,7 @@ from m2a.agents.state import FollowedFact, MemoryContext, PhotoView
 from m2a.types import Concept, MemoryEntry, Message
 
 DECLINED = "I don't have that in memory."
+UNSURE = "I don't know for sure."
 STILL_OPEN = "That was still open when you told me."
 
 

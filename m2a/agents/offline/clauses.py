@@ -61,8 +61,8 @@ _DATE_BEGINS = (
 _MOVED_TO_DATE = re.compile(
     rf"\b(?:moved|shifted|changed|switched)\b.*\b(?:to|for|until|till) {_DATE_BEGINS}|"
     r"\b(?:pushed|postponed|rescheduled|delayed|extended|rented|hired|ordered|"
-    r"signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|"
-    r"tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
+    r"signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|date|meeting|"
+    r"interview|exam|viewing|tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
     r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on|by)\b",
     re.IGNORECASE,
 )

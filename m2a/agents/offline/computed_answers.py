@@ -6,7 +6,9 @@ from datetime import date
 
 from m2a.agents.offline.answer_checks import ASKS_HOW_LONG_IT_TAKES
 from m2a.agents.offline.change_words import ADDS
+from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.dates import find_dates, number
+from m2a.agents.offline.names import is_named
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, capitalised, quote, written_day
 from m2a.agents.offline.relevance import correction_groups
@@ -84,7 +86,7 @@ def computed(question: Question, entries: Sequence[MemoryEntry], messages: Seque
     entry, *corrections = groups[0]
     quotation = quote(entry, messages, corrections, names=question.names)
     if question.kind.name == "age":
-        age = _age(entry, today) if not corrections else ""
+        age = _age(entry, question.names, today) if not corrections else ""
         return f"{age} {quotation}".lstrip()
     interval = _date_of(groups[0])
     if interval is None or (question.kind.name == "duration" and ASKS_HOW_LONG_IT_TAKES.search(question.text)):
@@ -154,14 +156,19 @@ def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
-def _age(entry: MemoryEntry, today: date) -> str:
-    """Returns the age today, from the date or the year of birth or from the age on a known day; "" if none is known."""
+def _age(entry: MemoryEntry, names: Sequence[str], today: date) -> str:
+    """Returns the age today, from the date or the year of birth or from the age on a known day; "" if none is known.
+
+    Of several people, it is that of the one with one of the `names`.
+    """
     text, happened = plain(entry.text), entry.happened
+    clauses = [text[first:last] for first, last in segments(text)]
+    text = next((clause for clause in clauses if any(is_named(name, clause) for name in names)), text)
     if born := re.search(r"\bborn\b.*?\b((?:19|20)\d\d)\b", text):
         if happened is not None and happened.first == happened.last:
             return f"{_years_since(happened.first, today)} years old today."
         years = today.year - int(born[1])
-        return f"{years - 1} or {years} years old, counted from {born[1]}."
+        return f"{years - 1} or {years} years old, counted from {born[1]}." if years > 0 else ""
     turned = re.search(r"\bturn(?:s|ed|ing)? (\w+(?:-\w+)?)", text)
     if turned and happened and happened.first <= today and (age := number(turned[1])):
         return f"{age + _years_since(happened.first, today)} years old by now."

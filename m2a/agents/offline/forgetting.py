@@ -195,10 +195,11 @@ def what_stays(request: str, text: str) -> tuple[str, str]:
         wanted = {word for word in content_of_request(request) if has_equivalent(word, stems(text))}
     subject = find_subject(text)
     subject_words = content(subject.text) if subject is not None else set()
-    names_all = not wanted & content(text) or wanted <= subject_words  # "the family stuff"
+    clauses = _clauses(text)
+    has_other_subject = any(clause.subject_words - subject_words == clause.subject_words != set() for clause in clauses)
+    names_all = not wanted & content(text) or (wanted <= subject_words and not has_other_subject)  # "the family stuff"
     if names_all or _ALL.search(request):
         return "", ""
-    clauses = _clauses(text)
     kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if not 0 < len(kept) < len(clauses) or not all(clause.has_subject for clause in kept):
         wanted = wanted - subject_words  # the subject does not tell its own clauses apart
@@ -247,6 +248,12 @@ class _Clause:
 
     text: str
     has_subject: bool
+
+    @property
+    def subject_words(self) -> set[str]:
+        """The stems of its own subject, none if it has none or a pronoun."""
+        subject = find_subject(self.text) if self.has_subject else None
+        return content(subject.text) if subject is not None else set()
 
     def with_subject(self, subject: Subject | None) -> "_Clause":
         """Returns the clause with the subject that it shares, or with the subject in place of "he", "she", "his" or "her"."""

@@ -25,11 +25,11 @@ _ENGLISH = frozenset(
     be been being have has had do does did will would can could should must may might not no and or but so because if when
     where what who why how which than then there here in on at to for from with of by about as into over under after
     before until since up down out off only also too very just still again now today tomorrow yesterday every all any some
-    i'm i've i'll i'd it's he's she's we're we've they're don't doesn't didn't isn't can't won't that's there's
-    what's who's where's how's let's you're you've
-    im ive hes shes dont doesnt didnt isnt wasnt cant wont thats whats wheres whos youre theyre
+    don't doesn't didn't isn't can't won't let's
+    im ive hes shes dont doesnt didnt isnt wasnt cant wont thats whats whens wheres whos hows youre theyre
     """.split()
 )
+_CLITIC = re.compile(r"'(?:s|m|re|ve|ll|d)$")  # "when's", "they'd"
 _ONLY_ENGLISH = _ENGLISH - lexicon.FOREIGN_FUNCTION_WORDS
 _ONLY_FOREIGN = lexicon.FOREIGN_FUNCTION_WORDS - _ENGLISH
 
@@ -45,7 +45,7 @@ def is_english(text: str) -> bool:
         return False
     written = [word.replace("’", "'") for word in _WORD.findall(text)]
     words = [word.casefold() for word in written]
-    english = sum(word in _ONLY_ENGLISH for word in words)
+    english = sum(word in _ONLY_ENGLISH or _CLITIC.sub("", word) in _ENGLISH - {word} for word in words)
     foreign = sum(
         _is_foreign(word) and not (before[0].isupper() and _follows_a_name(after))
         for word, before, after in zip(words, written, [*words[1:], ""], strict=True)

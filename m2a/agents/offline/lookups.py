@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from m2a.agents.offline.answer_checks import asks_for_all
 from m2a.agents.offline.corrections import perhaps_changed_by
+from m2a.agents.offline.follow_ups import asks_further, followed_up
 from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.messages import (
     find_message_about,
@@ -19,7 +21,7 @@ from m2a.agents.offline.messages import (
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_newest_photos, asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import SURE, Match, find_matches, is_sure
+from m2a.agents.offline.relevance import PERHAPS, SURE, Match, find_matches, is_sure
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
@@ -28,6 +30,7 @@ from m2a.agents.offline.text import has_equivalent, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (
     Action,
+    Certainty,
     DateInterval,
     FetchRawMessages,
     FetchRawMessagesByTime,
@@ -75,6 +78,8 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     matches = find_matches(question, state.hits, state.concepts, sense) if question.is_read else []
     if is_sure(matches):
         return _finish(_with_changes(question, matches, sense))
+    if entries := followed_up(question, matches, state):
+        return _finish(entries)
     raw_search = SearchRawMessages(query=question.text[:_MAX_QUERY])
     if raw_search not in actions and state.rounds_left > 1:
         return raw_search
@@ -91,22 +96,24 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=ids)
     nearest = _with_changes(question, matches, sense)
     if nearest:
-        return _finish(nearest, only_near=True)
+        return _finish(nearest, answers="perhaps" if matches[0].score >= PERHAPS else "no")
     if question.is_read:
         near_messages = find_message_about(question, messages, state, sense)
     else:
         near_messages = find_messages_for_unread(question, messages, state)
     ids = ids_with_corrections(question, near_messages, state)
-    return Finish(context=_NEAREST if near_messages else "", message_ids=ids, only_near=True)
+    return Finish(context=_NEAREST if near_messages else "", message_ids=ids, answers="no")
 
 
 def _with_changes(question: Question, matches: Sequence[Match], sense: Sense) -> list[MemoryEntry]:
-    """Returns the memories that answer or are nearest, and what was told since then that may change the first of them."""
+    """Returns the memories that answer or are nearest, and what was told since then that may change the first, or any listed."""
     chosen = selected(question, matches)
     if not chosen or question.kind.reply_form != "quoted":
         return chosen
     others = [match.entry for match in matches if match.entry not in chosen]
-    return [*chosen, *perhaps_changed_by(chosen[0], others, sense)[-_MAX_CHANGES:]]
+    first = chosen if asks_for_all(question) else chosen[:1]
+    changes = {later.memory_id: later for entry in first for later in perhaps_changed_by(entry, others, sense)}
+    return [*chosen, *[changes[memory_id] for memory_id in sorted(changes)][-_MAX_CHANGES:]]
 
 
 def _newest_days(state: TurnState) -> DateInterval:
@@ -126,11 +133,11 @@ def _next_opening(days: DateInterval, state: TurnState) -> FetchRawMessagesByTim
     return FetchRawMessages(ranges=((first, last),)) if first <= last else None
 
 
-def _finish(entries: Sequence[MemoryEntry], *, only_near: bool = False) -> Finish:
+def _finish(entries: Sequence[MemoryEntry], *, answers: Certainty = "surely") -> Finish:
     quoted = " ".join(f'"{entry.text}"' for entry in entries)
     ids = tuple(entry.memory_id for entry in entries)
-    context = f"{_NEAREST} {quoted}" if entries and only_near else quoted
-    return Finish(context=context, memory_ids=ids, only_near=only_near)
+    context = f"{_NEAREST} {quoted}" if entries and answers != "surely" else quoted
+    return Finish(context=context, memory_ids=ids, answers=answers)
 
 
 def _ids(messages: Sequence[Message]) -> tuple[int, ...]:
@@ -166,6 +173,8 @@ def _queries(question: Question, state: TurnState) -> list[str]:
     lists come first, since the first search brings the most.
     """
     queries = [question.text, question.context]
+    if asks_further(question):
+        queries += [message.text for message in state.recent[-2:]]  # the last question and its answer
     if question.kind.is_answered_by_many:
         noun = stem(question.noun)
         names = [concept.name for concept in mentioned(question.text, state.concepts)]

@@ -130,7 +130,7 @@ _SCENE = re.compile(
 )
 _ASKS_ITSELF = re.compile(rf"\b{WH}\b|^\W*{AUXILIARY} ", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_POINTS_BACK = re.compile(
+POINTS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|its|there|ones?|that|this|these|those|"
     r"(?<!is )(?<!was )it|it(?! (?:that )?(?:i|we|he|she|they|my)\b))\b",
     re.IGNORECASE,
@@ -151,7 +151,7 @@ def _without_scene(text: str) -> str:
         match["passed_on"] or _INVERTED.match(question) or re.match(r"how (?:many|much)\b", question, re.IGNORECASE)
     )
     has_subject = len(content_words(question)) > 1 or _OWN.search(question)
-    if not is_complete or not has_subject or _POINTS_BACK.search(question):
+    if not is_complete or not has_subject or POINTS_BACK.search(question):
         return text
     is_scene = (
         match["passed_on"] or find_subject(match["scene"]) or re.match(r"\w+ing\b", match["scene"], re.IGNORECASE)
@@ -177,7 +177,7 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
         return "What is my name?"
     earlier = [message.text for message in recent if message.role == "user"][-4:]
     follow_up = re.match(r"(?:and |what about |how about )+(?P<what>[^?]+)\?*$", text, re.IGNORECASE)
-    if follow_up and earlier and len(follow_up["what"].split()) <= 4:
+    if follow_up and earlier and len(follow_up["what"].split()) <= 4 and not _ASKS_ITSELF.search(follow_up["what"]):
         names = find_names(earlier[-1])
         if names:
             return earlier[-1].replace(names[0], follow_up["what"].strip())

@@ -130,7 +130,8 @@ def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:
     subject = find_subject(entry.text)
     if subject is None or subject.text.lower() in PRONOUNS or _BEGINS_WITH_PRONOUN.match(subject.text):
         return ""
-    return said_to_user(subject.text.removesuffix("'s"))
+    is_named = subject.text.casefold() in quotes[0].text.casefold()
+    return "" if is_named else said_to_user(subject.text.removesuffix("'s"))
 
 
 def _follows_withheld_words(quotation: Quotation) -> bool:

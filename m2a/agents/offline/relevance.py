@@ -27,6 +27,7 @@ from m2a.agents.offline.text import spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry, Message
 
 SURE = 0.5  # the probability from which a memory is the answer
+PERHAPS = 0.1  # that from which it may well be
 NEAR = 0.03  # the probability from which a memory may be quoted as the nearest to the question
 # The number of places in the search, from the first on, at which what one of several people said may be the answer.
 _FIRST_OF_SEVERAL = 3
@@ -161,9 +162,9 @@ def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
             or has_skill(text, listed)
             or (home is not None and home.is_told_by(text))
             or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
-            or (bool(features["name met"]) and states_the_taste(question, text))
+            or states_the_taste(question, text, names_them=bool(features["name met"]))
             or states_the_object(question, text)
-            or (not features["kin unmet"] and states_the_job(question, text))
+            or states_the_job(question, text)
             or (features["literal share"] == features["kind met"] == features["of oneself, told of oneself"] == 1.0)
         )
 

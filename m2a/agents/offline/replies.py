@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 
-from m2a.agents.offline.answers import DECLINED, answer, from_facts, nearest
+from m2a.agents.offline.answers import DECLINED, UNSURE, answer, from_facts, nearest
 from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import NOT_TO_MENTION
@@ -20,7 +20,7 @@ from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Reading
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.state import MemoryContext, TurnState
-from m2a.types import MemoryEntry
+from m2a.types import Certainty, MemoryEntry
 
 CONNECT = (
     "I run without a language model, so I can only remember what you tell me and look it up. "
@@ -58,17 +58,22 @@ _NOT_CHANGED_HERE = "Nothing is changed or forgotten from a temporary chat; tell
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The reply to a question. If it `declines`, the text says what is nearest to an answer, if anything is.
+    """The reply to a question. Unless it surely `answers`, the text says what is nearest to an answer, if anything is.
 
     With `may_connect`, the reply adds that a language model can be connected.
     """
 
     text: str
-    declines: bool = False
+    answers: Certainty = "surely"
     may_connect: bool = False
 
+    @property
+    def declines(self) -> bool:
+        return self.answers != "surely"
+
     def __str__(self) -> str:
-        sentences = [DECLINED if self.declines else "", self.text, CONNECT if self.may_connect else ""]
+        opening = {"surely": "", "perhaps": UNSURE, "no": DECLINED}[self.answers]
+        sentences = [opening, self.text, CONNECT if self.may_connect else ""]
         return " ".join(filter(None, sentences))
 
 
@@ -94,8 +99,9 @@ def reply_parts(state: TurnState, interpretation: Interpretation, sense: Sense) 
         *dict.fromkeys(answered),
     ]
     if answered and declined:
-        near = next((reply.text for reply in declined if reply.text), "")
-        parts.append(f"I don't have the rest in memory. {near}".rstrip())
+        rest = next((reply for reply in declined if reply.text), declined[0])
+        opening = "I don't know the rest for sure." if rest.answers == "perhaps" else "I don't have the rest in memory."
+        parts.append(f"{opening} {rest.text}".rstrip())
     elif not any(view.recognition.recognised for view in photos):  # "whose clock is this?"
         parts += map(str, declined[:1])
     parts.append(remarks(photos, state.message.said_at.date()))
@@ -106,7 +112,7 @@ def _reply_to(
     question: Question, context: MemoryContext, state: TurnState, replies: Sequence[_Reply], sense: Sense
 ) -> _Reply | None:
     """Returns the reply to a question, None if the `replies` to those before it say the same already."""
-    entries, certain = entries_of(context.hits), not context.only_near
+    entries, certain = entries_of(context.hits), context.answers == "surely"
     if not context.complete:  # out of rounds: the memories are search results, not chosen yet
         matches = find_matches(question, context.hits, state.concepts, sense)
         entries, certain = selected(question, matches), is_sure(matches)
@@ -129,17 +135,17 @@ def _reply_to(
         return _Reply(photos_shown(shown, state.recalled, state.concepts))
     if not certain:
         near = nearest(question, entries, context)
-        return _declined(question, state, near) if question.is_read else _Reply(f"{_UNREAD} {near}".rstrip())
+        return _declined(question, state, near, context.answers) if question.is_read else _Reply(f"{_UNREAD} {near}".rstrip())
     text = answer(question, entries, context, state.concepts, today, state.recalled)
     if entries and not new and text == as_list(entries, context.messages, question.names):
         return None  # an age that is only quoted
     return _Reply(text) if text else _declined(question, state)
 
 
-def _declined(question: Question, state: TurnState, near: str = "") -> _Reply:
-    """Returns the reply without an answer. A question about nothing that the user told may be one for a language model."""
+def _declined(question: Question, state: TurnState, near: str = "", answers: Certainty = "no") -> _Reply:
+    """Returns the reply without a sure answer. A question about nothing that the user told may be one for a language model."""
     is_general = not near and not question.about_self and not mentioned(question.text, state.concepts)
-    return _Reply(near, declines=True, may_connect=is_general)
+    return _Reply(near, answers if near and answers != "surely" else "no", may_connect=is_general)
 
 
 def _has_its_words(question: Question, entry: MemoryEntry) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter
 
-from m2a.agents.offline.answer_checks import has_answer_of_kind
+from m2a.agents.offline.answer_checks import asks_for_all, has_answer_of_kind
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.homes import Home
@@ -71,7 +71,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     if not is_sure(ours):
         return _with_corrections(_nearest_of(question, matches))
     matches, best = ours, ours[0]
-    if listed_kind(question):
+    if listed_kind(question) or asks_for_all(question):
         return _with_corrections([match for match in matches if match.score >= SURE][:_MAX_ALIKE])
     alike = [match for match in matches if match is best or _is_alike(question, match, best)]
     if question.kind.is_answered_by_many:
@@ -83,7 +83,7 @@ def selected(question: Question, matches: Sequence[Match]) -> list[MemoryEntry]:
     if question.kind.reply_form == "quoted":
         close.sort(key=attrgetter("place"))
     same_person = [match for match in matches[1:] if _is_about_same_person(question, match, best)]
-    chosen = list(dict.fromkeys([*_with_same_message(close, matches), *alike, *same_person[:_MAX_QUOTED]]))
+    chosen = list(dict.fromkeys([*_with_same_message(question, close, matches), *alike, *same_person[:_MAX_QUOTED]]))
     home = Home.of(question.text)
     if home is not None:
         chosen.sort(
@@ -157,9 +157,14 @@ def _is_about_same_person(question: Question, match: Match, best: Match) -> bool
     return bool(shared) and is_of_kind and match.score >= _MIN_SHARE_SAME_PERSON * best.score
 
 
-def _with_same_message(chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
-    """Returns the first, others from its message, then the rest: the next sentence often has the other half of an answer."""
+def _with_same_message(question: Question, chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
+    """Returns the first, others from its message, then the rest: the next sentence may have the other half of an answer.
+
+    It has not where the first has an answer of the kind in question.
+    """
     first = chosen[0]
+    if has_answer_of_kind(question, as_one(first.group).text):
+        return list(chosen)
     message = _message_of(first.entry)
     beside = [match for match in matches if match is not first and _message_of(match.entry) == message]
     return list(dict.fromkeys([first, *beside[:_MAX_BESIDE], *chosen]))

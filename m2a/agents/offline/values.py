@@ -60,6 +60,9 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
+_CODE = re.compile(  # four digits that may look like a year: "the code is 1938"
+    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: for [\w' -]+?)?(?:'s| is| was|:)?(?: now)? #?\d{3,}", re.IGNORECASE
+)
 _LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
 _DURATION = re.compile(
     rf"\b(?:{_NUMBER}|an?|several|a few|a couple of)[ -]"
@@ -190,7 +193,7 @@ def has_amount(text: str) -> bool:
 
 def has_identifier(text: str) -> bool:
     """Returns whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
-    return bool(_LETTERS_AND_DIGITS.search(text)) or any(
+    return bool(_LETTERS_AND_DIGITS.search(text) or _CODE.search(text)) or any(
         value.kind == "amount:"
         or (value.kind == "age" and value.text.isdigit() and (len(value.text) > 2 or bool(_NUMBERED.search(text))))
         or (value.kind.startswith("amount:") and bool(re.fullmatch(r"\d+ [A-Z][a-z]+", value.text)))
