@@ -242,7 +242,7 @@ async def test_a_request_to_forget_is_no_answer(talk: Talk) -> None:
 
 async def test_what_is_told_of_somebody_is_not_their_job(talk: Talk) -> None:
     await talk.say("Finn's wife Orla is expecting in May.")
-    assert (await talk.say("What is Orla's job?")).startswith("I don't have that in memory.")
+    assert (await talk.say("What is Orla's job?")).startswith(DECLINED)
 
 
 def doubts(talk: Talk) -> list[str]:
@@ -694,7 +694,7 @@ async def test_of_values_that_exclude_each_other_the_newest_answers(talk: Talk) 
 async def test_what_is_said_of_one_thing_in_other_respects_hides_nothing(talk: Talk) -> None:
     await talk.say("Our cat is called Pickle. She is fourteen and has bad kidneys.")
     answer = await talk.say("What's my cat called?")
-    assert answer.index("Pickle") < answer.index("fourteen") and "older" not in answer and "before" not in answer
+    assert answer.endswith('"Our cat is called Pickle."') and "older" not in answer and "before" not in answer
     assert "Pickle" not in await talk.say("How old is our cat?")
 
 
@@ -1153,7 +1153,7 @@ async def test_the_code_of_another_thing_is_no_answer(talk: Talk) -> None:
     assert (await talk.say("What is my bank card PIN?")).startswith(DECLINED)
     assert not (await talk.say("What's the bike lock code?")).startswith(DECLINED)
     assert not (await talk.say("What can't Mats eat?")).startswith(DECLINED)
-    assert await talk.say("When does the opera begin?") == f"{DECLINED} {CONNECT}"
+    assert await talk.say("When does the opera begin?") == f"{DECLINED[0]} {CONNECT}"
 
 
 async def test_what_somebody_else_is_allergic_to_is_no_answer(talk: Talk) -> None:

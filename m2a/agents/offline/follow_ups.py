@@ -5,13 +5,16 @@ from collections.abc import Sequence
 
 from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.names import find_names
-from m2a.agents.offline.questions import POINTS_BACK, Question
+from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import PERHAPS, Match, correction_groups, entries_of
 from m2a.agents.offline.text import content, has_equivalent, stem, stems
 from m2a.agents.state import TurnState
 from m2a.types import MemoryEntry
 
 _MIN_QUOTED = 0.7  # the least share of a memory's words that a reply quoting it has
+_POINTS = re.compile(
+    r"\b(?:he|she|him|hers?|his|they|them|theirs?|its|it|there)\b|\b(?:that|this|these|those)(?: ones?)?\W*$", re.IGNORECASE
+)
 _OF_THE_PAST = re.compile(
     r"\b(?:before|used to|old|original(?:ly)?|previous(?:ly)?|former(?:ly)?|at first|back then)\b", re.IGNORECASE
 )
@@ -19,7 +22,7 @@ _OF_THE_PAST = re.compile(
 
 def asks_further(question: Question) -> bool:
     """Returns whether the question names nothing of its own, so that it is about what was just talked of."""
-    points = POINTS_BACK.search(question.context) is not None
+    points = _POINTS.search(question.context) is not None
     return not find_names(question.context) and (points or not _other_words(question))
 
 

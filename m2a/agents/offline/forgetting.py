@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from m2a.agents.offline.claims import Claim, different_kinds, people_in, value_words
-from m2a.agents.offline.clauses import PRONOUNS, Subject, find_subject, is_past, may_be_verb, segments
+from m2a.agents.offline.clauses import (
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+    Subject,
+    find_subject,
+    is_past,
+    may_be_verb,
+    segments,
+)
 from m2a.agents.offline.correction_features import needs_context
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
@@ -17,6 +26,7 @@ from m2a.agents.offline.memory_requests import content_of_request, opens_with_fo
 from m2a.agents.offline.relevance import correction_groups, entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, has_equivalent, stems, tokens
+from m2a.agents.offline.values import find_values, has_identifier, is_measure
 from m2a.memory.quotations import sentence_spans
 from m2a.types import Hit, MemoryEntry
 
@@ -67,7 +77,7 @@ def find_forgotten(request: str, hits: Sequence[Hit], previous: int | None, sens
     wanted = wanted_words(request)
     about = [entry for entry in entries if _is_about(wanted, entry.text)]
     if about and _ALL.search(request):
-        return about
+        return [entry for group in correction_groups(entries) if not set(about).isdisjoint(group) for entry in group]
     return _standing_out(request, entries, just_told, sense) or [entry for entry in about if not is_english(entry.text)]
 
 
@@ -201,24 +211,38 @@ def what_stays(request: str, text: str) -> tuple[str, str]:
     if names_all or _ALL.search(request):
         return "", ""
     kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
-    if not 0 < len(kept) < len(clauses) or not all(clause.has_subject for clause in kept):
+    if not 0 < len(kept) < len(clauses) or not all(clause.has_subject or clause.is_detail for clause in kept):
         wanted = wanted - subject_words  # the subject does not tell its own clauses apart
         kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
-    if not all(clause.has_subject or subject for clause in kept):
+    if not all(clause.has_subject or clause.is_detail or subject for clause in kept):
         return "", ""
     forgotten = [clause for clause in clauses if clause not in kept]  # none if the words are spread over several
-    kept = [clause.with_subject(subject) for clause in kept if not _SUBORDINATE.match(clause.text)]
-    if not kept or len(forgotten) != 1 or not all(_reveals_nothing(clause, forgotten[0]) for clause in kept):
+    if len(forgotten) != 1 or any(clause.is_detail and _main(clause, clauses) not in kept for clause in kept):
         return "", ""
-    return ". ".join(clause.text[:1].upper() + clause.text[1:] for clause in kept) + ".", forgotten[0].text
+    place = clauses.index(forgotten[0])
+    kept = [clause.with_subject(subject) for clause in clauses if clause in kept and not _SUBORDINATE.match(clause.text)]
+    later = [clause.with_subject(subject) for clause in clauses[place + 1 :]]
+    if not kept or not all(_reveals_nothing(clause, forgotten[0], follows=clause in later) for clause in kept):
+        return "", ""
+    rest = "".join(
+        f", {each.text}" if each.is_detail and each is not kept[0] else f". {each.text[:1].upper()}{each.text[1:]}"
+        for each in kept
+    )
+    return rest.removeprefix(". ") + ".", forgotten[0].text
 
 
-def _reveals_nothing(clause: "_Clause", forgotten: "_Clause") -> bool:
+def _main(detail: "_Clause", clauses: Sequence["_Clause"]) -> "_Clause":
+    """Returns the clause that the detail belongs to: the last one before it that is no detail, or itself if there is none."""
+    return next((each for each in reversed(clauses[: clauses.index(detail)]) if not each.is_detail), detail)
+
+
+def _reveals_nothing(clause: "_Clause", forgotten: "_Clause", *, follows: bool) -> bool:
     """Returns whether the clause reveals nothing about the one that is forgotten: it neither refers to it nor continues it.
 
-    Two past events in one sentence are one story: "she failed the exam and cried in my office".
+    Only a clause that `follows` it refers to it. Two past events in one sentence are one story: "she failed the exam and cried
+    in my office". A measure of its own is another.
     """
-    if _PRONOUN.search(clause.text) or _NOBODY_IN_PARTICULAR.match(clause.text):
+    if (follows and _PRONOUN.search(clause.text)) or _NOBODY_IN_PARTICULAR.match(clause.text):
         return False
     predicate = _predicate(clause.text)
     if _ELLIPTIC.match(predicate):  # "I can't have lactose" is complete after "Tom is allergic to nuts"
@@ -226,7 +250,8 @@ def _reveals_nothing(clause: "_Clause", forgotten: "_Clause") -> bool:
         of_another = subject is not None and its_subject is not None and subject.text != its_subject.text
         if not (of_another and content(predicate) - _TELLING):
             return False
-    return not (is_past(clause.text) and is_past(forgotten.text))
+    has_measure = clause.has_subject and any(is_measure(value.kind) for value in find_values(clause.text))
+    return has_measure or not (is_past(clause.text) and is_past(forgotten.text))
 
 
 def forgotten_words(request: str, message: str) -> list[str]:
@@ -244,10 +269,14 @@ def forgotten_words(request: str, message: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause of a memory. One without a subject begins with its verb and shares the subject of the first."""
+    """A clause of a memory. One without a subject begins with its verb and shares the subject of the first.
+
+    A detail has neither, but a value: "My dentist is Dr Faure, next appointment 9 January". It belongs to the clause before it.
+    """
 
     text: str
     has_subject: bool
+    is_detail: bool = False
 
     @property
     def subject_words(self) -> set[str]:
@@ -257,7 +286,7 @@ class _Clause:
 
     def with_subject(self, subject: Subject | None) -> "_Clause":
         """Returns the clause with the subject that it shares, or with the subject in place of "he", "she", "his" or "her"."""
-        if subject is None or self.text.startswith(subject.text):
+        if subject is None or self.is_detail or self.text.startswith(subject.text):
             return self
         if not self.has_subject:
             return _Clause(f"{subject.text} {self.text}", True)
@@ -268,18 +297,28 @@ class _Clause:
 
 
 def _clauses(text: str) -> list[_Clause]:
-    """Returns the clauses; a segment that has no subject and begins with no verb belongs to the one before it."""
-    spans: list[tuple[int, int, bool]] = []
+    """Returns the clauses; a segment without a subject, a verb to begin with, or a value belongs to the one before it."""
+    spans: list[tuple[int, int, bool, bool]] = []
     for first, last in segments(text):
         words = tokens(text[first:last])
         has_subject = find_subject(text[first:last]) is not None
-        if has_subject and len(spans) == 1 and not spans[0][2]:
-            spans = [(spans[0][0], last, True)]
-        elif not spans or has_subject or (spans[0][2] and len(words) > 1 and may_be_verb(words[0].text)):
-            spans.append((first, last, has_subject))
+        is_detail = not has_subject and _is_detail(text[first:last])
+        if has_subject and len(spans) == 1 and not any(spans[0][2:]):
+            spans = [(spans[0][0], last, True, False)]
+        elif not spans or has_subject or is_detail or (spans[0][2] and len(words) > 1 and may_be_verb(words[0].text)):
+            spans.append((first, last, has_subject, is_detail))
         else:
-            spans[-1] = (spans[-1][0], last, spans[-1][2])
-    return [_Clause(text[first:last].strip(" ."), has_subject) for first, last, has_subject in spans]
+            spans[-1] = (spans[-1][0], last, *spans[-1][2:])
+    return [_Clause(text[first:last].strip(" ."), *flags) for first, last, *flags in spans]
+
+
+def _is_detail(segment: str) -> bool:
+    """Returns whether a segment without a subject gives a value of something that it names: "manuscript number LO-26"."""
+    words = tokens(segment)
+    opens = len(words) > 1 and not (
+        words[0].lower in PREPOSITIONS | SUBORDINATORS or may_be_verb(words[0].text) or words[0].text[0].isdigit()
+    )
+    return opens and (has_identifier(segment) or any(is_measure(value.kind) for value in find_values(segment)))
 
 
 def _is_about(wanted: set[str], text: str) -> bool:

@@ -113,8 +113,8 @@ def _renamed(sentence: str, photo_ids: tuple[str, ...], concepts: Sequence[Conce
 
 
 def said_to_user(name: str) -> str:
-    """Returns a name as the assistant says it: "my aunt's" becomes "your aunt's"."""
-    return re.sub(r"^(?:my|our)\b", "your", name, flags=re.IGNORECASE)
+    """Returns a name as the assistant says it: "my aunt's" becomes "your aunt's", "The vet" becomes "the vet"."""
+    return re.sub(r"^The\b", "the", re.sub(r"^(?:my|our)\b", "your", name, flags=re.IGNORECASE))
 
 
 def _photos_before(message: Message, recent: Sequence[Message]) -> tuple[str, ...]:

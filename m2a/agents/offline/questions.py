@@ -130,7 +130,7 @@ _SCENE = re.compile(
 )
 _ASKS_ITSELF = re.compile(rf"\b{WH}\b|^\W*{AUXILIARY} ", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-POINTS_BACK = re.compile(
+_POINTS_BACK = re.compile(
     r"\b(?:he|she|him|her|hers|his|they|them|their|its|there|ones?|that|this|these|those|"
     r"(?<!is )(?<!was )it|it(?! (?:that )?(?:i|we|he|she|they|my)\b))\b",
     re.IGNORECASE,
@@ -151,7 +151,7 @@ def _without_scene(text: str) -> str:
         match["passed_on"] or _INVERTED.match(question) or re.match(r"how (?:many|much)\b", question, re.IGNORECASE)
     )
     has_subject = len(content_words(question)) > 1 or _OWN.search(question)
-    if not is_complete or not has_subject or POINTS_BACK.search(question):
+    if not is_complete or not has_subject or _POINTS_BACK.search(question):
         return text
     is_scene = (
         match["passed_on"] or find_subject(match["scene"]) or re.match(r"\w+ing\b", match["scene"], re.IGNORECASE)

@@ -158,7 +158,7 @@ def _not_withheld(text: str) -> list[str]:
     """Returns the pieces of a quotation that are left after forgotten words are removed."""
     if FORGOTTEN not in text:
         return [text]
-    pieces = [piece.strip(" \n,;:-") for piece in _FORGOTTEN_CLAUSE.split(text)]
+    pieces = [piece.strip(" \n,;:&-") for piece in _FORGOTTEN_CLAUSE.split(text)]
     return [piece for piece in pieces if len(piece.split()) > 1]
 
 

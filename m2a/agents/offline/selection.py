@@ -17,6 +17,7 @@ from m2a.types import MemoryEntry
 
 MAX_LISTED = 8
 _MAX_QUOTED = 2
+_CERTAIN, _MIN_BESIDE = 0.65, 0.02  # the probabilities from which an answer needs no other beside it, and another may be one
 _MAX_BESIDE = 2  # memories of the same message as the first, quoted with it
 _MAX_ALIKE = 24  # memories that give other values of the same: all languages that somebody speaks
 _MAX_NEAREST = 3
@@ -160,13 +161,14 @@ def _is_about_same_person(question: Question, match: Match, best: Match) -> bool
 def _with_same_message(question: Question, chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
     """Returns the first, others from its message, then the rest: the next sentence may have the other half of an answer.
 
-    It has not where the first has an answer of the kind in question.
+    Where the first has an answer of the kind in question, only those that may answer, too.
     """
     first = chosen[0]
-    if has_answer_of_kind(question, as_one(first.group).text):
-        return list(chosen)
     message = _message_of(first.entry)
-    beside = [match for match in matches if match is not first and _message_of(match.entry) == message]
+    is_certain = first.score >= _CERTAIN
+    least = _MIN_BESIDE if is_certain and has_answer_of_kind(question, as_one(first.group).text) else 0.0
+    same = [match for match in matches if match is not first and _message_of(match.entry) == message]
+    beside = [match for match in same if match.score >= least]
     return list(dict.fromkeys([first, *beside[:_MAX_BESIDE], *chosen]))
 
 
