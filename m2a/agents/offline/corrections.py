@@ -26,7 +26,7 @@ from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import corrected_by
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.relevance import entries_of
+from m2a.agents.offline.relevance import entries_of, share_evidence
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content
@@ -149,7 +149,10 @@ def _corrected(new: Claim, observation: Observation, candidates: Sequence[_Candi
     best = candidates[0]
     if best.probability < (_MIN_OF_A_VALUE if best.by_a_value else _MIN_PROBABILITY):
         return None
-    lead = best.score - candidates[1].score if len(candidates) > 1 else _MIN_LEAD
+    # What one message tells of several things: "My dentist is Dr Aasen. My GP is Dr Rahman." The likelier of them is meant.
+    is_surely_one = best.probability >= _CERTAIN
+    rivals = [each for each in candidates[1:] if not (is_surely_one and share_evidence(each.entry, best.entry))]
+    lead = best.score - rivals[0].score if rivals else _MIN_LEAD
     is_certain = best.has_wording and best.probability >= _CERTAIN and lead >= _CERTAIN_LEAD
     if lead < _MIN_LEAD or not (
         best.allowed or (is_certain and not is_about_another(new, best.claim, observation.said))

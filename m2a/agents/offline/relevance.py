@@ -223,7 +223,7 @@ def features_of(
     for entry, own, late, near in zip(
         entries, words, _late_interaction(question, texts, sense), _nearness(question, texts, words, sense), strict=True
     ):
-        beside = (theirs for other, theirs in zip(entries, words, strict=True) if _share_evidence(entry, other))
+        beside = (theirs for other, theirs in zip(entries, words, strict=True) if share_evidence(entry, other))
         subject = subject_features(question, entry.text, own.union(*beside))
         rows.append(late | near | _kind_features(question, entry) | subject | asked)
     for name in _LEADING:
@@ -305,6 +305,6 @@ def _stems_of(entry: MemoryEntry, concepts: Sequence[Concept]) -> frozenset[str]
     return frozenset(stems(" ".join([entry.text, entry.caption, *names])))
 
 
-def _share_evidence(left: MemoryEntry, right: MemoryEntry) -> bool:
+def share_evidence(left: MemoryEntry, right: MemoryEntry) -> bool:
     """Returns whether the memories rest on the same message."""
     return any(a.first <= b.last and b.first <= a.last for a in left.evidence_ids for b in right.evidence_ids)
