@@ -25,7 +25,7 @@ from m2a.agents.offline.relevance import PERHAPS, SURE, Match, find_matches, is_
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
-from m2a.agents.offline.subjects import tells_anothers
+from m2a.agents.offline.subjects import tells_anothers, tells_it_of_another
 from m2a.agents.offline.text import has_equivalent, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (
@@ -86,7 +86,11 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     messages = _found_messages(state)
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
-    answering = [m for m in find_messages(question, messages, state, sense) if not tells_anothers(question, m.text)]
+    answering = [
+        message
+        for message in find_messages(question, messages, state, sense)
+        if not (tells_anothers(question, message.text) or tells_it_of_another(question, message.text))
+    ]
     from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
     if from_messages:  # shared words make the memory more certain than the learned decision
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]

@@ -22,7 +22,7 @@ from m2a.agents.offline.names import is_named, mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words, with_alias, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
-from m2a.agents.offline.subjects import OF_ANOTHER, SUBJECT_FEATURES, subject_features, tells_another_thing
+from m2a.agents.offline.subjects import OF_ANOTHER, SUBJECT_FEATURES, subject_features, tells_another_thing, tells_it_of_another
 from m2a.agents.offline.text import spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry, Message
 
@@ -133,7 +133,8 @@ def _matches(
     matches = []
     for place, (group, whole, features) in enumerate(zip(groups, wholes, rows, strict=True)):
         score = model.probability(features)
-        if tells_another_thing(question, whole.text) or any(features[name] for name in OF_ANOTHER):
+        is_told_of_another = tells_another_thing(question, whole.text) or tells_it_of_another(question, whole.text)
+        if is_told_of_another or any(features[name] for name in OF_ANOTHER):
             score *= SURE
         elif states(whole.text, features):
             score = 1.0

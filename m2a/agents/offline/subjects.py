@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.claims import PEOPLE, Claim, people_in
-from m2a.agents.offline.clauses import Subject, find_subject
+from m2a.agents.offline.clauses import Subject, find_subject, segments
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.text import FIRST_PERSON, content, equivalents, has_equivalent, plain, stem, stems
@@ -139,6 +139,32 @@ def _is_of_anothers_thing(asked: str, text: str) -> bool:
     mine = [content(match["what"]) for match in _MINE.finditer(text) if not match["owner"]]
     others = [content(match["what"]) for match in _ANOTHERS.finditer(text)]
     return bool(wanted) and any(wanted <= words for words in others) and not any(wanted <= words for words in mine)
+
+
+_THEIRS = re.compile(r"\b(?:his|her|their)\b", re.IGNORECASE)
+
+
+def tells_it_of_another(question: Question, text: str) -> bool:
+    """Returns whether the text says of another what the question asks of somebody whom it names, too.
+
+    "Beth is a solicitor and Tomos works in a vegan café" does not tell whether Beth is vegan.
+    """
+    words = [stem(word) for word in question.words if word not in question.name_words]
+    shares = any(re.search(rf"\b{re.escape(name)},? (?:and|&) ", text) for name in question.names)  # "Alfie and Poppy's mum"
+    if shares or not (question.name_stems and words):
+        return False
+    told_of_others = False
+    for clause in (text[start:end] for start, end in segments(text)):
+        own = stems(clause)
+        if not any(has_equivalent(word, own) for word in words):
+            continue
+        subject = find_subject(clause)
+        is_theirs = subject is None or _THEIRS.search(subject.text)  # "his mother" may be the mother of whom is asked about
+        people = frozenset() if is_theirs else people_in(subject.text)
+        if not people or not question.name_stems.isdisjoint(own):
+            return False
+        told_of_others = True
+    return told_of_others
 
 
 _END = r"(?=\W*$| (?:again|now|please)\b)"
