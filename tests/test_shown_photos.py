@@ -343,7 +343,12 @@ async def test_photos_without_words_are_found_by_day_and_by_what_they_show(album
 
 @pytest.mark.parametrize(
     "question",
-    ["What did I show you?", "Which photos have I sent you so far?", "do you have any pictures?", "show me all my photos"],
+    [
+        "What did I show you?",
+        "Which photos have I sent you so far?",
+        "do you have any pictures?",
+        "show me all my photos",
+    ],
 )
 async def test_the_newest_photos_are_shown_where_neither_a_day_nor_a_subject_is_named(album, question):
     assert "I don't have that in memory" in await album.say(question)

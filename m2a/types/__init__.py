@@ -96,6 +96,7 @@ __all__ = [
     "Addition",
     "Answer",
     "Category",
+    "Certainty",
     "Change",
     "ChatConnection",
     "Concept",

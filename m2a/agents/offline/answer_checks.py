@@ -173,7 +173,7 @@ def gives_the_name(question: "Question", text: str) -> bool:
 
 
 def asks_for_tastes(question: "Question") -> bool:
-    """Returns whether the question asks for whatever somebody likes, or dislikes: "what do I like?", "what toys does Rex like?"."""
+    """Returns whether the question asks for whatever somebody likes, or dislikes: "what toys does Rex like?"."""
     if question.kind.name not in ("thing", "noun") or not _ASKS_FOR_TASTE.search(question.text):
         return False
     other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}

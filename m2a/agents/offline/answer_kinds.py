@@ -56,8 +56,8 @@ _TABLE = (
         "about",
         patterns=(
             (
-                r"\bwhat (?:all |else )?(?:do|did|can|have) (?:you|i|we) (?:still )?(?:know|remember|say|said|mention(?:ed)?|tell you|told you|"
-                r"have)\b.*?\b(?:about|of|on)\b"
+                r"\bwhat (?:all |else )?(?:do|did|can|have) (?:you|i|we) (?:still )?(?:know|remember|say|said|"
+                r"mention(?:ed)?|tell you|told you|have)\b.*?\b(?:about|of|on)\b"
             ),
             (
                 r"\b(?:tell (?:me|us)|remind me)(?: more| everything| something| all)?(?: you know)? (?:about|of)\b|"
@@ -119,7 +119,7 @@ _TABLE = (
         patterns=(
             (
                 r"\b(?:how many (?:more |other |different |of (?:my|our|the|her|his|their) )?|"
-                r"(?:the |a )(?:total )?(?:number|count) of )(?P<noun>[\w'-]+)"
+                r"(?:the |a )(?:total )?(?:number|count) of )(?:square |cubic )?(?P<noun>[\w'-]+)"
             ),
         ),
         has_answer=holds_count,

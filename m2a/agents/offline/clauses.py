@@ -152,6 +152,7 @@ def is_inflected_verb(word: str) -> bool:
 _PLANNING = frozenset("booked scheduled planned arranged agreed confirmed invited meant read let put set".split())
 
 
+_PRESENT_PASSIVE = frozenset("get gets getting be being am is are".split())
 # "It" of the weather and the hour means nothing that was said: "It's been raining all day".
 IMPERSONAL = re.compile(
     r"^\W*it(?:'?s|'ll| is| was| has| will)? (?:(?!that|who|for|on|in)[a-z]+ ){0,3}"
@@ -179,7 +180,10 @@ def is_past(clause: str) -> bool:
             return False  # "the van's parked in the yard", "Ana's moved": true now
         if word == "done" and any(earlier in ("get", "getting", "having") for earlier in words[:index]):
             continue
-        if word in past and word not in _PLANNING:
+        is_passive = (
+            index > 0 and words[index - 1] in _PRESENT_PASSIVE and "since" not in words
+        )  # "the bins get picked up on the 12th"
+        if word in past and word not in _PLANNING and not is_passive:
             return True
     return False
 

@@ -13,7 +13,8 @@ from m2a.types import MemoryEntry
 
 _MIN_QUOTED = 0.7  # the least share of a memory's words that a reply quoting it has
 _POINTS = re.compile(
-    r"\b(?:he|she|him|hers?|his|they|them|theirs?|its|it|there)\b|\b(?:that|this|these|those)(?: ones?)?\W*$", re.IGNORECASE
+    r"\b(?:he|she|him|hers?|his|they|them|theirs?|its|it|there)\b|\b(?:that|this|these|those)(?: ones?)?\W*$",
+    re.IGNORECASE,
 )
 _OF_THE_PAST = re.compile(
     r"\b(?:before|used to|old|original(?:ly)?|previous(?:ly)?|former(?:ly)?|at first|back then)\b", re.IGNORECASE

@@ -220,7 +220,9 @@ def what_stays(request: str, text: str) -> tuple[str, str]:
     if len(forgotten) != 1 or any(clause.is_detail and _main(clause, clauses) not in kept for clause in kept):
         return "", ""
     place = clauses.index(forgotten[0])
-    kept = [clause.with_subject(subject) for clause in clauses if clause in kept and not _SUBORDINATE.match(clause.text)]
+    kept = [
+        clause.with_subject(subject) for clause in clauses if clause in kept and not _SUBORDINATE.match(clause.text)
+    ]
     later = [clause.with_subject(subject) for clause in clauses[place + 1 :]]
     if not kept or not all(_reveals_nothing(clause, forgotten[0], follows=clause in later) for clause in kept):
         return "", ""

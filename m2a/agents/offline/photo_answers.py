@@ -19,7 +19,9 @@ _SHOWED = re.compile(
     r"\b(?:photos?|pictures?|pics?) (?:of|with|from|did|do|have)\b|\b(?:any|my) (?:photos?|pictures?|pics?)\b",
     re.IGNORECASE,
 )
-_SHOWING = frozenset(map(stem, "photo picture pic image show shown send sent share upload see look lately recently far".split()))
+_SHOWING = frozenset(
+    map(stem, "photo picture pic image show shown send sent share upload see look lately recently far".split())
+)
 
 
 def memories_of(photos: Sequence[PhotoView], hits: Sequence[Hit]) -> list[MemoryEntry]:

@@ -22,7 +22,13 @@ from m2a.agents.offline.names import is_named, mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words, with_alias, with_name
 from m2a.agents.offline.sense import Sense, leads
 from m2a.agents.offline.skills import has_skill, listed_kind
-from m2a.agents.offline.subjects import OF_ANOTHER, SUBJECT_FEATURES, subject_features, tells_another_thing, tells_it_of_another
+from m2a.agents.offline.subjects import (
+    OF_ANOTHER,
+    SUBJECT_FEATURES,
+    subject_features,
+    tells_another_thing,
+    tells_it_of_another,
+)
 from m2a.agents.offline.text import spelling, stem, stems
 from m2a.types import Concept, Hit, MemoryEntry, Message
 

@@ -135,7 +135,11 @@ def _reply_to(
         return _Reply(photos_shown(shown, state.recalled, state.concepts))
     if not certain:
         near = nearest(question, entries, context)
-        return _declined(question, state, near, context.answers) if question.is_read else _Reply(f"{_UNREAD} {near}".rstrip())
+        return (
+            _declined(question, state, near, context.answers)
+            if question.is_read
+            else _Reply(f"{_UNREAD} {near}".rstrip())
+        )
     text = answer(question, entries, context, state.concepts, today, state.recalled)
     if entries and not new and text == as_list(entries, context.messages, question.names):
         return None  # an age that is only quoted

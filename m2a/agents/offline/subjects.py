@@ -150,20 +150,19 @@ def tells_it_of_another(question: Question, text: str) -> bool:
     "Beth is a solicitor and Tomos works in a vegan café" does not tell whether Beth is vegan.
     """
     words = [stem(word) for word in question.words if word not in question.name_words]
-    shares = any(re.search(rf"\b{re.escape(name)},? (?:and|&) ", text) for name in question.names)  # "Alfie and Poppy's mum"
-    if shares or not (question.name_stems and words):
-        return False
     told_of_others = False
-    for clause in (text[start:end] for start, end in segments(text)):
-        own = stems(clause)
-        if not any(has_equivalent(word, own) for word in words):
-            continue
-        subject = find_subject(clause)
-        is_theirs = subject is None or _THEIRS.search(subject.text)  # "his mother" may be the mother of whom is asked about
-        people = frozenset() if is_theirs else people_in(subject.text)
-        if not people or not question.name_stems.isdisjoint(own):
+    names_them = not question.name_stems.isdisjoint(stems(text))
+    for clause in (text[start:end] for start, end in segments(text)) if names_them else ():
+        subject, own = find_subject(clause), stems(clause)
+        is_named = not question.name_stems.isdisjoint(own)
+        is_asked = any(has_equivalent(word, own) for word in words)
+        if is_named and (is_asked or subject is None):  # "Greta is allergic to nuts, Jonas to penicillin"
             return False
-        told_of_others = True
+        if is_asked:  # "his mother" may be the mother of whom the question is about
+            is_of_another = subject is not None and people_in(subject.text) and not _THEIRS.search(subject.text)
+            if not is_of_another:
+                return False
+            told_of_others = True
     return told_of_others
 
 

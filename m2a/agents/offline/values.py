@@ -61,7 +61,8 @@ _AGE = re.compile(
 )
 _NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
 _CODE = re.compile(  # four digits that may look like a year: "the code is 1938"
-    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: for [\w' -]+?)?(?:'s| is| was|:)?(?: now)? #?\d{3,}", re.IGNORECASE
+    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: for [\w' -]+?)?(?:'s| is| was|:)?(?: now)? #?\d{3,}",
+    re.IGNORECASE,
 )
 _LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
 _DURATION = re.compile(
