@@ -116,7 +116,7 @@ def find_corrected(
 def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense: Sense) -> list[MemoryEntry]:
     """Returns the later memories that may correct this one, though not surely enough to be linked to it; oldest first.
 
-    They share a word with it. A memory of a conversation between several people ("Ana: …") has none.
+    They share a word with it, and are of other messages. A memory of a conversation between several people ("Ana: …") has none.
     """
     if teller_of(entry.text) is not None:
         return []
@@ -124,7 +124,8 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
     memory, words = Memory.of(entry.text, is_last=False), content(entry.text)
     changes = []
     for later in sorted(others, key=lambda other: other.memory_id):
-        is_candidate = later.memory_id > entry.memory_id and later.corrects is None and is_english(later.text)
+        is_later = later.memory_id > entry.memory_id and not share_evidence(later, entry)
+        is_candidate = is_later and later.corrects is None and is_english(later.text)
         if not (
             is_candidate and any(not word.isdigit() for word in content(later.text) & words)
         ):  # a number is no word

@@ -17,10 +17,8 @@ from m2a.types import MemoryEntry
 
 MAX_LISTED = 8
 _MAX_QUOTED = 2
-_CERTAIN, _MIN_BESIDE = (
-    0.65,
-    0.02,
-)  # the probabilities from which an answer needs no other beside it, and another may be one
+# An answer of the kind in question that is so certain is quoted without what its message tells besides, unless that is likelier.
+_CERTAIN, _MIN_BESIDE = 0.65, 0.05
 _MAX_BESIDE = 2  # memories of the same message as the first, quoted with it
 _MAX_ALIKE = 24  # memories that give other values of the same: all languages that somebody speaks
 _MAX_NEAREST = 3
