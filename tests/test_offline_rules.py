@@ -162,6 +162,82 @@ async def test_what_is_forgotten_of_somebody_leaves_the_rest(
 
 
 @pytest.mark.parametrize(
+    ("text", "request_", "stays", "gone"),
+    [
+        (
+            "The boiler code is 4471 and the Wi-Fi password is on the fridge",
+            "Forget the boiler code",
+            "on the fridge",
+            "4471",
+        ),
+        ("studio alarm code 5561, and the spare key is with Mrs Geraghty", "forget the alarm code", "Geraghty", "5561"),
+        ("studio alarm code 5561, and the spare key is with Mrs Geraghty", "forget the spare key", "5561", "Geraghty"),
+        (
+            "Niamh and Cathal are booked for 14 June. They paid a €500 deposit. Her email is niamh@example.ie",
+            "Please forget Niamh's email",
+            "€500",
+            "example",
+        ),
+        (
+            "Mum takes donepezil 10mg at night, and perindopril 5mg in the morning",
+            "forget the perindopril",
+            "donepezil",
+            "perindopril",
+        ),
+        ("I owe Trevor £15 for corn and Pat twenty quid for the raffle", "forget the raffle", "£15", "raffle"),
+        ("mum weighed 52.4 kilos, her blood pressure was 148 over 82", "forget Mum's weight", "148 over 82", "52.4"),
+        (
+            "My dentist is Dr Faure, next appointment 9 January at 10",
+            "forget the dentist appointment",
+            "Faure",
+            "January",
+        ),
+    ],
+)
+async def test_one_of_several_things_in_a_message_is_forgotten(
+    talk: Talk, text: str, request_: str, stays: str, gone: str
+) -> None:
+    await talk.say(text)
+    await talk.say(request_)
+    known = " ".join(talk.known())
+    assert stays in known and gone not in known
+
+
+@pytest.mark.parametrize(
+    ("text", "request_"),
+    [
+        ("The code is 4471, was 3321 before, and 9920 at weekends", "Forget the code"),
+        ("Leanne failed the exam and cried in my office", "Forget that Leanne failed the exam"),
+        ("My sister Kate is pregnant and nobody knows yet", "Forget what I said about Kate"),
+        ("The paper has manuscript number LO-26-0194, submitted on 2 February", "Forget the paper"),
+    ],
+)
+async def test_nothing_stays_that_continues_what_is_forgotten(talk: Talk, text: str, request_: str) -> None:
+    await talk.say(text)
+    await talk.say(request_)
+    assert talk.known() == []
+
+
+async def test_everything_about_a_thing_takes_its_corrections_along(talk: Talk) -> None:
+    await talk.say("My hip op is booked for 3rd October")
+    await talk.say("My hip op is put back to 17th October now, the hospital rang")
+    await talk.say("It's been moved to the 20th")
+    await talk.say("Forget everything about the hip op")
+    assert talk.known() == []
+
+
+async def test_what_is_left_of_a_message_is_quoted_as_it_was_typed(talk: Talk) -> None:
+    await talk.say("my locker is number 48 & the combination's 27-09-14")
+    await talk.say("delete my locker combination please")
+    assert (await talk.say("what's my locker number?")).endswith('"my locker is number 48"')
+    await talk.say("The boiler code is 4471 and the Wi-Fi password is on the fridge")
+    await talk.say("Forget the boiler code")
+    assert (await talk.say("Where is the Wi-Fi password?")).endswith(
+        'you told me: "the Wi-Fi password is on the fridge"'
+    )
+
+
+@pytest.mark.parametrize(
     ("text", "forget"),
     [
         ("Hamish, who does my hedges, is on 07700 900318.", "You can throw Hamish's telephone number away."),

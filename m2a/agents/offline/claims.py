@@ -72,7 +72,7 @@ class Claim:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of its values; all amounts are one kind here, since units are often left out."""
+        """The kinds of its values; all amounts but years are one kind here, since units are often left out."""
         return frozenset({_kind(value) for value in self.values} | ({"place"} if self.places else set()))
 
 
@@ -199,7 +199,7 @@ def _letters(text: str) -> frozenset[str]:
 
 
 def _kind(value: Value) -> str:
-    return "amount" if is_measure(value.kind) else value.kind
+    return "amount" if is_measure(value.kind) and value.kind != "year" else value.kind
 
 
 def _of_kind(claim: Claim, kind: str) -> list[frozenset[str]]:

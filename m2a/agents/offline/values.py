@@ -60,8 +60,9 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
-_CODE = re.compile(  # four digits that may look like a year: "the code is 1938"
-    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: for [\w' -]+?)?(?:'s| is| was|:)?(?: now)? #?\d{3,}",
+# Four digits that are no year: "the code is 1938".
+_CODE = re.compile(
+    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: (?:for|to) [\w' -]+?)?(?:'s| is| was|:)?(?: now)? #?(\d{4})\b",
     re.IGNORECASE,
 )
 _LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
@@ -102,6 +103,8 @@ def find_values(text: str) -> list[Value]:
         if not any(value.start < end and start < value.end for value in values):
             values.append(Value(kind, start, end, text[start:end]))
 
+    for match in _CODE.finditer(text):
+        take("amount:", *match.span(1))
     for start, end in _find_days(text):
         take("year" if text[start:end].isdigit() else "day", start, end)
     for match in _YEAR.finditer(text):
@@ -194,7 +197,7 @@ def has_amount(text: str) -> bool:
 
 def has_identifier(text: str) -> bool:
     """Returns whether the text has a number that counts and measures nothing: "code 4471", "0722 555 190", "AL-339201"."""
-    return bool(_LETTERS_AND_DIGITS.search(text) or _CODE.search(text)) or any(
+    return bool(_LETTERS_AND_DIGITS.search(text)) or any(
         value.kind == "amount:"
         or (value.kind == "age" and value.text.isdigit() and (len(value.text) > 2 or bool(_NUMBERED.search(text))))
         or (value.kind.startswith("amount:") and bool(re.fullmatch(r"\d+ [A-Z][a-z]+", value.text)))

@@ -1,0 +1,194 @@
+"""What an answer of the offline rules rests on: whose words, which of a message's sentences, and what the last reply quoted."""
+
+import pytest
+
+from m2a.agents.offline.answers import DECLINED, UNSURE
+from tests.offline_talk import Talk
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # the assistant is the module's
+
+
+async def told(talk: Talk, *messages: str) -> Talk:
+    for message in messages:
+        await talk.say(message)
+    return talk
+
+
+async def answers(talk: Talk, question: str, *quoted: str) -> bool:
+    """Returns whether the reply answers, in any case without an excuse, with these quotations and no other."""
+    reply = await talk.say(question)
+    words = reply.split("Before that,")[0]
+    is_sure = not reply.startswith((DECLINED, UNSURE))
+    return is_sure and words.count('"') == 2 * len(quoted) and all(f'"{words_}"' in words for words_ in quoted)
+
+
+async def test_a_question_after_an_answer_is_about_what_it_quoted(talk: Talk) -> None:
+    await told(
+        talk,
+        hen := "Hen do for Megan is in Tenby 6-8 June. Going: me, Beth, Priya",
+        dress := "My bridesmaid dress is sage green, size 12",
+        dentist := "My dentist is Dr. Aasen at Danmarks plass, appointment 4 May at 8:30",
+    )
+    assert await answers(talk, "Who is going on the hen do?", hen)
+    assert await answers(talk, "Where is it?", hen)
+    assert await answers(talk, "And when is it?", hen)
+    assert await answers(talk, "What colour is my dress?", dress)
+    assert await answers(talk, "what size is it", dress)
+    assert not await answers(talk, "who made it?", dress), "it quoted nobody"
+    assert await answers(talk, "What time is my dentist appointment?", dentist)
+    assert await answers(talk, "and what date?", dentist)
+
+
+async def test_a_question_that_names_something_is_not_about_the_last_answer(talk: Talk) -> None:
+    await told(talk, "I loaned my pressure washer to Hank across the street")
+    await talk.say("Who has my pressure washer?")
+    assert (await talk.say("what brand is that pressure washer, do you know")).startswith((DECLINED, UNSURE))
+    assert (await talk.say("Where is the ladder?")).startswith((DECLINED, UNSURE))
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["when was it before?", "What was the old date?", "so what was the original date?", "When was it at first?"],
+)
+async def test_what_used_to_be_is_told_with_what_changed_it(talk: Talk, question: str) -> None:
+    await told(talk, "My hip op is booked for 3rd October at Castle Hill", "They moved my hip op to 17th October")
+    await talk.say("When is my hip op?")
+    reply = await talk.say(question)
+    assert reply.index("17th October") < reply.index("Before that") < reply.index("3rd October")
+
+
+async def test_where_somebody_used_to_be_is_asked_without_a_word_of_it_before(talk: Talk) -> None:
+    await told(talk, "Susan works at the Royal Infirmary", "Susan has left the Infirmary, she's at Castle Hill now")
+    assert "Royal Infirmary" in (reply := await talk.say("Where did Susan use to work?")) and UNSURE not in reply
+    assert "Royal Infirmary" in (reply := await talk.say("where did she used to work?")) and UNSURE not in reply
+
+
+async def test_an_answer_comes_without_the_other_sentences_of_its_message(talk: Talk) -> None:
+    await told(
+        talk, "My name's Ken. The pigeon club meets on Thursdays at 7.30 at the Haworth Arms. Subs are £42 a year"
+    )
+    await told(talk, "Poppy's teacher is Miss Okafor. Jack's is Mr Hall.")
+    assert await answers(talk, "How much are the subs?", "Subs are £42 a year")
+    assert await answers(
+        talk, "Where does the pigeon club meet?", "The pigeon club meets on Thursdays at 7.30 at the Haworth Arms."
+    )
+    assert await answers(talk, "Who teaches Poppy?", "Poppy's teacher is Miss Okafor.")
+
+
+async def test_all_that_somebody_likes_or_dislikes_is_listed(talk: Talk) -> None:
+    await told(
+        talk,
+        *(
+            tastes := [
+                "I can't stand coriander",
+                "I love oysters",
+                "I don't like flying",
+                "i love bouldering, hate running",
+            ]
+        ),
+        both := "Jack is mad on diggers and can't stand peas",
+        "Jo hates olives",
+        "Mum loves crosswords",
+    )
+    assert await answers(talk, "What do I like?", tastes[3], tastes[1])
+    assert await answers(talk, "what don't I like?", tastes[3], tastes[2], tastes[0])
+    assert await answers(talk, "What does Jo hate?", "Jo hates olives")
+    assert await answers(talk, "What does mum like?", "Mum loves crosswords")
+    assert await answers(talk, "What does Jack like?", both)
+    assert await answers(talk, "And what doesn't he like?", both)
+
+
+async def test_all_that_the_user_owes_is_listed_with_what_was_paid(talk: Talk) -> None:
+    await told(
+        talk,
+        "I owe my brother Todd $400 for the tile saw",
+        jim := "also owe Jim Harkness 60 bucks for the league fee",
+        dentist := "I owe the dentist 90",
+        "My sister owes the bank a fortune",
+    )
+    await talk.say("I paid Todd back the 400 today")
+    reply = await talk.say("what do I owe?")
+    assert jim in reply and dentist in reply and "sister" not in reply
+    assert reply.index("I paid Todd back") < reply.index("Before that") < reply.index("I owe my brother Todd")
+
+
+async def test_what_the_user_and_relatives_do_for_a_living_is_told_of_them(talk: Talk) -> None:
+    await told(
+        talk,
+        ines := "My name is Ines, I'm a baker in Lyon and I live with my wife Chloé.",
+        nurse := "My sister is a nurse in Nantes",
+        welder := "My brother Leo works as a welder",
+    )
+    assert await answers(talk, "What do I do for a living?", ines)
+    assert await answers(talk, "what's my job?", ines)
+    assert await answers(talk, "What does my sister do for a living?", nurse)
+    assert await answers(talk, "What does Leo do?", welder)
+    assert (await talk.say("What is my wife's job?")).startswith((DECLINED, UNSURE))
+
+
+async def test_an_age_is_that_of_whom_the_question_names(talk: Talk) -> None:
+    await told(talk, children := "We've four grandkids: Alfie is 11, Poppy is 8 and baby Isla was born in February")
+    for name in ("Poppy", "Alfie", "Isla"):
+        assert (await talk.say(f"How old is {name}?")).endswith(f'"{children}"')
+    await told(talk, "Noor was born on 3 May 2015, Bas on 1 June 2019")
+    assert (await talk.say("How old is Noor?")).startswith("10 years old today.")
+
+
+async def test_what_is_told_of_another_in_the_same_sentence_is_no_answer(talk: Talk) -> None:
+    await told(
+        talk,
+        "Beth is a trainee solicitor and Tomos works in a vegan cafe",
+        "Leo is allergic to strawberries and Chloé hates peas",
+        "Greta is allergic to hazelnuts, Jonas to penicillin",
+        mother := "Eoin is allergic to shellfish, and his mother's party is on 9 May",
+    )
+    assert (await talk.say("Is Beth vegan?")).startswith((DECLINED, UNSURE))
+    assert (await talk.say("What does Leo hate?")).startswith((DECLINED, UNSURE))
+    assert "Greta is allergic" in (reply := await talk.say("What is Jonas allergic to?")) and UNSURE not in reply
+    assert await answers(talk, "When is Eoin's mother's party?", mother)
+
+
+async def test_what_may_well_be_the_answer_is_not_denied_first(talk: Talk) -> None:
+    await told(talk, "The onions are Sturon", "Declan in Camera Care closes at 4 on Fridays")
+    assert (await talk.say("what variety are my onions")).startswith(UNSURE)
+    assert (await talk.say("How much does Declan charge?")).startswith(DECLINED)
+    assert (await talk.say("Have I got a cat?")).startswith(DECLINED)
+
+
+async def test_it_is_what_the_last_answer_quoted(talk: Talk) -> None:
+    await told(talk, "Duchess won the Maidenhead race by 11 minutes", "I keep 22 racing pigeons in the loft")
+    await told(talk, "Who won the Maidenhead race?", "How many pigeons have I got?", "Actually it's 21 now")
+    assert [old for _, old in talk.ties()] == ["I keep 22 racing pigeons in the loft."]
+
+
+@pytest.mark.parametrize("question", ["when's my op", "When's my op?", "whens my op", "Where's my op?", "hows my op"])
+async def test_a_short_question_in_english_is_read_and_not_kept(talk: Talk, question: str) -> None:
+    await told(talk, "My op is on 3rd October at Castle Hill")
+    before = talk.known()
+    assert "language" not in await talk.say(question)
+    assert talk.known() == before
+
+
+async def test_a_code_that_looks_like_a_year_is_one(talk: Talk) -> None:
+    await told(talk, "The key safe code is 1938", "We moved here in 1987")
+    assert talk.ties() == [], "a year is no other code"
+    assert await answers(talk, "What's the key safe code?", "The key safe code is 1938")
+
+
+async def test_what_i_told_may_be_asked_with_have(talk: Talk) -> None:
+    await told(talk, eoin := "My partner Eoin is allergic to shellfish")
+    assert await answers(talk, "What have I told you about Eoin?", eoin)
+
+
+@pytest.mark.parametrize(
+    ("told_today", "day"),
+    [
+        ("The dumpster gets picked up on the 12th.", "12 March 2026"),
+        ("I got married on the 12th.", "12 February 2026"),
+        ("I've got a date with Rhodri on Friday.", "6 March 2026"),
+        ("Got an interview on Friday at the bank.", "6 March 2026"),
+    ],
+)
+async def test_what_gets_done_or_was_arranged_is_to_come(talk: Talk, told_today: str, day: str) -> None:
+    await talk.say(told_today)
+    assert f"({day})" in talk.known()[0]
