@@ -192,3 +192,11 @@ async def test_what_i_told_may_be_asked_with_have(talk: Talk) -> None:
 async def test_what_gets_done_or_was_arranged_is_to_come(talk: Talk, told_today: str, day: str) -> None:
     await talk.say(told_today)
     assert f"({day})" in talk.known()[0]
+
+
+async def test_what_says_nothing_of_what_is_asked_is_no_answer(talk: Talk) -> None:
+    await told(talk, climbing := "I love bouldering, hate running", "Niamh and Cathal paid a €500 deposit")
+    assert (await talk.say("Do I like swimming?")).startswith((DECLINED, UNSURE))
+    assert await answers(talk, "Do I like running?", climbing)
+    assert (await talk.say("Who hasn't paid a deposit?")).startswith((DECLINED, UNSURE))
+    assert await answers(talk, "Who paid a deposit?", "Niamh and Cathal paid a €500 deposit")

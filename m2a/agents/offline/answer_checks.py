@@ -201,6 +201,23 @@ def states_the_taste(question: "Question", text: str, *, names_them: bool) -> bo
     return is_of_kind and any(_states_taste(question, predicate) for predicate in _said_of_them(question, text))
 
 
+_ASKS_WHO_HAS_NOT = re.compile(r"\b(?:who|which|what)\b.*\b(?:has|have|is|are|did)(?:n't| not)\b", re.IGNORECASE)
+_HAS_NOT = re.compile(rf"{NOT.pattern}|\b(?:no|yet|still|without|un\w+)\b", re.IGNORECASE)
+
+
+def says_nothing_of_it(question: "Question", text: str) -> bool:
+    """Returns whether the text cannot answer, however near it is, as it says nothing of what the question is about.
+
+    That is whatever somebody is asked to like, "do I like swimming?", and what has not been done, "who hasn't paid?".
+    """
+    if _ASKS_WHO_HAS_NOT.search(plain(question.text)):
+        return not _HAS_NOT.search(text)
+    if question.kind.name != "yes or no" or not _ASKS_FOR_TASTE.search(question.text):
+        return False
+    liked = [word for word in question.words if not _TASTE.fullmatch(word) and stem(word) not in _whom(question)]
+    return bool(liked) and not any(has_equivalent(stem(word), stems(text)) for word in liked)
+
+
 # One plays an instrument, a game or a part, takes a pill or a bus, and what somebody has, does or likes is of no one kind.
 _LIGHT_VERBS = frozenset(map(stem, "come do enjoy get give go have like love need play take want".split()))
 _ASKS_FOR_OBJECT = re.compile(

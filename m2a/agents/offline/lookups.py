@@ -21,11 +21,10 @@ from m2a.agents.offline.messages import (
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_newest_photos, asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import PERHAPS, SURE, Match, find_matches, is_sure
+from m2a.agents.offline.relevance import PERHAPS, SURE, Match, cannot_answer, find_matches, is_sure
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
-from m2a.agents.offline.subjects import tells_anothers, tells_it_of_another
 from m2a.agents.offline.text import has_equivalent, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (
@@ -86,11 +85,8 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     messages = _found_messages(state)
     if wants_photos and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
-    answering = [
-        message
-        for message in find_messages(question, messages, state, sense)
-        if not (tells_anothers(question, message.text) or tells_it_of_another(question, message.text))
-    ]
+    found = find_messages(question, messages, state, sense)
+    answering = [message for message in found if not cannot_answer(question, message.text)]
     from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
     if from_messages:  # shared words make the memory more certain than the learned decision
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from m2a.agents.offline.answer_checks import (
     gives_the_name,
     has_answer_of_kind,
+    says_nothing_of_it,
     states_the_job,
     states_the_object,
     states_the_taste,
@@ -27,6 +28,7 @@ from m2a.agents.offline.subjects import (
     SUBJECT_FEATURES,
     subject_features,
     tells_another_thing,
+    tells_anothers,
     tells_it_of_another,
 )
 from m2a.agents.offline.text import spelling, stem, stems
@@ -139,14 +141,19 @@ def _matches(
     matches = []
     for place, (group, whole, features) in enumerate(zip(groups, wholes, rows, strict=True)):
         score = model.probability(features)
-        is_told_of_another = tells_another_thing(question, whole.text) or tells_it_of_another(question, whole.text)
-        if is_told_of_another or any(features[name] for name in OF_ANOTHER):
+        if cannot_answer(question, whole.text) or any(features[name] for name in OF_ANOTHER):
             score *= SURE
         elif states(whole.text, features):
             score = 1.0
         cosine = max(features["cosine of a part"], features["cosine of the message"])
         matches.append(Match(tuple(group), score, cosine, place))
     return matches
+
+
+def cannot_answer(question: Question, text: str) -> bool:
+    """Returns whether the text is no answer however near it is, since it tells of another, or not of what is asked."""
+    checks = (tells_another_thing, tells_anothers, tells_it_of_another, says_nothing_of_it)
+    return any(check(question, text) for check in checks)
 
 
 _WHO_IS = re.compile(r"\W*who(?:'s| is| was)\b", re.IGNORECASE)
