@@ -52,7 +52,8 @@ _WHICH = r"(?:the )?(?P<which>last|past|this past|this coming|coming|this|next)"
 # "The Christmas presents" is not a date.
 _NOT_AN_ADJECTIVE = (
     r"(?! (?:presents?|gifts?|cards?|trees?|cakes?|puddings?|jumpers?|lights?|decorations?|markets?|songs?|carols?|films?|"
-    r"movies?|stockings?|costumes?|sweets|cookies|crackers?|box(?:es)?)\b)"
+    r"movies?|stockings?|costumes?|sweets|cookies|crackers?|box(?:es)?|concerts?|part(?:y|ies)|dinners?|lunch(?:es)?|fairs?|"
+    r"plays?|shows?|holidays?|break|choir|services?|shopping)\b)"
 )
 _FIRST_DAY = r"(?:the )?(?P<first>[0-3]?\d)(?:st|nd|rd|th)?"
 _TO = r"(?:to|-|until|till|and|through)"
@@ -388,13 +389,14 @@ def _feast(match: re.Match[str], today: date, past: bool) -> DateInterval:
 
 
 def _day_of_month(match: re.Match[str], today: date, past: bool) -> DateInterval:
-    """Resolves "on the 5th": the nearest one in the past or the future."""
-    day = int(match["ordinal"])
-    for step in range(13):
+    """Resolves "on the 5th": the nearest one in the past or the future. "Saturday 17th" is one of the next or last months."""
+    day, weekday = int(match["ordinal"]), _group(match, "weekday")
+    for step in range(3 if weekday else 13):
         month = _add_months(today.replace(day=1), -step if past else step)
         if day <= monthrange(month.year, month.month)[1]:
             candidate = month.replace(day=day)
-            if (candidate <= today) if past else (candidate >= today):
+            is_named_so = not weekday or candidate.weekday() == _weekday_number(weekday)
+            if is_named_so and ((candidate <= today) if past else (candidate >= today)):
                 return _single_day(candidate)
     raise ValueError(day)
 
@@ -428,13 +430,13 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     ),
     _rule(rf"{_COUNT} (?P<unit>week|fortnight)s? (?:from|on) (?:this )?{_WEEKDAY}", _weeks_from_weekday),
     _rule(rf"(?P<named>{'|'.join(_NAMED_DAYS)})", _named_day),
-    _rule(rf"{_ANY_WEEKDAY},? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
+    _rule(rf"(?P<weekday>{_ANY_WEEKDAY}),? (?:the )?(?P<ordinal>[0-3]?\d)(?:st|nd|rd|th)", _day_of_month),
     _rule(rf"{_WEEKDAYS}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
     _rule(rf"(?P<which>last|this|next) week,?(?: from)? {_WEEKDAYS}", _weekday_of_week),
     _rule(rf"{_WEEKDAY}(?:,| of)? (?P<which>last|this|next) week", _weekday_of_week),
     _rule(rf"(?P<which>last|this|next) week,?(?: on)? {_WEEKDAY}", _weekday_of_week),
     _rule(rf"the {_WEEKDAY} (?:before|after|following)", _unresolved),
-    _rule(rf"(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}{_NOT_OF}", _weekday),
+    _rule(rf"(?<!\ba )(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}{_NOT_OF}", _weekday),
     _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
     _rule(
         rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)",

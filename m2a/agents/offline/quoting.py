@@ -88,7 +88,8 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
         + " and ".join(f'"{quotation.text}"' for quotation in of_day)
         for (day, speaker), of_day in groupby(quotes, _day_and_speaker)
     ]
-    added = (day for day in _days_meant(entry) if not any(day in quotation.text for quotation in quotes))
+    told_on = {quotation.message.said_at.date() for quotation in quotes}
+    added = (day for day in _days_meant(entry, told_on) if not any(day in quotation.text for quotation in quotes))
     dates = ", ".join(dict.fromkeys(added))
     return " and ".join(parts) + (f" (meaning {dates})" if dates else "")
 
@@ -97,17 +98,25 @@ def _day_and_speaker(quotation: Quotation) -> tuple[date, str | None]:
     return quotation.message.said_at.date(), speaker_named(quotation.message)
 
 
-def _days_meant(entry: MemoryEntry) -> list[str]:
-    """Returns the dates added to the user's words; if the memory has a date inside one, that date: "next month, on the 3rd"."""
+def _days_meant(entry: MemoryEntry, told_on: Collection[date]) -> list[str]:
+    """Returns the dates added to the user's words; if the memory has a date inside one, that date: "next month, on the 3rd".
+
+    What everybody knows is left out: "today", "this week" and "last year" of a quotation with its day, and when Christmas is.
+    """
     dates = [d.interval for d in find_dates(entry.text, entry.recorded_at.date(), past=False)]
     days = []
-    for added in _DATE_ADDED.findall(entry.text):
+    for match in _DATE_ADDED.finditer(entry.text):
+        added = match[1]
         period = next((d.interval for d in find_dates(added, entry.recorded_at.date(), past=False)), None)
+        is_of_then = period is not None and any(period.first <= day <= period.last for day in told_on)
+        if is_of_then or added.isdigit() or _FEAST_BEFORE.search(entry.text, 0, match.start()):
+            continue
         within = [d for d in dates if period and d != period and period.first <= d.first and d.last <= period.last]
         days.append(written(min(within, key=lambda d: d.last - d.first)) if within else added)
     return days
 
 
+_FEAST_BEFORE = re.compile(r"\b(?:christmas(?: eve)?|boxing day|new year's (?:eve|day)|halloween) $", re.IGNORECASE)
 _DATE_ADDED = re.compile(r"\(((?:\d{1,2} )?(?:[A-Z][a-z]+ )?\d{4}(?: to [^()]*\d{4})?)\)")
 
 _ENDS_WITHHELD = re.compile(re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|so)\W+)?$", re.IGNORECASE)

@@ -431,12 +431,20 @@ def dates_of(text: str, today: date) -> list[FoundDate]:
     return [earlier if _is_past_at(text, later.start) else later for later, earlier in zip(future, past, strict=True)]
 
 
+# "I met Shona, who says she's moving in August": what was met is past, what is said is not.
+_REPORTS = re.compile(r"\b(?:who|which|says?|said|told (?:me|us)|because|so)(?: that)?\b", re.IGNORECASE)
+
+
 def _is_past_at(text: str, position: int) -> bool:
     """Returns whether the clause at the position is about the past: if it has no verb, the last one before it with a subject."""
     sentence_start = max((end.end() for end in re.finditer(r"[.!?]\s", text[:position])), default=0)
     *before, clause = [text[start:end] for start, end in segments(text) if sentence_start <= start <= position] or [
         text
     ]
+    reported = [match.end() for match in _REPORTS.finditer(clause) if has_verb(clause[match.end() :])]
+    at = position - text.rfind(clause, 0, position + 1)
+    if before_it := [end for end in reported if end <= at]:
+        clause = clause[before_it[-1] :]
     if not has_verb(clause):
         clause = next((earlier for earlier in reversed(before) if find_subject(earlier) is not None), text)
     return is_past(clause)
@@ -464,7 +472,8 @@ def _observation(statement: _Statement, today: date) -> Observation:
 
 _DAY = rf"(?:{'|'.join(WEEKDAYS)})"
 _RECURS = re.compile(
-    rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bof (?:the|a) month\b", re.IGNORECASE
+    rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bon a {_DAY}\b|\bof (?:the|a) month\b",
+    re.IGNORECASE,
 )
 _ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+(?:st|nd|rd|th))", re.IGNORECASE)
 _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
