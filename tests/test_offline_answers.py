@@ -200,3 +200,22 @@ async def test_what_says_nothing_of_what_is_asked_is_no_answer(talk: Talk) -> No
     assert await answers(talk, "Do I like running?", climbing)
     assert (await talk.say("Who hasn't paid a deposit?")).startswith((DECLINED, UNSURE))
     assert await answers(talk, "Who paid a deposit?", "Niamh and Cathal paid a €500 deposit")
+
+
+async def test_a_quotation_explains_no_day_that_its_own_day_or_everybody_knows(talk: Talk) -> None:
+    await told(
+        talk,
+        "Sent 200 to mum today for the roof",
+        "Grace is on nights this week",
+        "Ingrid is coming home for Christmas",
+        "The insurance was £612 last year",
+        "Ray comes tomorrow",
+    )
+    for question in (
+        "Who did I send 200?",
+        "When is Grace on nights?",
+        "When is Ingrid coming home?",
+        "How much was the insurance?",
+    ):
+        assert "(meaning" not in await talk.say(question)
+    assert "(meaning 8 March 2026)" in await talk.say("When does Ray come?")

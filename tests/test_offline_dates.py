@@ -58,6 +58,9 @@ of_module = pytest.mark.asyncio(loop_scope="module")  # the assistant is the mod
         ("on the 17th of April", True, "on the 17th of April 2026"),
         ("on the 17th of April", False, "on the 17th of April 2027"),
         ("Friday the 8th", False, "Friday the 8th (8 May 2026)"),
+        ("Saturday 13th", False, "Saturday 13th (13 June 2026)"),
+        ("Saturday 17th", False, "Saturday 17th"),  # in no month near
+        ("the Christmas concert is on 14 December", False, "the Christmas concert is on 14 December 2026"),
         (
             "off to Rome on 12 December, back on the 19th",
             False,
@@ -101,6 +104,9 @@ def test_a_day_that_no_calendar_has_is_no_date() -> None:
         ("We got a puppy, name of Fern, born 26 July", 2025),
         ("I saw the dentist. Next appointment on 26 July.", 2026),
         ("we met on 26 July", 2025),
+        ("I bumped into Shona who says she's moving on 26 July", 2026),
+        ("Tom told me that he leaves on 26 July", 2026),
+        ("Tom said that he left on 26 July", 2025),
     ],
 )
 def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(text: str, year: int) -> None:
@@ -113,6 +119,7 @@ def test_a_day_without_a_year_is_to_come_unless_its_sentence_tells_of_the_past(t
         "The rent is due on the 3rd of each month.",
         "Book club is on the first Monday of the month.",
         "I go running every Tuesday and Thursday.",
+        "Liam gets paid on a Friday.",
     ],
 )
 @of_module

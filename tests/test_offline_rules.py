@@ -226,6 +226,14 @@ async def test_everything_about_a_thing_takes_its_corrections_along(talk: Talk) 
     assert talk.known() == []
 
 
+@pytest.mark.parametrize("request_", ["Forget what I told you about Shona moving", "Forget that Shona is moving"])
+async def test_of_what_was_told_of_somebody_only_what_is_named_is_forgotten(talk: Talk, request_: str) -> None:
+    await talk.say("I bumped into Shona who says she's moving to Largs in August")
+    await talk.say(school := "Shona has a wee girl starting at Hutchesons' Grammar.")
+    await talk.say(request_)
+    assert talk.known() == [school]
+
+
 async def test_what_is_left_of_a_message_is_quoted_as_it_was_typed(talk: Talk) -> None:
     await talk.say("my locker is number 48 & the combination's 27-09-14")
     await talk.say("delete my locker combination please")

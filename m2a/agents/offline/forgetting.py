@@ -22,7 +22,7 @@ from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anything
 from m2a.agents.offline.forget_features import Rated, rate
 from m2a.agents.offline.languages import is_english
-from m2a.agents.offline.memory_requests import content_of_request, opens_with_forget, wanted_words
+from m2a.agents.offline.memory_requests import content_of_request, opens_with_forget, wanted_words, what_is_named
 from m2a.agents.offline.relevance import correction_groups, entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, has_equivalent, stems, tokens
@@ -49,6 +49,8 @@ _LAST_MESSAGE = re.compile(
     r"statement|remark|comment|confession|note|entry|text)\b(?!.*\b(?:about|regarding|concerning)\b)",
     re.IGNORECASE,
 )
+# Verbs that tell no memories apart elsewhere: "what I said about Shona moving" is not that she has a daughter.
+_CHANGING = frozenset(stems("move change switch call"))
 _QUESTION_WORD = re.compile(r"\b(?:how|who|whom|whose|where|when|why|which)\b", re.IGNORECASE)  # "how much I make"
 
 
@@ -145,6 +147,9 @@ def _standing_out(
     is_unnamed = names_more and (bool(subject_people) or log_odds < _IN_OTHER_WORDS)
     if may_be_any or is_unnamed or lead < _MIN_LEAD or log_odds + lead < _MIN_TOTAL:
         near = [best, *(each.entry for each in rivals if log_odds - each.log_odds < _MIN_LEAD)]
+        if verbs := _CHANGING & set(stems(what_is_named(request))):
+            near = [entry for entry in near if not verbs.isdisjoint(stems(entry.text))]
+            return near if len(near) == 1 else []
         # "That gossip about the Harrisons" names more than the Harrisons.
         just_told_near = [
             entry for entry in near if entry in just_told and _is_about(content_of_request(request), entry.text)
@@ -162,7 +167,7 @@ def _gives_another_value(text: str, other: str) -> bool:
     """Returns whether they give two values of one thing: "I weigh 81 kilos", "On the scale I weigh 79 kilos"."""
     first, second = Claim.of(text), Claim.of(other)
     same_subject = first.owner == second.owner and first.subject_names == second.subject_names
-    shared = (first.words & second.words) - value_words(first) - value_words(second)
+    shared = (first.words & second.words) - value_words(first) - value_words(second) - first.subject_names
     return exclude_each_other(text, other) or (same_subject and bool(shared) and bool(different_kinds(first, second)))
 
 

@@ -107,7 +107,8 @@ def _days_meant(entry: MemoryEntry, told_on: Collection[date]) -> list[str]:
     days = []
     for match in _DATE_ADDED.finditer(entry.text):
         added = match[1]
-        period = next((d.interval for d in find_dates(added, entry.recorded_at.date(), past=False)), None)
+        found = [d.interval for d in find_dates(added, entry.recorded_at.date(), past=False)]
+        period = DateInterval(found[0].first, found[-1].last) if found else None
         is_of_then = period is not None and any(period.first <= day <= period.last for day in told_on)
         if is_of_then or added.isdigit() or _FEAST_BEFORE.search(entry.text, 0, match.start()):
             continue
