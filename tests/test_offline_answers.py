@@ -219,3 +219,38 @@ async def test_a_quotation_explains_no_day_that_its_own_day_or_everybody_knows(t
     ):
         assert "(meaning" not in await talk.say(question)
     assert "(meaning 8 March 2026)" in await talk.say("When does Ray come?")
+
+
+async def test_all_that_is_to_do_and_to_buy_is_listed(talk: Talk) -> None:
+    await told(
+        talk, ring := "I've to ring HMRC and order a new gas bottle", buy := "I need to buy oat milk and cat litter"
+    )
+    await told(talk, "We have two cats", vet := "must book the vet")
+    for question in ("what do i still have to do?", "What do I have to do?", "what's left to do?"):
+        assert await answers(talk, question, vet, buy, ring)
+    for question in ("What do I need to buy?", "what do i still need to get?"):
+        assert await answers(talk, question, buy)
+
+
+async def test_what_is_owed_is_told_with_what_was_paid_of_it(talk: Talk) -> None:
+    await told(talk, owed := "Tomos owes me £36 for the gas", paid := "Tomos paid me half", "Ana paid the gas bill")
+    reply = await talk.say("How much does Tomos owe me now?")
+    assert owed in reply and paid in reply and "Ana" not in reply
+
+
+@pytest.mark.parametrize("note", ["paid the fine.", "Booked our flights", "need to ring the bank", "must book the vet"])
+async def test_what_is_noted_as_in_a_diary_is_kept(talk: Talk, note: str) -> None:
+    await talk.say(note)
+    assert [entry.casefold().strip(".") for entry in talk.known()] == [note.casefold().strip(".")]
+
+
+async def test_a_wish_beside_a_question_is_not_kept(talk: Talk) -> None:
+    await talk.say("What's Declan's email address? Need to send him the spreadsheet")
+    await talk.say("need to give the courier my street and number, what is it")
+    await talk.say("who won the match last night")
+    assert talk.known() == []
+
+
+async def test_an_apprentice_is_whom_the_next_sentence_is_about(talk: Talk) -> None:
+    await talk.say("Derek's apprentice is Liam. He gets paid £285 a week.")
+    assert talk.known()[-1] == "Liam gets paid £285 a week."

@@ -180,8 +180,31 @@ def asks_for_tastes(question: "Question") -> bool:
     return bool(_whom(question)) and other_words <= _whom(question) | {stem(question.noun)}
 
 
+_ASKS_FOR_DUTIES = re.compile(
+    r"\bwhat(?:'s| is)? (?:else )?(?:do i|must i|should i|have i|(?:is |'s )?(?:left|there)(?: for me)?|i)\b"
+    r"(?: (?:still|need|have|got|else|all|left))* (?:to )?(?P<what>do|get|buy)\W*$",
+    re.IGNORECASE,
+)
+_STATES_DUTY = re.compile(
+    r"(?:\b(?:i|we)(?:'ve| have)?(?: also| still)? |\b)(?:have to|got to|need to|must|(?<='ve )to|don't let me forget to) "
+    r"(?P<what>\w+)|\bneed (?:some |a |an |more )",
+    re.IGNORECASE,
+)
+_ON_A_SHOPPING_LIST = frozenset("buy get order pick need".split())
+
+
+def states_the_duty(question: "Question", text: str) -> bool:
+    """Returns whether the text says what the user has to do, or to buy, for a question about just that."""
+    asked, stated = _ASKS_FOR_DUTIES.search(plain(question.text)), _STATES_DUTY.search(text)
+    if asked is None or stated is None:
+        return False
+    return asked["what"].lower() == "do" or (stated["what"] or "need").lower() in _ON_A_SHOPPING_LIST
+
+
 def asks_for_all(question: "Question") -> bool:
-    """Returns whether the question asks for all that somebody likes, owes or the like: "what do I like?"."""
+    """Returns whether the question asks for all that somebody likes, owes, has to do or the like: "what do I like?"."""
+    if _ASKS_FOR_DUTIES.search(plain(question.text)):
+        return True
     asked = _ASKS_FOR_OBJECT.search(plain(question.text))
     is_of_verb = asked is not None and not asked["noun"] and stem(asked["verb"].lower()) not in _LIGHT_VERBS
     return (is_of_verb or asks_for_tastes(question)) and not question.noun

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from m2a.agents.offline.change_words import CHANGES, TAKES_BACK, corrects, only_tells_of_past
-from m2a.agents.offline.claims import Claim, asserted_kinds, different_kinds, tells_several, value_words
+from m2a.agents.offline.claims import Claim, asserted_kinds, different_kinds, people_in, tells_several, value_words
 from m2a.agents.offline.clauses import find_subject
 from m2a.agents.offline.correction_features import (
     Memory,
@@ -46,6 +46,8 @@ _MIN_OFFERED = 0.25  # the least probability of a memory that is offered to be r
 _PERHAPS_CHANGED = 0.5  # the probability from which a later memory is quoted after an answer,
 _BY_A_NAME = 0.9  # and if the two share only a name: "I paid Chloé back" changes what she is owed, not where she lives
 _MAX_OFFERED = 2
+_OWES = re.compile(r"\b(?:owe[sd]?|due|fine|bill|invoice|deposit|rent|fee)\b", re.IGNORECASE)
+_PAYS = re.compile(r"\b(?:paid|pays|paying|settled|squared up|gave .* back)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,10 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
         if not (
             is_candidate and any(not word.isdigit() for word in content(later.text) & words)
         ):  # a number is no word
+            continue
+        if _OWES.search(entry.text) and _PAYS.search(later.text):
+            payers = people_in(later.text)
+            changes += [later] if not payers or payers & people_in(entry.text) else []
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)

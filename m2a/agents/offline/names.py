@@ -119,6 +119,9 @@ def _words_for(name: str, clause: str, concepts: Sequence[Concept]) -> set[str]:
     return {word.lower() for phrase in (name, *aliases) for word in phrase.split()}
 
 
+_IS_CALLED = re.compile(rf"(?:is|was) (?:called |named )?(?P<name>{NAME})(?=[,.!?;]|$| and\b| who\b)")
+
+
 def _animate_subject(clause: str, known_names: set[str]) -> str | None:
     """Returns the subject of the clause if it is a person or pet, None otherwise."""
     subject = find_subject(clause)
@@ -127,6 +130,13 @@ def _animate_subject(clause: str, known_names: set[str]) -> str | None:
     ):
         return None
     text = subject.text.removesuffix("'s")  # "Rufus's terrified of thunder"
+    called = _IS_CALLED.match(subject.rest)  # "Derek's apprentice is Liam": he is Liam
+    if (
+        called
+        and {*text.lower().split()[-1:]} & (lexicon.RELATIONS | lexicon.JOBS)
+        and not _is_not_a_name(called["name"])
+    ):
+        return called["name"]
     if name_within := _animate_naming(text, known_names):
         return name_within
     owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"

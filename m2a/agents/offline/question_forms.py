@@ -3,7 +3,7 @@
 import re
 
 from m2a.agents.offline.acts import AUXILIARY, OPENER, WH
-from m2a.agents.offline.clauses import find_subject
+from m2a.agents.offline.clauses import find_subject, past_forms
 
 # "List everything my wife is allergic to", "name the vegetable that Cian refuses": a question, and no task.
 LISTS = re.compile(
@@ -30,6 +30,9 @@ _QUESTION_FORMS = [
         rf"^{OPENER}(?:(?:please|can you|could you),? )?(?:(?:show|find) (?:me|us)\b|let (?:me|us) see\b|"
         r"(?:give|get|fetch) (?:me|us) (?:the|my|our|his|her|their|all|both|[\w-]+'?s) |"
         r"(?:show|find|display|bring up|pull up|look up|search for) (?:the|my|our|a|an|any|all|every|some|[\w-]+'s) )",
+        # "Who won the match last night", but not "who knows" or "who cares".
+        rf"^{OPENER}who (?!knows\b|cares\b|would\b|needs\b)(?:{'|'.join(sorted(past_forms()))}|\w+s) "
+        r"(?:the|my|our|his|her|a|on|in|at|to)\b[^.!,;]*$",
         # A verb before its subject: "does tom have a sister", "is my sister coming". "Did the dishes" leaves its subject out.
         rf"^{OPENER}(?:does (?!it\b)\w+ \w+|(?:is|are|was|were|can|will|do|does|did|has|have) (?:i|we|he|she|they) \w+|"
         r"(?:is|are|can|will|do) (?:my|our|his|her|their) \w+ \w+|"

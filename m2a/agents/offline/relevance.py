@@ -9,6 +9,7 @@ from m2a.agents.offline.answer_checks import (
     gives_the_name,
     has_answer_of_kind,
     says_nothing_of_it,
+    states_the_duty,
     states_the_job,
     states_the_object,
     states_the_taste,
@@ -178,6 +179,7 @@ def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
             or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
             or states_the_taste(question, text, names_them=bool(features["name met"]))
             or states_the_object(question, text)
+            or states_the_duty(question, text)
             or states_the_job(question, text)
             or (features["literal share"] == features["kind met"] == features["of oneself, told of oneself"] == 1.0)
         )

@@ -166,7 +166,7 @@ def _with_same_message(question: Question, chosen: Sequence[Match], matches: Seq
     """
     first = chosen[0]
     message = _message_of(first.entry)
-    is_certain = first.score >= _CERTAIN
+    is_certain = first.score >= _CERTAIN and question.kind.reply_form == "quoted"
     least = _MIN_BESIDE if is_certain and has_answer_of_kind(question, as_one(first.group).text) else 0.0
     same = [match for match in matches if match is not first and _message_of(match.entry) == message]
     beside = [match for match in same if match.score >= least]

@@ -112,6 +112,14 @@ _TASTE_OR_FEAR = re.compile(
     re.IGNORECASE,
 )
 
+# As in a diary or a list: "paid the fine", "booked our flights", "must ring the bank".
+_NOTED = re.compile(
+    r"^(?:(?:paid|bought|booked|sent|returned|posted|ordered|renewed|cancelled|sold|fixed|finished|signed|picked up) (?:for )?"
+    r"(?:the|my|our|his|her|their|a|an|some|back|off)|(?:must|need to|have to|got to|gotta)(?! (?:i|we|you|he|she|they)\b)) "
+    r"[\w'-]+[^?]*$",
+    re.IGNORECASE,
+)
+
 # "What Theo is scared of is elevators": a statement that opens like a question; but "what I need is the dentist's number".
 _SAYS_WHAT = re.compile(
     r"^what (?!i(?:'d|'m| am)? (?:need|want|like to|after|looking)\b)"
@@ -339,6 +347,8 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
     if (_TASTE_OR_FEAR.match(sentence) and not _MAY_ASK.search(sentence)) or (
         says_what and has_verb(says_what["clause"])
     ):
+        return "tell"
+    if alone and _NOTED.match(sentence) and not re.search(rf"\b{WH}\b", sentence, re.IGNORECASE):
         return "tell"
     if has_question_form(sentence):
         return "ask"

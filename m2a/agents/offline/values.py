@@ -60,9 +60,10 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
-# Four digits that are no year: "the code is 1938".
+# Digits that are no date: "the code is 1938", "the combination is 24-08-61".
 _CODE = re.compile(
-    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: (?:for|to) [\w' -]+?)?(?:'s| is| was|:)?(?: now)? #?(\d{4})\b",
+    r"\b(?:codes?|pins?|combination|combo|passcode|password)\b(?: (?:for|to) [\w' -]+?)?(?:'s| is| was|:)?(?: now)? "
+    r"#?(\d{4}|\d+(?:-\d+)+)\b",
     re.IGNORECASE,
 )
 _LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
