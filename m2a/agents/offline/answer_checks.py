@@ -1,12 +1,10 @@
 """Whether a memory has an answer of the kind in question: a day, a person, a name, an amount, a member of a kind."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
-from m2a.agents.offline.change_words import NOT
-from m2a.agents.offline.clauses import PREPOSITIONS, Subject, find_subject, segments
 from m2a.agents.offline.names import find_names, find_namings, find_places
 from m2a.agents.offline.text import equivalents, has_equivalent, members, plain, stem, stems, tokens
 
@@ -24,8 +22,8 @@ ASKS_HOW_LONG_IT_TAKES = re.compile(
     r"\bhow (?:long|many (?:minute|hour|day|night|week)s) (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", re.IGNORECASE
 )
 _BIRTH = re.compile(r"\bbirthdays?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
-_TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
-_ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)(?:n't)?\b.*\b(?:{_TASTE.pattern})\b", re.IGNORECASE)
+TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
+ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)(?:n't)?\b.*\b(?:{TASTE.pattern})\b", re.IGNORECASE)
 _STATES_LIKING = re.compile(
     r"\b(?:likes?|loves?|loved|enjoys?|prefers?|adores?|favou?rite|fond of|keen on|mad on|(?:mad|daft|nuts|crazy) about|"
     r"obsessed|into|go-to)\b",
@@ -133,7 +131,7 @@ def holds_age(_question: "Question", text: str, _is_dated: bool) -> bool:
 
 
 def holds_taste(question: "Question", text: str, _is_dated: bool) -> bool | None:
-    return _states_taste(question, text) if _ASKS_FOR_TASTE.search(question.text) else None
+    return states_taste(question, text) if ASKS_FOR_TASTE.search(question.text) else None
 
 
 def holds_job(_question: "Question", text: str, _is_dated: bool) -> bool | None:
@@ -156,149 +154,7 @@ def holds_one_of(question: "Question", text: str, _is_dated: bool) -> bool | Non
     return has_equivalent(noun, others) or (False if members(noun) else None)
 
 
-_SAYS_MY_NAME = re.compile(r"\b(?:(?:I'm|I am|[Cc]all me) (?!I\b)[A-Z]|(?i:my name(?:'s| is)) \w)")
-
-
-def gives_the_name(question: "Question", text: str) -> bool:
-    """Returns whether the text names the person or thing in question: "my wife Anna" for "what's my wife called?"."""
-    if question.kind.name not in ("name", "person"):
-        return False
-    if re.search(r"\bmy (?:own |full |first )?name\b", question.text, re.IGNORECASE):
-        return _SAYS_MY_NAME.search(plain(text)) is not None
-    question_stems = set(stems(question.text))
-    return any(
-        set(stems(" ".join(naming.aliases))) & question_stems and not set(stems(naming.name)) & question_stems
-        for naming in find_namings(text)
-    )
-
-
-def asks_for_tastes(question: "Question") -> bool:
-    """Returns whether the question asks for whatever somebody likes, or dislikes: "what toys does Rex like?"."""
-    if question.kind.name not in ("thing", "noun") or not _ASKS_FOR_TASTE.search(question.text):
-        return False
-    other_words = {stem(word) for word in question.words if not _TASTE.fullmatch(word)}
-    return bool(_whom(question)) and other_words <= _whom(question) | {stem(question.noun)}
-
-
-_ASKS_FOR_DUTIES = re.compile(
-    r"\bwhat(?:'s| is)? (?:else )?(?:do i|must i|should i|have i|(?:is |'s )?(?:left|there)(?: for me)?|i)\b"
-    r"(?: (?:still|need|have|got|else|all|left))* (?:to )?(?P<what>do|get|buy)\W*$",
-    re.IGNORECASE,
-)
-_STATES_DUTY = re.compile(
-    r"(?:\b(?:i|we)(?:'ve| have)?(?: also| still)? |\b)(?:have to|got to|need to|must|(?<='ve )to|don't let me forget to) "
-    r"(?P<what>\w+)|\bneed (?:some |a |an |more )",
-    re.IGNORECASE,
-)
-_ON_A_SHOPPING_LIST = frozenset("buy get order pick need".split())
-
-
-def states_the_duty(question: "Question", text: str) -> bool:
-    """Returns whether the text says what the user has to do, or to buy, for a question about just that."""
-    asked, stated = _ASKS_FOR_DUTIES.search(plain(question.text)), _STATES_DUTY.search(text)
-    if asked is None or stated is None:
-        return False
-    return asked["what"].lower() == "do" or (stated["what"] or "need").lower() in _ON_A_SHOPPING_LIST
-
-
-def asks_for_all(question: "Question") -> bool:
-    """Returns whether the question asks for all that somebody likes, owes, has to do or the like: "what do I like?"."""
-    if _ASKS_FOR_DUTIES.search(plain(question.text)):
-        return True
-    asked = _ASKS_FOR_OBJECT.search(plain(question.text))
-    is_of_verb = asked is not None and not asked["noun"] and stem(asked["verb"].lower()) not in _LIGHT_VERBS
-    return (is_of_verb or asks_for_tastes(question)) and not question.noun
-
-
-def states_the_taste(question: "Question", text: str, *, names_them: bool) -> bool:
-    """Returns whether the text says what somebody likes, for a question about just that.
-
-    Anything about the one whom the question names is about them (`names_them`); of the user and of relatives, what is said of
-    them. Of a kind that the question gives, it is only what is known to be of it, as far as any is.
-    """
-    if not asks_for_tastes(question):
-        return False
-    if question.names:
-        return names_them and any(_states_taste(question, text[start:end]) for start, end in segments(text))
-    is_of_kind = not question.noun or has_equivalent(stem(question.noun), stems(text))
-    return is_of_kind and any(_states_taste(question, predicate) for predicate in _said_of_them(question, text))
-
-
-_ASKS_WHO_HAS_NOT = re.compile(r"\b(?:who|which|what)\b.*\b(?:has|have|is|are|did)(?:n't| not)\b", re.IGNORECASE)
-_HAS_NOT = re.compile(rf"{NOT.pattern}|\b(?:no|yet|still|without|un\w+)\b", re.IGNORECASE)
-
-
-def says_nothing_of_it(question: "Question", text: str) -> bool:
-    """Returns whether the text cannot answer, however near it is, as it says nothing of what the question is about.
-
-    That is whatever somebody is asked to like, "do I like swimming?", and what has not been done, "who hasn't paid?".
-    """
-    if _ASKS_WHO_HAS_NOT.search(plain(question.text)):
-        return not _HAS_NOT.search(text)
-    if question.kind.name != "yes or no" or not _ASKS_FOR_TASTE.search(question.text):
-        return False
-    liked = [word for word in question.words if not _TASTE.fullmatch(word) and stem(word) not in _whom(question)]
-    return bool(liked) and not any(has_equivalent(stem(word), stems(text)) for word in liked)
-
-
-# One plays an instrument, a game or a part, takes a pill or a bus, and what somebody has, does or likes is of no one kind.
-_LIGHT_VERBS = frozenset(map(stem, "come do enjoy get give go have like love need play take want".split()))
-_ASKS_FOR_OBJECT = re.compile(
-    r"\b(?:what|which)(?P<noun>(?: [\w-]+){0,3}) (?:do|does|did) (?P<subject>[\w'-]+(?: [\w'-]+){0,3}) (?P<verb>[\w-]+)\W*$",
-    re.IGNORECASE,
-)
-
-
-def states_the_object(question: "Question", text: str) -> bool:
-    """Returns whether the text says what the question asks of the same subject and verb: "what car do I drive?"."""
-    asked = _ASKS_FOR_OBJECT.search(plain(question.text))
-    if asked is None or question.kind.name not in ("noun", "thing"):
-        return False
-    subject, verb = set(stems(asked["subject"])), stem(asked["verb"].lower())
-    if verb in _LIGHT_VERBS or asked["verb"].lower() in PREPOSITIONS:
-        return False
-    for clause in (text[start:end] for start, end in segments(text)):
-        stated = find_subject(clause) or Subject("I", clause)  # "also owe Jim 60"
-        if subject <= set(stems(stated.text)) and verb in stems(stated.rest)[:2] and not NOT.search(stated.rest):
-            return True
-    return False
-
-
-_NAME_AFTER_NOUN = re.compile(r"(?<=[a-z])(?: [A-Z][\w'-]*)+$")
-_HAS_A_JOB = re.compile(
-    rf"^\W*(?:am|is|was|'s|works? as|became)(?: now| also| still)? an? (?:(?!of\b|in\b|at\b|for\b|to\b|and\b)[\w-]+ ){{0,2}}?"
-    rf"(?:{'|'.join(map(re.escape, sorted(lexicon.JOBS)))})\b(?! of\b)",
-    re.IGNORECASE,
-)
-
-
-def states_the_job(question: "Question", text: str) -> bool:
-    """Returns whether the text says that whom the question is about has a job: "Beth's brother Karl is a plumber"."""
-    return question.kind.name == "job" and any(map(_HAS_A_JOB.match, _said_of_them(question, text)))
-
-
-def _said_of_them(question: "Question", text: str) -> Iterator[str]:
-    """Yields what the text says of whom the question is about, from the verb on, clause by clause.
-
-    A clause without a subject has the one of the clause before it: "Ana lives in Porto and works as a nurse".
-    """
-    people, is_of_them = _whom(question), False
-    for clause in (text[start:end] for start, end in segments(text)):
-        subject = find_subject(clause)
-        if subject is not None:
-            noun = _NAME_AFTER_NOUN.sub("", subject.text)  # "my brother Leo" is both
-            is_of_them = not people.isdisjoint(stem(name.split()[-1]) for name in (subject.text, noun))
-        if is_of_them:
-            yield clause if subject is None else subject.rest
-
-
-def _whom(question: "Question") -> set[str]:
-    """Returns the stems of the names or relatives that the question is about, "i" for the user."""
-    people = question.name_stems or {stem(word) for word in question.words if word in lexicon.RELATIONS}
-    return people or ({"i"} if question.about_self else set())
-
-
-def _states_taste(question: "Question", text: str) -> bool:
+def states_taste(question: "Question", text: str) -> bool:
     """Returns whether the text states a taste: what somebody likes, or dislikes if the question asks for that."""
     is_disliked = bool(_STATES_DISLIKE.search(text))
     if _ASKS_FOR_DISLIKE.search(question.text):

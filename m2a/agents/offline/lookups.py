@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from m2a.agents.offline.answer_checks import asks_for_all
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.follow_ups import asks_further, followed_up
 from m2a.agents.offline.interpretation import Interpretation
@@ -25,6 +24,7 @@ from m2a.agents.offline.relevance import PERHAPS, SURE, Match, cannot_answer, fi
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
+from m2a.agents.offline.stated_answers import asks_for_all
 from m2a.agents.offline.text import has_equivalent, stem, stems, words_for
 from m2a.agents.state import Opened, Searched, TurnState
 from m2a.types import (

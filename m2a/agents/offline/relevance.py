@@ -1,29 +1,19 @@
 """The probability that a memory answers a question, learned from how near they are, from its values and from whom it is about."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
-from m2a.agents.offline.answer_checks import (
-    gives_the_name,
-    has_answer_of_kind,
-    says_nothing_of_it,
-    states_the_duty,
-    states_the_job,
-    states_the_object,
-    states_the_taste,
-)
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.answer_kinds import KINDS
 from m2a.agents.offline.change_words import only_tells_of_past
 from m2a.agents.offline.clauses import segments
 from m2a.agents.offline.dialogues import teller_of
-from m2a.agents.offline.homes import Home
-from m2a.agents.offline.households import counted_kind, has_one
 from m2a.agents.offline.names import is_named, mentioned, names_of
 from m2a.agents.offline.questions import Question, content_words, with_alias, with_name
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.skills import has_skill, listed_kind
+from m2a.agents.offline.stated_answers import says_nothing_of_it, stating
 from m2a.agents.offline.subjects import (
     OF_ANOTHER,
     SUBJECT_FEATURES,
@@ -136,7 +126,7 @@ def _matches(
 
     What is told of another person or thing can only be near: a wrong code does more harm than none.
     """
-    model, states = sense.models["answers"], _stating(question)
+    model, states = sense.models["answers"], stating(question)
     wholes = [as_one(group) for group in groups]
     rows = features_of(question, wholes, concepts, sense)
     matches = []
@@ -155,36 +145,6 @@ def cannot_answer(question: Question, text: str) -> bool:
     """Returns whether the text is no answer however near it is, since it tells of another, or not of what is asked."""
     checks = (tells_another_thing, tells_anothers, tells_it_of_another, says_nothing_of_it)
     return any(check(question, text) for check in checks)
-
-
-_WHO_IS = re.compile(r"\W*who(?:'s| is| was)\b", re.IGNORECASE)
-
-
-def _stating(question: Question) -> Callable[[str, Mapping[str, float]], bool]:
-    """Returns a check of a memory's text and features: whether it states an answer that is read and not judged by nearness.
-
-    These are a name, a home, a job, a taste, each of what the user has or can of a kind, anything about whom "tell me about Rex"
-    names, and a value that the user tells of themself in the question's own words.
-    """
-    counted, listed, home = counted_kind(question), listed_kind(question), Home.of(question.text)
-    takes_anything = question.kind.name in ("show", "about") or _WHO_IS.match(question.text) is not None
-
-    def states(text: str, features: Mapping[str, float]) -> bool:
-        has_all_words = features["literal share"] == 1.0 or not question.words
-        return (
-            (has_all_words and takes_anything)
-            or has_one(text, counted)
-            or has_skill(text, listed)
-            or (home is not None and home.is_told_by(text))
-            or (has_all_words and not features["name unmet"] and gives_the_name(question, text))
-            or states_the_taste(question, text, names_them=bool(features["name met"]))
-            or states_the_object(question, text)
-            or states_the_duty(question, text)
-            or states_the_job(question, text)
-            or (features["literal share"] == features["kind met"] == features["of oneself, told of oneself"] == 1.0)
-        )
-
-    return states
 
 
 _ASKS_FOR_NOW = re.compile(r"\b(?:am|is|are|do|does|can|(?:what|where|who|how)'?s)\b", re.IGNORECASE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from operator import attrgetter
 
-from m2a.agents.offline.answer_checks import asks_for_all, has_answer_of_kind
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.homes import Home
@@ -12,6 +12,7 @@ from m2a.agents.offline.households import counted_kind, is_elsewhere
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, as_one, is_sure
 from m2a.agents.offline.skills import listed_kind
+from m2a.agents.offline.stated_answers import asks_for_all
 from m2a.agents.offline.text import content, has_equivalent, stem, stems
 from m2a.types import MemoryEntry
 
