@@ -254,3 +254,36 @@ async def test_a_wish_beside_a_question_is_not_kept(talk: Talk) -> None:
 async def test_an_apprentice_is_whom_the_next_sentence_is_about(talk: Talk) -> None:
     await talk.say("Derek's apprentice is Liam. He gets paid £285 a week.")
     assert talk.known()[-1] == "Liam gets paid £285 a week."
+
+
+async def test_a_number_that_has_changed_is_quoted_and_not_counted(talk: Talk) -> None:
+    await told(
+        talk, "We have 64 cows and nine Normandes", sold := "I sold three of the Normandes, so now we are 61 cows."
+    )
+    for question in ("How many cows do I have now?", "How many Normandes are left?"):
+        reply = await talk.say(question)
+        assert sold in reply and "by my count" not in reply
+
+
+async def test_a_name_is_the_same_without_its_accents(talk: Talk) -> None:
+    lessons = "Bálint's lesson is on Mondays at 15:00, Flóra's on Tuesdays at 16:30"
+    await talk.say(lessons)
+    assert await answers(talk, "When is Flóra's lesson?", lessons)
+    await talk.say(moved := "Flora cannot do Tuesdays any more, her lesson is now on Wednesdays at 17:00.")
+    assert await answers(talk, "When is Flóra's lesson?", moved)
+
+
+async def test_what_lacks_what_is_asked_is_declined(talk: Talk) -> None:
+    await told(talk, "This is my dog Bobo.", "I am Maëlle, I took over my father's dairy farm")
+    assert (await talk.say("What toys does Bobo like?")).startswith(DECLINED)
+
+
+async def test_that_something_has_changed_is_kept_with_what_it_is_now(talk: Talk) -> None:
+    await told(talk, "Callum's practical is on 1 March at 9", "They moved it. Callum's practical is now on 4 March")
+    assert talk.ties() == [(talk.known()[1], talk.known()[0])] and len(talk.known()) == 2
+
+
+@pytest.mark.parametrize("thanks", ["tusen takk!", "ok salamat", "merci beaucoup", "Thanks!"])
+async def test_thanks_need_no_account_of_what_is_kept(talk: Talk, thanks: str) -> None:
+    assert await talk.say(thanks) in ("All right.", "You're welcome!")
+    assert talk.known() == []

@@ -21,7 +21,10 @@ from m2a.types import Concept, DateInterval, MemoryEntry, Message
 def counted(
     question: Question, entries: Sequence[MemoryEntry], concepts: Sequence[Concept], messages: Sequence[Message]
 ) -> str:
-    """Returns the sum of what the memories count or name, with a list: two cats and a tortoise are three pets."""
+    """Returns the sum of what the memories count or name, with a list: two cats and a tortoise are three pets.
+
+    Where the number has changed, nothing is summed: the newest statement is quoted first.
+    """
     nouns = set(equivalents(stem(question.noun)))
     species = {breed: noun for noun in nouns for breed in equivalents(noun) - nouns}
     per_noun: dict[str, int] = {}
@@ -56,7 +59,8 @@ def counted(
     counts = added if whole else per_noun
     total = whole + sum(count for noun, count in counts.items() if noun not in kinds)
     quotations = as_list(entries[:MAX_LISTED], messages)
-    if not total or (len(entries) == 1 and len(per_noun) == 1 and not named):
+    has_changed = any(entry.corrects is not None or _FEWER.search(entry.text) for entry in entries)
+    if not total or has_changed or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations
     typed = re.findall(r"[\w'-]+", plain(question.text))
     as_typed = next((word for word in typed if word.lower() == question.noun), "")
@@ -65,6 +69,10 @@ def counted(
 
 
 _TWIN = stem("twin")
+_FEWER = re.compile(
+    r"\b(?:sold|died|dead|passed away|lost|(?:gave|given) away|cancell?ed|dropped out|left|rehomed|put down|only)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_owned(text: str, noun: str) -> bool:

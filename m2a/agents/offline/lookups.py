@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from m2a.agents.offline.answer_checks import has_answer_of_kind
 from m2a.agents.offline.corrections import perhaps_changed_by
 from m2a.agents.offline.follow_ups import asks_further, followed_up
 from m2a.agents.offline.interpretation import Interpretation
@@ -20,7 +21,7 @@ from m2a.agents.offline.messages import (
 from m2a.agents.offline.names import mentioned
 from m2a.agents.offline.photo_answers import asks_for_newest_photos, asks_for_photos, memories_of, with_photos
 from m2a.agents.offline.questions import Question
-from m2a.agents.offline.relevance import PERHAPS, SURE, Match, cannot_answer, find_matches, is_sure
+from m2a.agents.offline.relevance import PERHAPS, SURE, Match, as_one, cannot_answer, find_matches, is_sure
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.skills import listed_kind
@@ -96,7 +97,10 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=ids)
     nearest = _with_changes(question, matches, sense)
     if nearest:
-        return _finish(nearest, answers="perhaps" if matches[0].score >= PERHAPS else "no")
+        may_answer = (
+            matches[0].score >= PERHAPS and has_answer_of_kind(question, as_one(matches[0].group).text) is not False
+        )
+        return _finish(nearest, answers="perhaps" if may_answer else "no")
     if question.is_read:
         near_messages = find_message_about(question, messages, state, sense)
     else:

@@ -8,7 +8,7 @@ from itertools import dropwhile, takewhile
 from m2a.agents.offline import lexicon
 from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, may_be_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
-from m2a.agents.offline.text import is_member, plain, stem
+from m2a.agents.offline.text import is_member, plain, stem, unaccented
 from m2a.types import Concept, ConceptKind, NamedConcept
 
 # A name: one to three capitalised words, with particles (Ludwig van Beethoven) and titles (Dr. Weiss).
@@ -182,7 +182,7 @@ def is_named(name: str, text: str) -> bool:
 
 @lru_cache(maxsize=8192)  # every memory is searched for every name
 def _folded(text: str) -> str:
-    return " " + re.sub(r"[^\w]+", " ", plain(text).casefold()).strip() + " "
+    return " " + re.sub(r"[^\w]+", " ", unaccented(plain(text)).casefold()).strip() + " "
 
 
 def _is_not_a_name(word: str, is_first: bool = False) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 
 from m2a.agents.offline.answers import DECLINED, UNSURE, answer, from_facts, nearest
+from m2a.agents.offline.foreign import is_courteous
 from m2a.agents.offline.interpretation import Interpretation
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import NOT_TO_MENTION
@@ -195,4 +196,6 @@ def _reply_to_rest(state: TurnState, sense: Sense) -> str:
     for pattern, reply in _SMALL_TALK:
         if re.search(pattern, state.message.text, re.IGNORECASE):
             return reply
+    if is_courteous(state.message.text):
+        return "All right."
     return "All right. I kept nothing of that as a memory; it stays in this conversation."

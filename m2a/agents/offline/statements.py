@@ -301,7 +301,7 @@ def _says_enough(statement: _Statement) -> bool:
 
 
 def _with_fragments_joined(statements: Sequence[_Statement]) -> list[_Statement]:
-    """Returns the statements, each mere retraction or headline joined to the next, or if it is the last to the one before.
+    """Returns the statements, each retraction, change or headline alone joined to the next, or the last to the one before.
 
     "I had the city wrong. The residency is in Canberra." is one correction; "New letter for Mum. The clinic is on
     Friday." is one statement.
@@ -312,7 +312,7 @@ def _with_fragments_joined(statements: Sequence[_Statement]) -> list[_Statement]
         if fragment is not None:
             joined.append(fragment.followed_by(statement))
             fragment = None
-        elif _only_takes_back(statement.text) or (not joined and len(statements) > 1 and _is_headline(statement.text)):
+        elif _says_too_little(statement.text) or (not joined and len(statements) > 1 and _is_headline(statement.text)):
             fragment = statement
         else:
             joined.append(statement)
@@ -321,8 +321,18 @@ def _with_fragments_joined(statements: Sequence[_Statement]) -> list[_Statement]
     return joined
 
 
-def _only_takes_back(text: str) -> bool:
-    """Returns whether the sentence ends by saying that something was wrong, without saying what is right."""
+# "They moved it. The practical is on 4 March now."
+_ONLY_CHANGES = re.compile(
+    r"\W*(?:they(?:'ve| have)?|it(?:'s| has| was| is)?|that(?:'s| has)?)(?: been)? (?:just )?"
+    r"(?:moved|changed|postponed|rescheduled|updated|put back|different)(?: it| that| again| now)?\W*",
+    re.IGNORECASE,
+)
+
+
+def _says_too_little(text: str) -> bool:
+    """Returns whether the sentence only says that something has changed or was wrong, without saying what is right."""
+    if _ONLY_CHANGES.fullmatch(text):
+        return True
     first, last = segments(text)[-1]
     return bool(IS_WRONG.search(text[first:last])) and len(tokens(text)) <= _RETRACTION_WORDS and not refuted(text)
 

@@ -156,7 +156,10 @@ def tells_it_of_another(question: Question, text: str) -> bool:
         subject, own = find_subject(clause), stems(clause)
         is_named = not question.name_stems.isdisjoint(own)
         is_asked = any(has_equivalent(word, own) for word in words)
-        if is_named and (is_asked or subject is None):  # "Greta is allergic to nuts, Jonas to penicillin"
+        shortens = subject is None or any(f"{name}'s" in clause for name in question.names)
+        if is_named and (
+            is_asked or shortens
+        ):  # "Greta is allergic to nuts, Jonas to penicillin", "Flora's on Mondays"
             return False
         if is_asked:  # "his mother" may be the mother of whom the question is about
             is_of_another = subject is not None and people_in(subject.text) and not _THEIRS.search(subject.text)

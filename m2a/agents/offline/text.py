@@ -2,6 +2,7 @@
 
 import re
 import threading
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection
 from functools import lru_cache
@@ -65,9 +66,19 @@ def expand(text: str) -> str:
     return re.sub(r"[^\W_]+(?:'[^\W_]+)+", expanded, text)
 
 
+_ACCENTS = re.compile(r"(?<=[a-z])[\u0300-\u036f]+", re.IGNORECASE)
+
+
+def unaccented(text: str) -> str:
+    """Returns the text without accents on Latin letters, which many leave out: "Flora" for "Flóra"."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    lower = word.lower()
+    lower = unaccented(word.lower())
     base = _base_forms().get(lower, lower)
     with _STEMMER_LOCK:
         return str(_STEMMER.stemWord(base))
