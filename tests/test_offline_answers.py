@@ -287,3 +287,14 @@ async def test_that_something_has_changed_is_kept_with_what_it_is_now(talk: Talk
 async def test_thanks_need_no_account_of_what_is_kept(talk: Talk, thanks: str) -> None:
     assert await talk.say(thanks) in ("All right.", "You're welcome!")
     assert talk.known() == []
+
+
+async def test_a_relative_is_named_without_my(talk: Talk) -> None:
+    await told(
+        talk, wife := "wife is Patrice, shes a nurse at St Michael's", "landlord is Mr Iqbal, he comes on the 9th"
+    )
+    assert {concept.name: concept.aliases for concept in talk.memory.concepts()} == {
+        "Patrice": ("wife",),
+        "Mr Iqbal": ("landlord",),
+    }
+    assert await answers(talk, "What does my wife do?", wife)

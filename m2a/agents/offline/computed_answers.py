@@ -59,7 +59,11 @@ def counted(
     counts = added if whole else per_noun
     total = whole + sum(count for noun, count in counts.items() if noun not in kinds)
     quotations = as_list(entries[:MAX_LISTED], messages)
-    has_changed = any(entry.corrects is not None or _FEWER.search(entry.text) for entry in entries)
+    has_changed = any(
+        not (nouns | species.keys()).isdisjoint(stems(entry.text))
+        and (entry.corrects is not None or _FEWER.search(entry.text))
+        for entry in entries
+    )
     if not total or has_changed or (len(entries) == 1 and len(per_noun) == 1 and not named):
         return quotations
     typed = re.findall(r"[\w'-]+", plain(question.text))

@@ -221,6 +221,10 @@ _NOUN = r"((?:[\w'-]+ ){0,2}[\w-]+)"
 _NOUNS = tuple(rf"((?:[\w'-]+ ){{{before}}}[\w-]+)" for before in range(3))
 
 
+# As in a note: "wife is Patrice", "landlord is Mr Iqbal".
+_BARE_RELATION = re.compile(rf"(?i:({'|'.join(sorted(lexicon.RELATIONS))})) is ({NAME})(?=[,.!?;]|$| and\b| but\b)")
+
+
 def _named_relations(sentence: str) -> Iterable[NamedConcept]:
     """Reads: my sister Ana · Ana, my sister · Ana is my sister · my sister is Ana · Jos's dog Rex · Luna the cat"""
     patterns = [rf"\b(?:{_OWNER}|the|a|an) {noun},? ({NAME})" for noun in _NOUNS]
@@ -251,6 +255,8 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
     for match in re.finditer(rf"\b(?:[Mm]y|[Oo]ur) {_NOUN}(?:'s| is) ({NAME})(?=[,.!?;]|$| and\b| but\b)", sentence):
         if _kind(match[1]) in ("person", "pet"):
             yield _naming(match[2], match[1])
+    if match := _BARE_RELATION.match(sentence):
+        yield _naming(match[2], match[1])
     for match in re.finditer(rf"[Tt]he ([^,.]+?) (?:is|was) ({NAME})(?=[,.!?]|$)", sentence):
         words = match[1].lower().split()
         if any(word in lexicon.RELATIONS for word in words):
