@@ -58,33 +58,49 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
         return (
             _finish(memories_of(state.photos, state.hits)) if state.steps else SearchSemanticMemories(use_photos=True)
         )
-    wants_photos, wants_statements = asks_for_photos(question), question.kind.reply_form == "said on the day"
-    days = _newest_days(state) if asks_for_newest_photos(question) else question.within
-    if days is not None and (wants_photos or wants_statements):
-        if opening := _next_opening(days, state):
-            return opening
-        messages = _opened_of(days, state)
-        if wants_statements:
-            return Finish(message_ids=_ids(statements_among(messages, state, sense)))
-        shown = with_photos(messages)
-        if shown or question.kind.reply_form != "shown":
-            return Finish(message_ids=_ids(shown[-_MAX_WITH_PHOTOS:]))
-    actions = [step.action for step in state.steps]
-    if question.is_read:
-        queries = _queries(question, state)
-        searched = sum(isinstance(action, SearchSemanticMemories) for action in actions)
-        if searched < len(queries) and (not actions or state.rounds_left > 2):
-            return SearchSemanticMemories(query=queries[searched][:_MAX_QUERY])
+    if step := _step_of_days(question, state, sense) or _next_search(question, state):
+        return step
     matches = find_matches(question, state.hits, state.concepts, sense) if question.is_read else []
     if is_sure(matches):
         return _finish(_with_changes(question, matches, sense))
     if entries := followed_up(question, matches, state):
         return _finish(entries)
     raw_search = SearchRawMessages(query=question.text[:_MAX_QUERY])
-    if raw_search not in actions and state.rounds_left > 1:
+    if raw_search not in [step.action for step in state.steps] and state.rounds_left > 1:
         return raw_search
+    return _from_raw_log(question, matches, state, sense) or _with_the_nearest(question, matches, state, sense)
+
+
+def _step_of_days(question: Question, state: TurnState, sense: Sense) -> Action | None:
+    """Returns the next step for what was told or shown on days that the question names, or of late; None if it asks otherwise."""
+    wants_photos, wants_statements = asks_for_photos(question), question.kind.reply_form == "said on the day"
+    days = _newest_days(state) if asks_for_newest_photos(question) else question.within
+    if days is None or not (wants_photos or wants_statements):
+        return None
+    if opening := _next_opening(days, state):
+        return opening
+    messages = _opened_of(days, state)
+    if wants_statements:
+        return Finish(message_ids=_ids(statements_among(messages, state, sense)))
+    shown = with_photos(messages)
+    if shown or question.kind.reply_form != "shown":
+        return Finish(message_ids=_ids(shown[-_MAX_WITH_PHOTOS:]))
+    return None
+
+
+def _next_search(question: Question, state: TurnState) -> SearchSemanticMemories | None:
+    """Returns the next search of the memories, None if all are done or too few rounds are left."""
+    queries = _queries(question, state) if question.is_read else []
+    searched = sum(isinstance(step.action, SearchSemanticMemories) for step in state.steps)
+    if searched < len(queries) and (not state.steps or state.rounds_left > 2):
+        return SearchSemanticMemories(query=queries[searched][:_MAX_QUERY])
+    return None
+
+
+def _from_raw_log(question: Question, matches: Sequence[Match], state: TurnState, sense: Sense) -> Finish | None:
+    """Returns the end with messages that answer, or the memories made from them; None if no message does."""
     messages = _found_messages(state)
-    if wants_photos and (shown := with_photos(messages)):
+    if asks_for_photos(question) and (shown := with_photos(messages)):
         return Finish(message_ids=_ids(shown[:_MAX_WITH_PHOTOS]))
     found = find_messages(question, messages, state, sense)
     answering = [message for message in found if not cannot_answer(question, message.text)]
@@ -95,12 +111,15 @@ def next_step(state: TurnState, interpretation: Interpretation, sense: Sense) ->
     if answering:
         ids = ids_with_corrections(question, answering, state)
         return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=ids)
-    nearest = _with_changes(question, matches, sense)
-    if nearest:
-        may_answer = (
-            matches[0].score >= PERHAPS and has_answer_of_kind(question, as_one(matches[0].group).text) is not False
-        )
-        return _finish(nearest, answers="perhaps" if may_answer else "no")
+    return None
+
+
+def _with_the_nearest(question: Question, matches: Sequence[Match], state: TurnState, sense: Sense) -> Finish:
+    """Returns the end without a sure answer: with the nearest memories, or else messages, if there are any."""
+    if nearest := _with_changes(question, matches, sense):
+        has_answer = has_answer_of_kind(question, as_one(matches[0].group).text) is not False
+        return _finish(nearest, answers="perhaps" if has_answer and matches[0].score >= PERHAPS else "no")
+    messages = _found_messages(state)
     if question.is_read:
         near_messages = find_message_about(question, messages, state, sense)
     else:

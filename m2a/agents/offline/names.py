@@ -255,8 +255,8 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
     for match in re.finditer(rf"\b(?:[Mm]y|[Oo]ur) {_NOUN}(?:'s| is) ({NAME})(?=[,.!?;]|$| and\b| but\b)", sentence):
         if _kind(match[1]) in ("person", "pet"):
             yield _naming(match[2], match[1])
-    if match := _BARE_RELATION.match(sentence):
-        yield _naming(match[2], match[1])
+    if bare := _BARE_RELATION.match(sentence):
+        yield _naming(bare[2], bare[1])
     for match in re.finditer(rf"[Tt]he ([^,.]+?) (?:is|was) ({NAME})(?=[,.!?]|$)", sentence):
         words = match[1].lower().split()
         if any(word in lexicon.RELATIONS for word in words):
