@@ -1,5 +1,7 @@
 """What an answer of the offline rules rests on: whose words, which of a message's sentences, and what the last reply quoted."""
 
+from datetime import timedelta
+
 import pytest
 
 from m2a.agents.offline.answers import DECLINED, UNSURE
@@ -298,3 +300,24 @@ async def test_a_relative_is_named_without_my(talk: Talk) -> None:
         "Mr Iqbal": ("landlord",),
     }
     assert await answers(talk, "What does my wife do?", wife)
+
+
+async def test_where_the_user_lives_may_be_told_of_the_flat(talk: Talk) -> None:
+    await told(talk, flat := "The new flat is at 14 Chandos Gardens, second floor", "Craig moved to Horsforth")
+    assert await answers(talk, "Where do I live?", flat)
+    assert await answers(talk, "What's my address?", flat)
+
+
+async def test_what_is_to_do_is_no_job(talk: Talk) -> None:
+    await told(talk, "I am a nurse at the county hospital", call := "I must call the caterer")
+    assert await answers(talk, "What do I still have to do?", call)
+
+
+async def test_a_story_with_words_of_a_request_is_kept(talk: Talk) -> None:
+    await talk.say("that neighbor of mine put his fence over my line and cut down my apple tree")
+    assert "apple tree" in talk.known()[0]
+
+
+async def test_a_week_that_is_meant_is_given_whole(talk: Talk) -> None:
+    await talk.say("They changed his tablets last week", pause=timedelta(days=7))
+    assert "(meaning 2 March 2026 to 8 March 2026)" in await talk.say("When did they change his tablets?")

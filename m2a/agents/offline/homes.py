@@ -13,11 +13,17 @@ _ASKS_HOME = re.compile(
 _ASKS_ADDRESS = re.compile(
     r"\b[Ww]hat(?:'s|s| is) (?:(?i:my|our)|(?P<name>[A-Z]\w+)'s)(?i:(?: home| postal| full| new| current)? address)\b",
 )
+_US = "(?:i|we)"
 _LIVES_OR_MOVED = (
     r"(?:'ve|'m|'re|'s| have| has| am| are| is)?(?: now| just| both| all| recently| finally| currently| since)*"
     r" (?:lives?\b|living\b|based\b|settled\b|(?:moved|relocated)(?: house| home| away| back| from \w+)? (?:to|into)\b|"
     r"(?:rent|own|bought|found|share)(?:s|ed|ing)? (?:an?|our|the|his|her) (?:[\w-]+ ){0,2}"
     r"(?:flat|apartment|house|home|cottage|studio|bungalow|room|place)\b)"
+)
+# "The new flat is at 14 Chandos Gardens", "our address is 5 Elm Street".
+_OUR_HOME = re.compile(
+    r"\b(?:my|our|the new) (?:new |home )?(?:(?:flat|apartment|house|home|place) is (?:at|in|on)|address is)\b",
+    re.IGNORECASE,
 )
 
 
@@ -34,9 +40,11 @@ class Home:
         match = _ASKS_HOME.search(plain(question)) or _ASKS_ADDRESS.search(plain(question))
         if match is None:
             return None
-        return cls(re.escape(match["name"]) if match["name"] else "(?:i|we)", match.re is _ASKS_ADDRESS)
+        return cls(re.escape(match["name"]) if match["name"] else _US, match.re is _ASKS_ADDRESS)
 
     def is_told_by(self, text: str) -> bool:
         """Returns whether the text says where they live, or where they moved; for an address, with a number."""
-        match = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
-        return match is not None and has_place(plain(text)) and (not self.is_address or bool(re.search(r"\d", text)))
+        lives = re.search(rf"\b{self.who}{_LIVES_OR_MOVED}", plain(text), re.IGNORECASE)
+        is_ours = self.who == _US and _OUR_HOME.search(plain(text)) is not None
+        is_told = is_ours or (lives is not None and has_place(plain(text)))
+        return is_told and (not self.is_address or bool(re.search(r"\d", text)))

@@ -112,7 +112,8 @@ def _days_meant(entry: MemoryEntry, told_on: Collection[date]) -> list[str]:
         is_of_then = period is not None and any(period.first <= day <= period.last for day in told_on)
         if is_of_then or added.isdigit() or _FEAST_BEFORE.search(entry.text, 0, match.start()):
             continue
-        within = [d for d in dates if period and d != period and period.first <= d.first and d.last <= period.last]
+        others = [d for d in dates if d != period and d not in found]
+        within = [d for d in others if period and period.first <= d.first and d.last <= period.last]
         days.append(written(min(within, key=lambda d: d.last - d.first)) if within else added)
     return days
 

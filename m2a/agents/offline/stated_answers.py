@@ -162,7 +162,8 @@ _HAS_A_JOB = re.compile(
 
 def _states_the_job(question: Question, text: str) -> bool:
     """Returns whether the text says that whom the question is about has a job: "Beth's brother Karl is a plumber"."""
-    return question.kind.name == "job" and any(map(_HAS_A_JOB.match, _said_of_them(question, text)))
+    asks_for_job = question.kind.name == "job" and not _ASKS_FOR_DUTIES.search(plain(question.text))
+    return asks_for_job and any(map(_HAS_A_JOB.match, _said_of_them(question, text)))
 
 
 def _said_of_them(question: Question, text: str) -> Iterator[str]:

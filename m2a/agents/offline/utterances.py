@@ -20,7 +20,7 @@ from m2a.agents.offline.acts import (
     act_probabilities,
 )
 from m2a.agents.offline.change_words import CHANGES, LATELY, TAKES_BACK
-from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, has_verb, sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, has_verb, is_past, sentences
 from m2a.agents.offline.foreign import asks_to_forget, is_courteous
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import (
@@ -57,6 +57,7 @@ _SURELY_FORGETS = 0.9  # whatever it tells: it is read as that request alone
 _MAY_FORGET = 0.06  # with words such as "delete"; below `_FORGETS` it is read otherwise if no memory matches
 _SENTENCE_FORGETS = 0.3  # from this probability a sentence of such a message belongs to the request
 _YOU_OR_FORGET = re.compile(r"\b(?:you|forget|delete|erase)\b", re.IGNORECASE)
+_OF_WHAT_WAS_TOLD = re.compile(r"\b(?:you|told|tell|said|mentioned|wrote|typed|shared)\b", re.IGNORECASE)
 _REMEMBER = re.compile(
     r"^(?:please |can you |could you |would you |i(?:'d| would) (?:like|want) you to |also )*"
     r"(?:(?:don't|do not|never|dont) forget|remember|keep in mind|bear in mind|note(?: down)?|make a note|save|"
@@ -209,7 +210,9 @@ def _as_forget_request(
     """Returns the utterances of a message that asks in other words to forget something, None if it does not ask."""
     if has_forget_words(text):
         asks = has_question and not _YOU_OR_FORGET.search(text)  # "drop off address please?"
-        threshold, certain = _SURELY_FORGETS if asks else _MAY_FORGET, _FORGETS
+        narrates = is_past(text) and not _OF_WHAT_WAS_TOLD.search(text) and any(item.act == "tell" for item in items)
+        threshold = _SURELY_FORGETS if asks else _MAY_FORGET
+        certain = _SURELY_FORGETS if narrates else _FORGETS
     elif text.endswith("?") or WH_FIRST.match(text.lower()):
         return None  # "Can you remember my sister's name?", however much it resembles a request to forget
     else:
