@@ -26,6 +26,7 @@ from m2a.agents.offline.dialogues import teller_of
 from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import corrected_by
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.names import find_namings, is_named
 from m2a.agents.offline.relevance import entries_of, share_evidence
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.statements import Observation
@@ -183,12 +184,23 @@ def _candidates(
             decision.score(row),
             decision.probability(row),
             has_wording=bool(row["has a sign"] or row["wording"] > _MIN_WORDING),
-            allowed=bool(row["may be meant"]) and _is_worded_as_correction(row),
+            allowed=bool(row["may be meant"])
+            and _is_worded_as_correction(row)
+            and not _names_another(new, memory.claim),
             by_a_value=bool(row["last"] and row["another value"] and not row["words beside values"]),
         )
         for entry, memory, row in zip(entries, memories, rows, strict=True)
     ]
     return sorted(candidates, key=lambda candidate: candidate.score, reverse=True)
+
+
+def _names_another(new: Claim, old: Claim) -> bool:
+    """Returns whether they are about two of a kind, by other names and with other values: "my sister Anna", "my sister Lena"."""
+    ours, theirs = (
+        {alias: naming.name for naming in find_namings(claim.text) for alias in naming.aliases} for claim in (new, old)
+    )
+    renamed = any(ours[alias] != theirs[alias] for alias in ours.keys() & theirs.keys())
+    return renamed and bool(different_kinds(new, old))
 
 
 def _is_worded_as_correction(row: Mapping[str, float]) -> bool:
@@ -221,5 +233,9 @@ def _restates(old: Claim, new: Claim, sentence: str) -> bool:
         or old.kinds - asserted_kinds(new)  # "on Wednesdays now" says nothing about "at 4"
         or not (TAKES_BACK.search(sentence) or CHANGES.search(sentence) or new.refuted & old.words)
     ):
+        return False
+    # "Piotr's boat is in Hel now" does not say "a boat called Mewa" again, though the boat is known by that name.
+    given = {name for naming in find_namings(old.text) for name in (naming.name, *naming.aliases)}
+    if not all(is_named(name, new.text) for name in given):
         return False
     return not old.words - new.words - new.refuted - value_words(old, different)
