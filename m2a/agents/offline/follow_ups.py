@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 
 from m2a.agents.offline.answer_checks import has_answer_of_kind
+from m2a.agents.offline.last_reply import quoted_among
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import PERHAPS, Match, correction_groups, entries_of
-from m2a.agents.offline.text import content, has_equivalent, stem, stems
+from m2a.agents.offline.text import has_equivalent, stem, stems
 from m2a.agents.state import TurnState
 from m2a.types import MemoryEntry
 
-_MIN_QUOTED = 0.7  # the least share of a memory's words that a reply quoting it has
 _POINTS = re.compile(
     r"\b(?:he|she|him|hers?|his|they|them|theirs?|its|it|there)\b|\b(?:that|this|these|those)(?: ones?)?\W*$",
     re.IGNORECASE,
@@ -55,13 +55,6 @@ def _other_words(question: Question) -> list[str]:
 
 def _quoted_in_last_reply(state: TurnState) -> list[list[MemoryEntry]]:
     """Returns the memories among the hits that the last reply quoted, with their corrections, in the order of the reply."""
-    reply = state.recent[-1] if state.recent and state.recent[-1].role == "assistant" else None
-    if reply is None or '"' not in reply.text:
-        return []
-    words = content(reply.text)
-    groups = []
-    for group in correction_groups(entries_of(state.hits)):
-        own = content(group[-1].text)
-        if own and len(own & words) >= _MIN_QUOTED * len(own):
-            groups.append((min(reply.text.lower().find(word) for word in own & words), group))
-    return [group for _, group in sorted(groups, key=lambda each: each[0])]
+    entries = entries_of(state.hits)
+    quoted, groups = quoted_among(entries, state.recent), correction_groups(entries)
+    return [group for entry in quoted for group in groups if group[-1] is entry]

@@ -12,10 +12,11 @@ from m2a.agents.offline.answer_kinds import KINDS, Kind, kind_of
 from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_inflected_verb, sentences
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.foreign import QUESTION_ENDS
+from m2a.agents.offline.last_reply import quotations
 from m2a.agents.offline.names import antecedent, find_names, find_places
 from m2a.agents.offline.question_forms import LISTS
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import first_quotation, topic_of
+from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import joined_phrases, plain, stem, tokens
 from m2a.agents.offline.utterances import utterances
 from m2a.types import Concept, DateInterval, Message
@@ -181,7 +182,7 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
         names = find_names(earlier[-1])
         if names:
             return earlier[-1].replace(names[0], follow_up["what"].strip())
-    parts = [part for message in earlier for part in sentences(plain(message))] + first_quotation(recent)
+    parts = [part for message in earlier for part in sentences(plain(message))] + quotations(recent)[:1]
     pronoun = re.search(r"\b(?:he|she|him|his|her)\b", text, re.IGNORECASE)
     if pronoun and not find_names(text) and not _mentions_person(text[: pronoun.start()]):
         people = _people_of(before)
@@ -191,7 +192,7 @@ def _resolved(text: str, recent: Sequence[Message], concepts: Sequence[Concept],
             text = re.sub(r"\b(?:he|she|him|her)\b", person, text, flags=re.IGNORECASE)
     points = re.search(r"\b(?:it|its|that one)\b", text, re.IGNORECASE) and not content_words(text)
     # After an answer, "it" is what that quoted (`follow_ups`).
-    if points and not before and not first_quotation(recent) and (topic := topic_of(parts)):
+    if points and not before and not quotations(recent) and (topic := topic_of(parts)):
         text = re.sub(r"\b(?:it|that one)\b", topic, text, count=1, flags=re.IGNORECASE)
     return text
 

@@ -16,6 +16,7 @@ from m2a.agents.offline.claims import people_in
 from m2a.agents.offline.clauses import IMPERSONAL, find_subject, has_verb, is_past, segments, sentences
 from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates, nearest_day, written
 from m2a.agents.offline.foreign import tells
+from m2a.agents.offline.last_reply import quotations
 from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
 from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
 from m2a.agents.offline.sense import Sense
@@ -43,7 +44,6 @@ _OBJECT = re.compile(
     r" out))\b",
     re.IGNORECASE,
 )
-_FIRST_QUOTATION = re.compile(r'"([^"\n]+)"')
 _OWN = re.compile(r"^(?:(?:this|that|here|these|those)(?:'s| is| are) )?(?:my|our)\b", re.IGNORECASE)
 # "No bread for a month", "Right knee is swollen" and "Thanks to my mum" begin with no filler.
 _BEFORE_A_CLAUSE = (
@@ -170,7 +170,7 @@ def _reading_of(
     statements = _statements(items)
     otherwise = _statements([each for utterance in items for each in utterance.otherwise])
     before = [part for earlier in recent[-6:] if earlier.role == "user" for part in sentences(plain(earlier.text))]
-    before += first_quotation(recent)  # after an answer, "it" is what that quoted
+    before += quotations(recent)[:1]  # after an answer, "it" is what that quoted
     if statements and items[0].act == "forget" and (topic := topic_of([items[0].text])):
         # "Scratch what I said about the passport. I've put it in the drawer."
         text = re.sub(r"\b(?:it|them|they)\b(?!self)", topic, statements[0].text, count=1, flags=re.IGNORECASE)
@@ -383,11 +383,6 @@ _TOPIC = re.compile(
 
 
 _NEVER_IT = lexicon.RELATIONS | lexicon.JOBS
-
-
-def first_quotation(recent: Sequence[Message]) -> list[str]:
-    """Returns the user's words that the reply just before quotes first, if it quotes any."""
-    return _FIRST_QUOTATION.findall(recent[-1].text)[:1] if recent and recent[-1].role == "assistant" else []
 
 
 def topic_of(before: Sequence[str]) -> str | None:

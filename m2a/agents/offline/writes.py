@@ -22,6 +22,7 @@ from m2a.agents.offline.forgetting import (
     names_something,
     what_stays,
 )
+from m2a.agents.offline.last_reply import quoted_among
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
@@ -190,9 +191,7 @@ def _previous_message(state: TurnState, hits: Sequence[Hit]) -> int | None:
 
     "Actually it was 210 euros" after an answer corrects what was quoted, not the question before it.
     """
-    reply = state.recent[-1] if state.recent and state.recent[-1].role == "assistant" else None
-    reply_words = content(reply.text) if reply is not None else set()
-    quoted = [entry for entry in entries_of(hits) if content(entry.text) <= reply_words]
+    quoted = quoted_among(entries_of(hits), state.recent)
     if len(quoted) == 1:
         return quoted[0].evidence_ids[-1].last
     return next((message.message_id for message in reversed(state.recent) if message.role == "user"), None)
