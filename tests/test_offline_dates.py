@@ -104,6 +104,7 @@ def test_a_day_that_no_calendar_has_is_no_date() -> None:
         ("We got a puppy, name of Fern, born 26 July", 2025),
         ("I saw the dentist. Next appointment on 26 July.", 2026),
         ("Keisha got a dentist appointment Sunday 26 July at 3:30", 2026),
+        ("Halina's bike needs a new chain, promised for 26 July", 2026),
         ("we met on 26 July", 2025),
         ("I bumped into Shona who says she's moving on 26 July", 2026),
         ("Tom told me that he leaves on 26 July", 2026),

@@ -759,6 +759,14 @@ async def test_what_does_not_surely_correct_leaves_both(talk: Talk, first: str, 
     assert any(second.removeprefix("No, ").split(maxsplit=1)[1].rstrip(".") in text for text in talk.known())
 
 
+async def test_a_name_that_a_correction_does_not_say_again_is_kept(talk: Talk) -> None:
+    await talk.say("Piotr has a boat called Mewa in Puck")
+    await talk.say("No, Piotr's boat is in Hel now")
+    assert talk.known() == ["Piotr has a boat called Mewa in Puck.", "Piotr's boat is in Hel now."]
+    assert "Hel" in await talk.say("Where is Piotr's boat?")
+    assert "Mewa" in await talk.say("What is Piotr's boat called?")
+
+
 async def test_what_is_named_as_no_longer_so_tells_which_memory_is_meant(talk: Talk) -> None:
     for text in ("The Barclays business account has 4200 in it.", "The club account has 420 in it."):
         await talk.say(text)

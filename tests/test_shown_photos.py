@@ -355,6 +355,7 @@ async def test_the_newest_photos_are_shown_where_neither_a_day_nor_a_subject_is_
     await album.say("This is my dog Bobo", album.dog(0))
     await album.say("I had soup for lunch")
     await album.say("my gran's teapot", album.teapot(0), days=3)
+    await album.say("who is this?", album.dog(1))
     reply = await album.say(question, days=40)
     assert reply.index("you showed me Bobo") < reply.index("my gran's teapot") and "soup" not in reply
     assert "Bobo" not in await album.say("What did I show you yesterday?")

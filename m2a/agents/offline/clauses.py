@@ -63,7 +63,7 @@ _MOVED_TO_DATE = re.compile(
     r"\b(?:pushed|postponed|rescheduled|delayed|extended|rented|hired|ordered|"
     r"signed up|registered|enrolled|entered|reserved|agreed|decided|got (?:an?|the|\w+) (?:\w+ )?(?:appointment|date|meeting|"
     r"interview|exam|viewing|tickets?|slot|booking)|put off|put back|brought forward|booked|set|scheduled|"
-    r"arranged|planned|invited)\b.*\b(?:to|for|until|till|on|by|this|next|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
+    r"arranged|planned|invited|promised)\b.*\b(?:to|for|until|till|on|by|this|next|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.IGNORECASE,
 )
 

@@ -83,6 +83,8 @@ def _step_of_days(question: Question, state: TurnState, sense: Sense) -> Action 
     if wants_statements:
         return Finish(message_ids=_ids(statements_among(messages, state, sense)))
     shown = with_photos(messages)
+    if question.within is None:  # a photo beside a question was shown to ask, not to tell
+        shown = [message for message in shown if not message.text.rstrip().endswith("?")] or shown
     if shown or question.kind.reply_form != "shown":
         return Finish(message_ids=_ids(shown[-_MAX_WITH_PHOTOS:]))
     return None

@@ -93,9 +93,8 @@ def asks_for_all(question: Question) -> bool:
     """Returns whether the question asks for all that somebody likes, owes, has to do or the like: "what do I like?"."""
     if _ASKS_FOR_DUTIES.search(plain(question.text)):
         return True
-    asked = _ASKS_FOR_OBJECT.search(plain(question.text))
-    is_of_verb = asked is not None and not asked["noun"] and stem(asked["verb"].lower()) not in _LIGHT_VERBS
-    return (is_of_verb or _asks_for_tastes(question)) and not question.noun
+    asked = _asked_object(question)
+    return not question.noun and (asked is not None or _asks_for_tastes(question))
 
 
 def _states_the_taste(question: Question, text: str, *, names_them: bool) -> bool:
@@ -132,19 +131,24 @@ def says_nothing_of_it(question: Question, text: str) -> bool:
 # One plays an instrument, a game or a part, takes a pill or a bus, and what somebody has, does or likes is of no one kind.
 _LIGHT_VERBS = frozenset(map(stem, "come do enjoy get give go have like love need play take want".split()))
 _ASKS_FOR_OBJECT = re.compile(
-    r"\b(?:what|which)(?P<noun>(?: [\w-]+){0,3}) (?:do|does|did) (?P<subject>[\w'-]+(?: [\w'-]+){0,3}) (?P<verb>[\w-]+)\W*$",
+    r"\b(?:what|which)(?: [\w-]+){0,3} (?:do|does|did) (?P<subject>[\w'-]+(?: [\w'-]+){0,3}) (?P<verb>[\w-]+)\W*$",
     re.IGNORECASE,
 )
 
 
+def _asked_object(question: Question) -> re.Match[str] | None:
+    """Returns the subject and the verb whose object the question asks for, "what car do I drive?"; None if it asks otherwise."""
+    asked = _ASKS_FOR_OBJECT.search(plain(question.text)) if question.kind.name in ("noun", "thing") else None
+    verb = asked["verb"].lower() if asked is not None else ""
+    return None if stem(verb) in _LIGHT_VERBS or verb in PREPOSITIONS else asked
+
+
 def _states_the_object(question: Question, text: str) -> bool:
-    """Returns whether the text says what the question asks of the same subject and verb: "what car do I drive?"."""
-    asked = _ASKS_FOR_OBJECT.search(plain(question.text))
-    if asked is None or question.kind.name not in ("noun", "thing"):
+    """Returns whether the text says what the question asks of the same subject and verb."""
+    asked = _asked_object(question)
+    if asked is None:
         return False
     subject, verb = set(stems(asked["subject"])), stem(asked["verb"].lower())
-    if verb in _LIGHT_VERBS or asked["verb"].lower() in PREPOSITIONS:
-        return False
     for clause in (text[start:end] for start, end in segments(text)):
         stated = find_subject(clause) or Subject("I", clause)  # "also owe Jim 60"
         if subject <= set(stems(stated.text)) and verb in stems(stated.rest)[:2] and not NOT.search(stated.rest):
@@ -158,12 +162,21 @@ _HAS_A_JOB = re.compile(
     rf"(?:{'|'.join(map(re.escape, sorted(lexicon.JOBS)))})\b(?! of\b)",
     re.IGNORECASE,
 )
+# What somebody does for a living, without the name of the job: "teaches maths", "runs a bakery", "drives the night bus".
+_DOES_A_JOB = re.compile(
+    r"^\W*(?:teach(?:es)? (?!me\b|us\b|him\b|her\b|them\b)|"
+    r"runs? (?:an?|the|our|his|her) (?:[\w-]+ ){0,2}(?:shop|bakery|business|company|farm|caf[eé]|"
+    r"restaurant|pub|hotel|garage|workshop)\b|"
+    r"drives? (?:an?|the) (?:[\w-]+ )?(?:taxi|cab|bus|lorry|truck|tram|train)\b)",
+    re.IGNORECASE,
+)
 
 
 def _states_the_job(question: Question, text: str) -> bool:
     """Returns whether the text says that whom the question is about has a job: "Beth's brother Karl is a plumber"."""
     asks_for_job = question.kind.name == "job" and not _ASKS_FOR_DUTIES.search(plain(question.text))
-    return asks_for_job and any(map(_HAS_A_JOB.match, _said_of_them(question, text)))
+    said = _said_of_them(question, text) if asks_for_job else ()
+    return any(_HAS_A_JOB.match(predicate) or _DOES_A_JOB.match(predicate) for predicate in said)
 
 
 def _said_of_them(question: Question, text: str) -> Iterator[str]:
