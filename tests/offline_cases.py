@@ -19,8 +19,9 @@ from typing import Literal
 
 from m2a.agents.offline import OfflineRules
 from m2a.agents.offline.corrections import find_corrected
+from m2a.agents.offline.names import named_concepts
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import named_concepts, read
+from m2a.agents.offline.statements import read
 from m2a.assistant import Assistant
 from m2a.memory.owners import owner_named
 from m2a.settings import Settings

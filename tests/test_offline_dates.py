@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from m2a.agents.offline.dates import annotate, find_dates
-from m2a.agents.offline.statements import dates_of
+from m2a.agents.offline.event_dates import dates_of
 from tests.offline_talk import Talk
 
 WEDNESDAY = date(2026, 5, 6)

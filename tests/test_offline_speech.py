@@ -12,12 +12,13 @@ from m2a.agents.offline.forgetting import find_forgotten
 from m2a.agents.offline.interpretation import interpret
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings
+from m2a.agents.offline.observations import Reading
 from m2a.agents.offline.questions import parse
 from m2a.agents.offline.quoting import as_list
 from m2a.agents.offline.relevance import Match
 from m2a.agents.offline.selection import selected
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Reading, read
+from m2a.agents.offline.statements import read
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.offline.values import find_values
 from m2a.types import Concept, EvidenceRange, Hit, MemoryEntry, Message

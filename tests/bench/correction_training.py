@@ -15,8 +15,9 @@ from m2a.agents.offline.correction_features import (
     needs_context,
 )
 from m2a.agents.offline.languages import is_english
+from m2a.agents.offline.observations import Observation
 from m2a.agents.offline.sense import Sense, as_decisions
-from m2a.agents.offline.statements import Observation, read
+from m2a.agents.offline.statements import read
 from m2a.agents.offline.text import content
 from m2a.types import Message
 from tests.bench.learning import Example, fit

@@ -27,9 +27,9 @@ from m2a.agents.offline.exclusion import exclude_each_other
 from m2a.agents.offline.foreign import corrected_by
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.names import find_namings, is_named
+from m2a.agents.offline.observations import Observation
 from m2a.agents.offline.relevance import entries_of, share_evidence
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation
 from m2a.agents.offline.text import content
 from m2a.types import Concept, Hit, MemoryEntry
 

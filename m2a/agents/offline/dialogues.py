@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from m2a.agents.offline.change_words import TAKES_BACK, refuted
-from m2a.agents.offline.statements import Reading
+from m2a.agents.offline.observations import Reading
 from m2a.agents.state import TurnState
 from m2a.speakers import USER
 from m2a.types import Hit, MemoryEntry, Message

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from m2a.agents.offline.observations import Reading
 from m2a.agents.offline.photo_statements import one_photo_a_sentence
 from m2a.agents.offline.questions import Question, questions_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Reading, read
+from m2a.agents.offline.statements import read
 from m2a.types import Concept, Message
 
 _VERB_AND_NAME = re.compile(r"(?P<verb>(?:is|was|has|did|can) )(?P<name>[a-z]\w+)", re.IGNORECASE)

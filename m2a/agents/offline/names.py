@@ -1,13 +1,15 @@
-"""Names that the user gives to people, pets, places and things, and whom a pronoun means."""
+"""Names that the user gives to people, pets, places and things."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import dropwhile, takewhile
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import PREPOSITIONS, find_subject, may_be_verb, sentences
+from m2a.agents.offline.clauses import PREPOSITIONS, may_be_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
+from m2a.agents.offline.observations import Observation
 from m2a.agents.offline.text import is_member, plain, stem, unaccented
 from m2a.types import Concept, ConceptKind, NamedConcept
 
@@ -43,9 +45,9 @@ def find_names(text: str) -> list[str]:
     for sentence in sentences(plain(text)):
         for match in re.finditer(NAME, sentence):
             words = match.group().split()
-            while words and _is_not_a_name(words[0], match.start() == 0):
+            while words and is_not_a_name(words[0], match.start() == 0):
                 words.pop(0)
-            while words and _is_not_a_name(words[-1]):
+            while words and is_not_a_name(words[-1]):
                 words.pop()
             name = " ".join(words).removesuffix("'s")
             if name and name not in names:
@@ -58,7 +60,7 @@ def find_places(text: str) -> list[str]:
     places = []
     for match in re.finditer(rf"\b(?:{'|'.join(_PLACE_PREPOSITIONS)}) (?:[Tt]he )?({NAME})", text):
         name = match[1].removesuffix("'s")
-        if not _is_not_a_name(name.split()[0]):
+        if not is_not_a_name(name.split()[0]):
             places.append(name)
     return places
 
@@ -76,93 +78,11 @@ def find_namings(text: str) -> list[NamedConcept]:
         for name, nickname in _nicknames(sentence):
             earlier = namings.get(name.casefold(), NamedConcept(name=name, kind="person"))
             namings[name.casefold()] = _with_aliases(earlier, (nickname,))
-    return [naming for naming in namings.values() if not _is_not_a_name(naming.name.split()[0])]
+    return [naming for naming in namings.values() if not is_not_a_name(naming.name.split()[0])]
 
 
 def _with_aliases(naming: NamedConcept, aliases: Sequence[str]) -> NamedConcept:
     return naming.model_copy(update={"aliases": tuple(dict.fromkeys((*naming.aliases, *aliases)))})
-
-
-_MAX_SUBJECT_WORDS = 5
-_WOMEN = frozenset(
-    "aunt auntie daughter daughter-in-law fiancee girl girlfriend gran grandma grandmother granddaughter lady mom mother "
-    "mother-in-law mum nan niece sister sister-in-law stepdaughter wife woman".split()
-)
-_MEN = frozenset(
-    "boy boyfriend brother brother-in-law dad father father-in-law fiance grandad granddad grandfather grandpa grandson guy "
-    "husband man nephew son son-in-law stepson uncle".split()
-)
-
-
-def antecedent(clauses: Sequence[str], concepts: Sequence[Concept], pronoun: str) -> str | None:
-    """Returns whom the pronoun means after these clauses, newest last: a name, or a noun for a person.
-
-    "He" is not a sister. The gender of a name is not known, but another word for the person may show it.
-    """
-    excluded = _WOMEN if pronoun.lower() in ("he", "him", "his") else _MEN
-    known_names = {
-        name.casefold() for concept in concepts if concept.kind in ("person", "pet") for name in names_of(concept)
-    }
-    for clause in reversed(clauses):
-        if re.match(r"(?:he|she|his|her)\b(?!.*\b(?:called|named|name)\b)", clause, re.IGNORECASE):
-            continue  # it is still about the person before
-        name = _animate_subject(clause, known_names) or _animate_naming(clause, known_names)
-        if name and excluded.isdisjoint(_words_for(name, clause, concepts)):
-            return name
-    return None
-
-
-def _words_for(name: str, clause: str, concepts: Sequence[Concept]) -> set[str]:
-    """Returns the words for a person: those of the name itself, of the clause, and of earlier messages."""
-    aliases = [alias for concept in concepts if name in names_of(concept) for alias in concept.aliases]
-    aliases += re.findall(rf"((?:[\w-]+ )?[\w-]+),? {re.escape(name)}\b", clause)  # "my aunt Rosa"
-    return {word.lower() for phrase in (name, *aliases) for word in phrase.split()}
-
-
-_IS_CALLED = re.compile(rf"(?:is|was) (?:called |named )?(?P<name>{NAME})(?=[,.!?;]|$| and\b| who\b)")
-
-
-def _animate_subject(clause: str, known_names: set[str]) -> str | None:
-    """Returns the subject of the clause if it is a person or pet, None otherwise."""
-    subject = find_subject(clause)
-    if subject is None or (
-        re.match(r"(?:is|was|are|'s)\b", subject.rest) and _animate_naming(subject.rest, known_names)
-    ):
-        return None
-    text = subject.text.removesuffix("'s")  # "Rufus's terrified of thunder"
-    called = _IS_CALLED.match(subject.rest)  # "Derek's apprentice is Liam": he is Liam
-    if (
-        called
-        and {*text.lower().split()[-1:]} & (lexicon.RELATIONS | lexicon.JOBS)
-        and not _is_not_a_name(called["name"])
-    ):
-        return called["name"]
-    if name_within := _animate_naming(text, known_names):
-        return name_within
-    owner = re.match(r"((?:[Mm]y |[Oo]ur )?([\w-]+))'s \w", text)  # "Grandma's birthday is in May, she …"
-    if owner and (
-        owner[2].lower() in lexicon.RELATIONS
-        or (owner[1][0].isupper() and not _is_not_a_name(owner[1].split()[0], True))
-    ):
-        return re.sub("^(My|Our)", lambda match: match[0].lower(), owner[1])
-    text = re.sub(r" (?:from|at|in|of|over|next|across|upstairs|downstairs)\b.*", "", text)  # "Omar from work"
-    if re.fullmatch(NAME, text) and not _is_not_a_name(text.split()[0]):
-        return text
-    words = text.lower().split()
-    if len(words) > _MAX_SUBJECT_WORDS or "with" in words:  # "Tuesdays at 6 with a trainer", "lunch with my sister"
-        return None
-    if words[-1] in lexicon.RELATIONS or words[-1] in lexicon.PETS:
-        return text[0].lower() + text[1:] if words[0] in ("my", "our", "the") else text
-    return None
-
-
-def _animate_naming(text: str, known_names: set[str]) -> str | None:
-    """Returns the only person or pet in the text, None if there are none or several."""
-    namings = [naming.name for naming in find_namings(text) if naming.kind in ("person", "pet")]
-    if len(namings) == 1:
-        return namings[0]
-    matches = [name for name in find_names(text) if name.casefold() in known_names]
-    return matches[0] if len(matches) == 1 else None
 
 
 def names_of(concept: Concept) -> tuple[str, ...]:
@@ -185,7 +105,7 @@ def _folded(text: str) -> str:
     return " " + re.sub(r"[^\w]+", " ", unaccented(plain(text)).casefold()).strip() + " "
 
 
-def _is_not_a_name(word: str, is_first: bool = False) -> bool:
+def is_not_a_name(word: str, is_first: bool = False) -> bool:
     """Returns whether a capitalised word is not a name; the first word of a sentence may have its capital only from that."""
     lower = word.lower().strip("'.")
     if lower in _NOT_NAMES or re.sub(r"'(?:s|m|re|ve|ll|d)$", "", lower) in _NOT_NAMES or lower in _LANGUAGES:
@@ -250,7 +170,7 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
         rf"(?:^|'s |, |\b(?:is|was|are|meet|and|with|of) )({NAME}) the ((?:[a-z-]+ ){{0,2}}[a-z]+)", sentence
     ):  # "This is Luna the cat"
         noun = next((noun for noun in _prefixes(match[2]) if _kind(noun) in ("person", "pet")), None)
-        if noun and not _is_not_a_name(match[1].split()[0], match.start() == 0):
+        if noun and not is_not_a_name(match[1].split()[0], match.start() == 0):
             yield _naming(match[1], noun)
     for match in re.finditer(rf"\b(?:[Mm]y|[Oo]ur) {_NOUN}(?:'s| is) ({NAME})(?=[,.!?;]|$| and\b| but\b)", sentence):
         if _kind(match[1]) in ("person", "pet"):
@@ -265,7 +185,7 @@ def _named_relations(sentence: str) -> Iterable[NamedConcept]:
 
 def _without_opening(name: str) -> str:
     """Returns the name without words that only open the sentence: "It's Bobo"."""
-    return " ".join(dropwhile(_is_not_a_name, name.split()))
+    return " ".join(dropwhile(is_not_a_name, name.split()))
 
 
 def _prefixes(noun: str) -> list[str]:
@@ -345,3 +265,32 @@ def _nicknames(sentence: str) -> Iterable[tuple[str, str]]:
     for pattern in (calls, rf"({NAME}),? (?:or|aka|alias|also known as) ({NAME}) for short", rf"({NAME}) \(({NAME})\)"):
         for match in re.finditer(pattern, sentence):
             yield match[1], match[2]
+
+
+def named_concepts(
+    observation: Observation, concepts: Sequence[Concept], beside: Sequence[NamedConcept] = ()
+) -> tuple[NamedConcept, ...]:
+    """Returns the names that the observation gives or mentions, among the concepts and the names given `beside` it.
+
+    "My sister" means the one concept with that alias, if there is only one; "my friend" may be anybody.
+    """
+    names = {mention.name.casefold(): mention for mention in observation.concepts}
+    text = observation.text
+    for concept in mentioned(text, concepts):
+        if concept.name in text or any(alias[0].isupper() and alias in text for alias in concept.aliases):
+            names.setdefault(
+                concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
+            )
+    candidates = [candidate for candidate in beside if not candidate.denied and is_named(candidate.name, text)]
+    holders = Counter(alias for concept in concepts for alias in set(concept.aliases))
+    candidates += [
+        NamedConcept(name=concept.name, kind=concept.kind)
+        for concept in concepts
+        for alias in concept.aliases
+        if alias in lexicon.KINDS["family"]
+        and holders[alias] == 1
+        and re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text)
+    ]
+    for candidate in candidates:
+        names.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
+    return tuple(names.values())

@@ -13,10 +13,10 @@ from m2a.agents.offline.clauses import AUXILIARIES, find_subject, is_inflected_v
 from m2a.agents.offline.dates import find_dates
 from m2a.agents.offline.foreign import QUESTION_ENDS
 from m2a.agents.offline.last_reply import quotations
-from m2a.agents.offline.names import antecedent, find_names, find_places
+from m2a.agents.offline.names import find_names, find_places
+from m2a.agents.offline.pronouns import antecedent, topic_of
 from m2a.agents.offline.question_forms import LISTS
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import topic_of
 from m2a.agents.offline.text import joined_phrases, plain, stem, tokens
 from m2a.agents.offline.utterances import utterances
 from m2a.types import Concept, DateInterval, Message

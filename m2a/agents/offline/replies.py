@@ -12,13 +12,13 @@ from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import NOT_TO_MENTION
 from m2a.agents.offline.messages import without_superseded
 from m2a.agents.offline.names import mentioned
+from m2a.agents.offline.observations import Reading
 from m2a.agents.offline.photo_answers import asks_for_photos, photos_shown, remarks, who_is_this, with_photos
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.quoting import as_list, mark
 from m2a.agents.offline.relevance import entries_of, find_matches, is_sure, messages_of
 from m2a.agents.offline.selection import selected, share_a_word
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Reading
 from m2a.agents.offline.utterances import utterances
 from m2a.agents.state import MemoryContext, TurnState
 from m2a.types import Certainty, MemoryEntry

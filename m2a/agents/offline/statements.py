@@ -4,26 +4,26 @@ A sentence that cannot be understood alone stays with the sentence before it, so
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import NamedTuple
 
-from m2a.agents.offline import lexicon
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
 from m2a.agents.offline.claims import people_in
-from m2a.agents.offline.clauses import IMPERSONAL, find_subject, has_verb, is_past, segments, sentences
-from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates, nearest_day, written
+from m2a.agents.offline.clauses import find_subject, has_verb, segments, sentences
+from m2a.agents.offline.event_dates import with_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.last_reply import quotations
-from m2a.agents.offline.names import antecedent, find_namings, is_named, mentioned
+from m2a.agents.offline.names import find_namings
+from m2a.agents.offline.observations import Observation, Reading
 from m2a.agents.offline.photo_statements import PhotoStatement, find_photo_statements, tells_more, without_denial
+from m2a.agents.offline.pronouns import PERSONAL, person_meant_by, person_meant_in, topic_of, with_name, with_topic
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.utterances import SHOWS, Utterance, utterances
 from m2a.agents.offline.values import find_values, has_day, is_measure
-from m2a.types import FORGOTTEN, Concept, DateInterval, MemoryKind, Message, NamedConcept
+from m2a.types import FORGOTTEN, Concept, MemoryKind, Message
 
 _PREFERENCE = re.compile(
     r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:like|love|enjoy|prefer|adore|hate|dislike|detest|fond of|allergic|"
@@ -31,7 +31,6 @@ _PREFERENCE = re.compile(
     r"\bmy favou?rite\b|\bi'd rather\b",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(r"^(?P<pronoun>he|she|his|her)\b", re.IGNORECASE)
 _POINTING = re.compile(r"^(?:its|it|they|their|that|this|these|those|both|one|same|there|then)\b", re.IGNORECASE)
 _POINTS = re.compile(
     r"(?:(?:no|wait)\W+)*(?:(?P<person>he|she|his|her)|it|they|that|this|its|their|i meant?)\b", re.IGNORECASE
@@ -60,38 +59,6 @@ _FILLER = re.compile(
     r"'d like) to (?:tell|let|inform) you(?: know)?(?: that)?)\b(?:[\s,.:!-]+|$))+",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A statement to keep. `said` holds its sentences as typed, including words that `text` leaves out ("No, …").
-
-    `photo_ids` are the photos whose subject it names, if it says which photos.
-    """
-
-    text: str
-    kind: MemoryKind = "fact"
-    happened: DateInterval | None = None
-    concepts: tuple[NamedConcept, ...] = ()
-    said: str = ""
-    photo_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Everything in a message that concerns the memory.
-
-    `otherwise` is kept if no memory matches a request to forget. `restores` is set if the user says that a replaced
-    statement is still true. `unread` are the sentences that these rules cannot read, and `left_out` is the number of
-    sentences and statements beyond the limits: both stay in the conversation only.
-    """
-
-    observations: tuple[Observation, ...] = ()
-    forgets: tuple[str, ...] = ()
-    otherwise: tuple[Observation, ...] = ()
-    restores: bool = False
-    unread: tuple[str, ...] = ()
-    left_out: int = 0
 
 
 _MAX_SENTENCES = 60  # read per message; more would keep the user waiting
@@ -277,16 +244,16 @@ def _observations(
             statements.append(statement)
         elif last and _takes_back(body, utterance.text, last.text):
             statements[-1] = last.followed_by(_Statement(utterance.text, utterance))
-        elif last and _needs_sentence_before(body) and not _person_meant_by(body, [last.text], concepts):
+        elif last and _needs_sentence_before(body) and not person_meant_by(body, [last.text], concepts):
             statements[-1] = last.followed_by(statement)
-        elif (name := _person_meant_in(body, [each.text for each in statements], before, concepts)) and not (
+        elif (name := person_meant_in(body, [each.text for each in statements], before, concepts)) and not (
             last and find_namings(body)
         ):
-            statements.append(_Statement(_with_name(body, name), utterance))
-        elif last and _PERSONAL.match(body):  # "We adopted a greyhound. He's called Duke."
+            statements.append(_Statement(with_name(body, name), utterance))
+        elif last and PERSONAL.match(body):  # "We adopted a greyhound. He's called Duke."
             statements[-1] = last.followed_by(statement)
         else:
-            statements.append(_Statement(_with_topic(body, before), utterance))
+            statements.append(_Statement(with_topic(body, before), utterance))
     return [
         _observation(statement, today)
         for statement in _with_fragments_joined(statements)
@@ -344,21 +311,6 @@ def _is_headline(text: str) -> bool:
     return len(tokens(text)) <= _FEW_WORDS and not find_values(text) and not has_day(text)
 
 
-def _person_meant_by(sentence: str, before: Sequence[str], concepts: Sequence[Concept]) -> str | None:
-    """Returns whom the first word means, None if it is no personal pronoun or its meaning is unknown."""
-    match = _PERSONAL.match(sentence)
-    return antecedent(before, concepts, match["pronoun"]) if match else None
-
-
-def _person_meant_in(
-    sentence: str, own: Sequence[str], before: Sequence[str], concepts: Sequence[Concept]
-) -> str | None:
-    """Returns whom the first word means: somebody in the same message, `own`, or if it is about nobody, in those before."""
-    if any(map(people_in, own)):
-        return _person_meant_by(sentence, own, concepts)
-    return _person_meant_by(sentence, [*before, *own], concepts)
-
-
 def _takes_back(body: str, typed: str, last: str) -> bool:
     """Returns whether the sentence takes back something of the one before it: "Sorry, she lives in Braga, not Porto"."""
     if not _TAKES_BACK_FIRST.match(typed):
@@ -375,164 +327,15 @@ def _needs_sentence_before(body: str) -> bool:
     return find_subject(body) is None and not re.search(r"\b(?:i|my|we|our)\b", body, re.IGNORECASE)
 
 
-_TOPIC = re.compile(
-    r"\b((?:my|our|the|an?) (?:[a-z-]+ ){0,2}?[a-z-]+)(?= (?:is|was|has|are|costs?|in|at|on|for|from|with|"
-    r"needs?|broke|last|this|yesterday|today|called)\b|[,.!]|$)",
-    re.IGNORECASE,
-)
-
-
-_NEVER_IT = lexicon.RELATIONS | lexicon.JOBS
-
-
-def topic_of(before: Sequence[str]) -> str | None:
-    """Returns what "it" most likely means: the first thing in the newest sentence that mentions a thing."""
-    for clause in reversed(before):
-        subject = find_subject(clause)
-        for match in _TOPIC.finditer(clause):
-            if _NEVER_IT.isdisjoint(match[1].lower().split()):  # a person is never "it"
-                is_beyond_subject = subject is not None and match[1].startswith(f"{subject.text} ")  # "my bus leaves"
-                topic = subject.text if subject is not None and is_beyond_subject else match[1]
-                return re.sub(r"^(?:an?|the) ", "the ", topic, flags=re.IGNORECASE)
-    return None
-
-
-def _told_before(sentence: str, before: Sequence[str]) -> Sequence[str]:
-    """Returns those of the sentences that "it" may be about: of one that takes something back, the newest that has it."""
-    taken_back = {word for phrase in refuted(sentence) for word in content(phrase)}
-    if not taken_back:
-        return before
-    return [earlier for earlier in before if not taken_back.isdisjoint(content(earlier))][-1:]
-
-
-def _with_topic(sentence: str, before: Sequence[str]) -> str:
-    """Replaces "it" or "its" at the beginning by what the sentences `before` are about."""
-    points = re.match(
-        r"its?\b(?!(?:'s| is| was) (?:(?:not )?(?:\w+ ){1,4}(?:that|who|i|we|he|she|they)|what|where|who|why|how|when)\b)",
-        sentence,
-        re.IGNORECASE,
-    )
-    if points is None or IMPERSONAL.match(sentence) or (topic := topic_of(_told_before(sentence, before))) is None:
-        return sentence
-    return (f"{topic}'s" if points[0].lower() == "its" else topic) + sentence[points.end() :]
-
-
-def _with_name(clause: str, name: str) -> str:
-    """Replaces the pronoun at the beginning of the clause by the name: "He's a plumber" → "Tim is a plumber"."""
-    if re.match(r"(?:his|her)\b", clause, re.IGNORECASE):
-        return _PERSONAL.sub(f"{name}'" if name.endswith("s") else f"{name}'s", clause)
-    # "He's terrified", "he's left": could be "is" or "has".
-    subject = find_subject(clause) if re.match(r"(?:he|she)'", clause, re.IGNORECASE) else None
-    if subject is None or re.match(r"has (?!got\b|been\b|had\b)", subject.rest):
-        return _PERSONAL.sub(name, clause)
-    return f"{name} {subject.rest}"
-
-
-def dates_of(text: str, today: date) -> list[FoundDate]:
-    """Returns the dates of the text. The clause around an open date decides whether it is past or future."""
-    future, past = find_dates(text, today, past=False), find_dates(text, today, past=True)
-    if len(future) != len(past):
-        return past if is_past(text) else future
-    return [earlier if _is_past_at(text, later.start) else later for later, earlier in zip(future, past, strict=True)]
-
-
-# "I met Shona, who says she's moving in August": what was met is past, what is said is not.
-_REPORTS = re.compile(r"\b(?:who|which|says?|said|told (?:me|us)|because|so)(?: that)?\b", re.IGNORECASE)
-
-
-def _is_past_at(text: str, position: int) -> bool:
-    """Returns whether the clause at the position is about the past: if it has no verb, the last one before it with a subject."""
-    sentence_start = max((end.end() for end in re.finditer(r"[.!?]\s", text[:position])), default=0)
-    *before, clause = [text[start:end] for start, end in segments(text) if sentence_start <= start <= position] or [
-        text
-    ]
-    reported = [match.end() for match in _REPORTS.finditer(clause) if has_verb(clause[match.end() :])]
-    at = position - text.rfind(clause, 0, position + 1)
-    if before_it := [end for end in reported if end <= at]:
-        clause = clause[before_it[-1] :]
-    if not has_verb(clause):
-        clause = next((earlier for earlier in reversed(before) if find_subject(earlier) is not None), text)
-    return is_past(clause)
-
-
 def _observation(statement: _Statement, today: date) -> Observation:
     text, utterance = statement
-    dates = dates_of(text, today)
-    recurs = _RECURS.search(text) is not None
-    is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) is not None
-    happened = dates[0].interval if dates and not (recurs or is_birthday) else None
+    written_out, happened = with_dates(text, today)
     kind: MemoryKind = "fact"
     if utterance.act == "preference" or _PREFERENCE.search(text):
         kind = "preference"
     elif happened is not None:
         kind = "event"
-    annotated = [
-        match
-        for match in dates
-        if not (is_birthday and match.yearless) and not (recurs and _ANY_DAY.fullmatch(match.words))
-    ]
-    concepts = tuple(find_namings(text))
-    return Observation(_sentence(annotate(text, annotated)), kind, happened, concepts, utterance.text)
-
-
-_DAY = rf"(?:{'|'.join(WEEKDAYS)})"
-_RECURS = re.compile(
-    rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bon a {_DAY}\b|\bof (?:the|a) month\b",
-    re.IGNORECASE,
-)
-_ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+(?:st|nd|rd|th))", re.IGNORECASE)
-_DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
-
-
-_OPEN_DAY = re.compile(r"\bthe (?P<day>\d{1,2})(?:st|nd|rd|th) \((?P<date>\d{1,2} [A-Z][a-z]+ \d{4})\)")
-_FULL_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]+ \d{4}\b")
-
-
-def dated_as(observation: Observation, before: str) -> Observation:
-    """Returns a correction with its day as that of the memory it corrects: "the 12th" after "on 11 February 2027".
-
-    A correction of a recurring day has no date: "moved to Wednesday" after "on Tuesdays".
-    """
-    text = _DATED_DAY.sub(r"\1", observation.text)
-    if _RECURS.search(before) and text != observation.text:
-        return replace(observation, text=text, kind="fact", happened=None)
-    open_day = _OPEN_DAY.search(observation.text)
-    days = find_dates("; ".join(_FULL_DATE.findall(before)), date.min, past=False)
-    if open_day is None or not days:
-        return observation
-    day = nearest_day(int(open_day["day"]), days[-1].interval.first)
-    first, last = open_day.span("date")
-    text = f"{observation.text[:first]}{written(DateInterval(day, day))}{observation.text[last:]}"
-    return replace(observation, text=text, happened=observation.happened and DateInterval(day, day))
-
-
-def named_concepts(
-    observation: Observation, concepts: Sequence[Concept], beside: Sequence[NamedConcept] = ()
-) -> tuple[NamedConcept, ...]:
-    """Returns the names that the observation gives or mentions, among the concepts and the names given `beside` it.
-
-    "My sister" means the one concept with that alias, if there is only one; "my friend" may be anybody.
-    """
-    names = {mention.name.casefold(): mention for mention in observation.concepts}
-    text = observation.text
-    for concept in mentioned(text, concepts):
-        if concept.name in text or any(alias[0].isupper() and alias in text for alias in concept.aliases):
-            names.setdefault(
-                concept.name.casefold(), NamedConcept(name=concept.name, kind=concept.kind, aliases=concept.aliases)
-            )
-    candidates = [candidate for candidate in beside if not candidate.denied and is_named(candidate.name, text)]
-    holders = Counter(alias for concept in concepts for alias in set(concept.aliases))
-    candidates += [
-        NamedConcept(name=concept.name, kind=concept.kind)
-        for concept in concepts
-        for alias in concept.aliases
-        if alias in lexicon.KINDS["family"]
-        and holders[alias] == 1
-        and re.search(rf"\b[Mm]y {re.escape(alias)}\b(?!'s|,? [A-Z])", text)
-    ]
-    for candidate in candidates:
-        names.setdefault(candidate.name.casefold(), candidate.model_copy(update={"photos": ()}))
-    return tuple(names.values())
+    return Observation(_sentence(written_out), kind, happened, tuple(find_namings(text)), utterance.text)
 
 
 _EMOTICON = re.compile(r"\s*[:;]['-]?[()DPp/|]*\s*$")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from m2a.agents.offline.change_words import corrects
 from m2a.agents.offline.corrections import CorrectionChoice, find_corrected
 from m2a.agents.offline.dialogues import has_several_speakers, own_memories, takes_back
+from m2a.agents.offline.event_dates import dated_as
 from m2a.agents.offline.foreign import (
     asks_to_forget,
     names_anything,
@@ -23,12 +24,12 @@ from m2a.agents.offline.forgetting import (
     what_stays,
 )
 from m2a.agents.offline.last_reply import quoted_among
-from m2a.agents.offline.names import find_names
+from m2a.agents.offline.names import find_names, named_concepts
+from m2a.agents.offline.observations import Observation, Reading
 from m2a.agents.offline.photo_statements import is_pictured
 from m2a.agents.offline.questions import content_words
 from m2a.agents.offline.relevance import entries_of, messages_of
 from m2a.agents.offline.sense import Sense
-from m2a.agents.offline.statements import Observation, Reading, dated_as, named_concepts
 from m2a.agents.offline.text import content, plain
 from m2a.agents.state import Rejected, Searched, TurnState
 from m2a.memory.quotations import sentence_spans

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from m2a.agents.offline.dates import written
-from m2a.agents.offline.statements import dates_of
+from m2a.agents.offline.event_dates import dates_of
 from m2a.systems.engram.records import FORMS, Episode, Fact, Procedure, Record, Route
 from m2a.systems.engram.variants import MemoryType
 from m2a.systems.model_steps import Attempts, ask_for, run_together
