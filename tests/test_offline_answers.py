@@ -1,6 +1,6 @@
 """What an answer of the offline rules rests on: whose words, which of a message's sentences, and what the last reply quoted."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -323,3 +323,74 @@ async def test_a_story_with_words_of_a_request_is_kept(talk: Talk) -> None:
 async def test_a_week_that_is_meant_is_given_whole(talk: Talk) -> None:
     await talk.say("They changed his tablets last week", pause=timedelta(days=7))
     assert "(meaning 2 March 2026 to 8 March 2026)" in await talk.say("When did they change his tablets?")
+
+
+@pytest.mark.parametrize(
+    ("statement", "question"),
+    [
+        ("eggs come from Hanna's farm, 45p each, two trays min", "how much are the eggs"),
+        ("basmati - Khan Brothers, rep is Imran. 3.20/kg", "what do we pay for basmati"),
+        ("podiatrist thurs 11:40 at Mill Rd", "when is the podiatrist?"),
+        ("gran phones every sun at 6, she never forgets", "when does gran phone"),
+        ("Tariq bday 14 august, he wants a kite", "when is Tariqs birthday"),
+        ("water: Yorkshire Water, £31 a month, account no 55120-K", "whats the water account number"),
+        ("i pay dana 13.40 an hr, luka gets 12.80", "what do i pay luka?"),
+    ],
+)
+async def test_values_as_they_are_typed_on_a_phone_answer(talk: Talk, statement: str, question: str) -> None:
+    await told(talk, statement, "the van passed its MOT", "Rosa's cousin keeps bees")
+    reply = await talk.say(question)
+    assert not reply.startswith((DECLINED, UNSURE)) and f'"{statement}"' in reply
+
+
+async def test_a_short_weekday_is_a_day_and_no_verb(talk: Talk) -> None:
+    await told(talk, "new lad starts on sat, Emil, he's coeliac", "sorry emil starts sunday not sat")
+    now, before = (await talk.say("when does emil start?")).split("Before that")
+    sunday, saturday = (
+        datetime.strptime(part.split("(meaning ")[1].split(")")[0], "%d %B %Y") for part in (now, before)
+    )
+    assert (sunday.weekday(), sunday - saturday) == (6, timedelta(days=1)), "the day that is denied is not explained"
+    await talk.say("The cat sat on my laptop")
+    assert talk.known()[-1] == "The cat sat on my laptop."
+
+
+async def test_what_somebody_has_changed_is_what_the_correction_is_about(talk: Talk) -> None:
+    await told(talk, "back gate code is K2231, the front one just needs a push", "the agency changed the code to K9904")
+    assert talk.ties() == [(talk.known()[1], talk.known()[0])]
+    reply = await talk.say("whats the gate code")
+    assert reply.index("K9904") < reply.index("Before that") < reply.index("K2231")
+    await told(talk, "Ines's locker code is D118", "The gym changed my membership to off-peak")
+    assert len(talk.ties()) == 1
+
+
+async def test_a_debt_is_told_with_what_was_paid_since_in_small_letters_too(talk: Talk) -> None:
+    await told(talk, "i owe goran 85 from the trip n milan 40", "Goran is a vegan", "paid goran today")
+    reply = await talk.say("do i still owe goran anything")
+    assert "85" in reply and "paid goran today" in reply
+
+
+async def test_how_long_something_lasted_is_told_and_not_counted(talk: Talk) -> None:
+    await told(talk, "We rented in Leith for five years before we moved to Dunbar in 2021.")
+    assert "counted to today" not in await talk.say("How long did we rent in Leith?")
+    assert "counted to today" in await talk.say("How long have we been in Dunbar?")
+
+
+async def test_what_is_said_of_another_is_not_counted(talk: Talk) -> None:
+    await told(
+        talk,
+        "I have two daughters: Wanda, who lives in Ghent, and Jolie, who moved to Lille in 2018.",
+        boy := "Jolie has one boy, Sander, born on 3 May 2021.",
+    )
+    assert await answers(talk, "How many boys does Jolie have?", boy)
+
+
+@pytest.mark.parametrize("question", ["garage code?", "whats the garage code"])
+async def test_the_code_of_another_thing_is_plainly_not_the_answer(talk: Talk, question: str) -> None:
+    await told(talk, "the cellar code is 5518 and the bike shed is 702")
+    assert (await talk.say(question)).startswith(DECLINED)
+
+
+async def test_a_number_is_forgotten_without_what_else_is_told_of_its_owner(talk: Talk) -> None:
+    await told(talk, "Noreen's mobile number is 07700 900 412, and she likes to be rung after lunch.")
+    await talk.say("Please forget Noreen's mobile number.")
+    assert talk.known() == ["Noreen likes to be rung after lunch."]

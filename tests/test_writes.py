@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from m2a import Assistant
+from m2a.agents.material import message_line
 from m2a.agents.prompting import stage_messages
 from m2a.agents.state import Rejected, SearchScope, TurnState
 from m2a.types import (
@@ -12,16 +13,18 @@ from m2a.types import (
     AddMemory,
     DeleteMemory,
     FetchRawMessages,
+    Finish,
     ForgetWords,
     MemoryChanged,
     ReplaceMemory,
     RestoreMemory,
+    SearchSemanticMemories,
     TurnEvent,
 )
 from models.abilities import Abilities
 from models.chat_model import in_words
 from tests.scripted_policy import ScriptedPolicy
-from tests.turns import of_this_turn, only, remember, turn
+from tests.turns import of_this_turn, only, recall, remember, turn
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -102,6 +105,25 @@ async def test_a_superseded_statement_is_marked_as_history_in_a_prompt(
     ]
     text = "".join(part for message in prompts[-1] for part in message.parts if isinstance(part, str))
     assert "My brother Ivo is 34. [history, of this alone: “Ivo is 34.” no longer holds]" in text
+
+
+async def test_a_reply_that_rests_on_what_was_replaced_since_is_marked_as_history(
+    assistant: Assistant, policy: ScriptedPolicy
+) -> None:
+    remember(policy, of_this_turn(AddMemory, text="Marta is vegetarian."))
+    [added] = await changes(assistant, "Marta is vegetarian.")
+    assert added.entry is not None
+    bank, number = assistant.memory(assistant.local_owner), added.entry.memory_id
+    recall(policy, SearchSemanticMemories(query="Marta"), Finish(memory_ids=(number,)))
+    policy.text = f"Lentil soup, as Marta is vegetarian [memory {number}]."
+    remember(policy)
+    await changes(assistant, "What shall I cook for Marta?")
+    reply = next(m for m in bank.find_messages("lentil soup") if m.role == "assistant")
+    assert bank.revisions_in([reply.message_id]) == {}
+    remember(policy, of_this_turn(ReplaceMemory, memory_id=number, text="Marta eats fish, too.", reason="said so"))
+    await changes(assistant, "Marta eats fish, too.")
+    [older] = bank.revisions_in([reply.message_id])[reply.message_id]
+    assert "[history, of this alone: “Marta is vegetarian.” no longer holds]" in message_line(reply, [older])
 
 
 REJECTED: dict[str, Callable[[TurnState], Action] | Action] = {

@@ -14,6 +14,7 @@ from m2a.memory import (
     past_forgettings,
     photo_captions,
     receipts,
+    reply_sources,
 )
 from m2a.memory.forgetting import Forgetter
 from m2a.memory.stores import Stores
@@ -148,9 +149,21 @@ class MemoryReader:
 
     def revisions_in(self, message_ids: Collection[int]) -> dict[int, list[MemoryEntry]]:
         """Returns, by message id, the replaced entries that rest on that message, and the live entries that correct a part of
-        one that rests on it."""
+        one that rests on it. Of a reply they are those of the entries that it rests on itself."""
         with self._database.read(self.owner) as unit:
-            return self._semantic.revisions_in(unit, message_ids)
+            revisions = self._semantic.revisions_in(unit, message_ids)
+            under = reply_sources.memories_under(unit, message_ids)
+            memory_ids = {number for numbers in under.values() for number in numbers}
+            replaced = self._semantic.superseded(unit, memory_ids)
+            corrections = self._semantic.corrections_of(unit, memory_ids)
+        for reply_id, numbers in under.items():
+            of_reply = [replaced[number] for number in numbers if number in replaced]
+            of_reply += [
+                later for number in numbers for later in corrections.get(number, ()) if later.memory_id not in numbers
+            ]
+            if of_reply:
+                revisions[reply_id] = [*revisions.get(reply_id, ()), *of_reply]
+        return revisions
 
     def history(self, memory_id: int) -> list[HistoryRow]:
         """Returns all changes to a memory, oldest first.

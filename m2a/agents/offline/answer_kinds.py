@@ -182,8 +182,9 @@ _TABLE = (
                 r"\b(?:what|which)(?:'s| is| was)?(?: (?:the|my|our))?(?: exact| actual| moving| due| start)? "
                 r"(?:days?|dates?|month|year|weekdays?|week|weekend|season|deadline|time of year)\b|"
                 r"\b(?:what|which) (?:mornings|evenings|nights|afternoons|weekends)\b|\bby when\b|"
-                r"^(?!.*\bfor (?:my|your|his|her|their|our|\w+'s) birthday).*\bwhat(?:'?s| is| was) [\w' -]{2,30}\bbirthday\b"
-                r"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*\bbirthday\b"
+                r"^(?!.*\bfor (?:my|your|his|her|their|our|\w+'s) birthday)"
+                r".*\bwhat(?:'?s| is| was) [\w' -]{2,30}\bb(?:irth)?-?day\b"
+                r"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*\bb(?:irth)?-?day\b"
             ),
         ),
         has_answer=holds_day,

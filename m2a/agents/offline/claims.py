@@ -81,15 +81,15 @@ def _claim_of(text: str, concepts: tuple[Concept, ...]) -> Claim:
     other_names = _other_names(text, concepts)
     subject = find_subject(text)
     subject_text = subject.text if subject else ""
-    values = find_values(text)
+    names, values = find_names(text), find_values(text)
     # "The Bath coach is $34 now": a job that is the subject is no value of it.
     in_values = frozenset(word for value in values if value.kind != "job" for word in content(value.text))
     return Claim(
         text,
         frozenset(content(" ".join([text, *other_names]))) | _letters(text),
         frozenset(content(" ".join([subject_text, *_other_names(subject_text, concepts)]))) - in_values,
-        frozenset(content(" ".join(find_names(subject_text)))) | _letters(subject_text),
-        frozenset(content(" ".join(find_names(text)))) | _letters(text),
+        frozenset(content(" ".join(name for name in names if name in subject_text))) | _letters(subject_text),
+        frozenset(content(" ".join(names))) | _letters(text),
         frozenset(content(match[1])) if (match := _POSSESSED.search(subject_text)) else frozenset(),
         tuple(values),
         frozenset(places_in(text)),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from m2a.agents.offline import lexicon
+from m2a.agents.offline.dates import SHORT_WEEKDAY_ALONE
 from m2a.agents.offline.text import Token, tokens
 from m2a.memory.quotations import ABBREVIATION
 
@@ -161,9 +162,12 @@ IMPERSONAL = re.compile(
 )
 
 
+_SHORT_WEEKDAY = re.compile(rf"\b{SHORT_WEEKDAY_ALONE}\b", re.IGNORECASE)  # "sat" is no verb there
+
+
 def is_past(clause: str) -> bool:
     """Returns whether the clause is about the past, which decides the year or week of an open date."""
-    words = [token.lower for token in tokens(clause)]
+    words = [token.lower for token in tokens(_SHORT_WEEKDAY.sub("", clause))]
     if any(word in ("will", "going", "tomorrow", "next", "upcoming", "soon", "due") for word in words):
         return False
     if any(re.fullmatch(r"\w+'(?:ll|re|m)", word) for word in words):

@@ -6,7 +6,7 @@ from datetime import date
 
 from m2a.agents.offline.answer_checks import ASKS_HOW_LONG_IT_TAKES
 from m2a.agents.offline.change_words import ADDS
-from m2a.agents.offline.clauses import segments
+from m2a.agents.offline.clauses import find_subject, segments
 from m2a.agents.offline.dates import find_dates, number
 from m2a.agents.offline.names import is_named
 from m2a.agents.offline.questions import Question
@@ -23,8 +23,10 @@ def counted(
 ) -> str:
     """Returns the sum of what the memories count or name, with a list: two cats and a tortoise are three pets.
 
-    Where the number has changed, nothing is summed: the newest statement is quoted first.
+    Where the number has changed, nothing is summed: the newest statement is quoted first. Of somebody's things, only what is said
+    of them counts, if anything is: "Andrew has one boy", not "I have two children, Fiona and Andrew".
     """
+    entries = [entry for entry in entries if _is_said_of(question, entry.text)] or entries
     nouns = set(equivalents(stem(question.noun)))
     species = {breed: noun for noun in nouns for breed in equivalents(noun) - nouns}
     per_noun: dict[str, int] = {}
@@ -72,7 +74,18 @@ def counted(
     return f"{amount} by my count. {quotations}"
 
 
+def _is_said_of(question: Question, text: str) -> bool:
+    subjects = [find_subject(text[first:last]) for first, last in segments(text)]
+    return any(subject is not None and question.name_stems & set(stems(subject.text)) for subject in subjects)
+
+
 _TWIN = stem("twin")
+_ASKS_FOR_PAST_SPAN = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+# "We had been married for forty-one years"
+_STATES_A_SPAN = re.compile(
+    r"\bfor (?:[\w-]+ ){1,3}?(?:minute|hour|day|night|week|month|year|decade)s?\b(?! old)",
+    re.IGNORECASE,
+)
 _FEWER = re.compile(
     r"\b(?:sold|died|dead|passed away|lost|(?:gave|given) away|cancell?ed|dropped out|left|rehomed|put down|only)\b",
     re.IGNORECASE,
@@ -101,7 +114,13 @@ def computed(question: Question, entries: Sequence[MemoryEntry], messages: Seque
         age = _age(entry, question.names, today) if not corrections else ""
         return f"{age} {quotation}".lstrip()
     interval = _date_of(groups[0])
-    if interval is None or (question.kind.name == "duration" and ASKS_HOW_LONG_IT_TAKES.search(question.text)):
+    if interval is None or (
+        question.kind.name == "duration"
+        and (
+            ASKS_HOW_LONG_IT_TAKES.search(question.text)
+            or (_ASKS_FOR_PAST_SPAN.search(question.text) and _STATES_A_SPAN.search(groups[0][-1].text))
+        )
+    ):
         return quotation
     day, written_today = interval.first, written_day(today)
     if question.kind.name == "duration" and question.within and day < today < question.within.last:

@@ -196,9 +196,23 @@ def _have_two_owners(new: Claim, old: Claim) -> bool:
     return "I" in owners or (owners <= PEOPLE and not has_equivalent(old.owner, new.words))
 
 
+_CHANGES_A_THING = re.compile(
+    r"(?:[\w'-]+ ){1,3}?(?:(?:has|have|had|'ve|just) )*(?:changed|moved|switched|reset|raised|lowered|increased|reduced|updated) "
+    r"(?:the|my|our) (?P<what>[\w-]+(?: [\w-]+)?)(?= (?:to|from|on|for|again)\b|[,.;!]|$)",
+    re.IGNORECASE,
+)
+
+
 def correcting_claim(text: str, sentence: str, concepts: Sequence[Concept] = ()) -> Claim:
-    """Returns what the correction newly claims, without the parts that it says are unchanged."""
-    return replace(Claim.of(what_changes(text), concepts), refuted=Claim.of(sentence).refuted)
+    """Returns what the correction newly claims, without the parts that it says are unchanged.
+
+    It is about what somebody has changed: "The landlord changed the code to 8020".
+    """
+    claim = Claim.of(what_changes(text), concepts)
+    changed = _CHANGES_A_THING.match(claim.text)
+    if changed is not None:
+        claim = replace(claim, subject=frozenset(content(changed["what"])))
+    return replace(claim, refuted=Claim.of(sentence).refuted)
 
 
 def correction_features(

@@ -40,8 +40,17 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
-_SHORT_WEEKDAY = r"mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
-_ANY_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)}|{_SHORT_WEEKDAY})"
+SHORT_WEEKDAY = r"mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
+# Alone, the short forms that are no other word, and the others where a day is due: "on sat", "not sun", "mon 9.30".
+SHORT_WEEKDAY_ALONE = (
+    r"(?:tues?|weds|thu(?:rs?)?|fri|"
+    + "|".join(
+        rf"(?<=\b{before} )(?:mon|wed|sat|sun)"
+        for before in "on by til till until from every each starting starts not".split()
+    )
+    + r"|(?:mon|wed|sat|sun)(?=,? (?:at )?\d{1,2}(?:[:.]\d\d| ?[ap]m)\b|,? (?:morning|afternoon|evening|night)\b))"
+)
+_ANY_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)}|{SHORT_WEEKDAY})"
 _WEEKDAYS = rf"(?P<first>{_ANY_WEEKDAY}) ?(?:to|-|until|till|through) ?(?P<weekday>{_ANY_WEEKDAY})"
 # A weekday before a full date adds nothing: "Thursday 23 April", "Tues, the 5th of May".
 _ITS_WEEKDAY = rf"(?:{_ANY_WEEKDAY}\b\.?,? )?"
@@ -437,7 +446,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Resolve], ...] = (
     _rule(rf"(?P<which>last|this|next) week,?(?: on)? {_WEEKDAY}", _weekday_of_week),
     _rule(rf"the {_WEEKDAY} (?:before|after|following)", _unresolved),
     _rule(rf"(?<!\ba )(?:{_WHICH} )?{_WEEKDAY}(?P<later> week| fortnight)?{_NOT_WEEKLY}{_NOT_OF}", _weekday),
-    _rule(rf"{_WHICH} (?P<weekday>{_SHORT_WEEKDAY})", _weekday),
+    _rule(rf"{_WHICH} (?P<weekday>{SHORT_WEEKDAY})", _weekday),
+    _rule(rf"(?<!\ba )(?P<weekday>{SHORT_WEEKDAY_ALONE}){_NOT_WEEKLY}{_NOT_OF}", _weekday),
     _rule(
         rf"(?:about |around |almost |nearly |over |some )?{_COUNT} {_UNIT} (?:ago|back|earlier)",
         partial(_shifted, sign=-1),

@@ -5,7 +5,15 @@ from dataclasses import replace
 from datetime import date
 
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
-from m2a.agents.offline.dates import WEEKDAYS, FoundDate, annotate, find_dates, nearest_day, written
+from m2a.agents.offline.dates import (
+    SHORT_WEEKDAY,
+    WEEKDAYS,
+    FoundDate,
+    annotate,
+    find_dates,
+    nearest_day,
+    written,
+)
 from m2a.agents.offline.observations import Observation
 from m2a.types import DateInterval
 
@@ -42,7 +50,9 @@ _RECURS = re.compile(
     rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bon a {_DAY}\b|\bof (?:the|a) month\b",
     re.IGNORECASE,
 )
-_ANY_DAY = re.compile(rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|\d+(?:st|nd|rd|th))", re.IGNORECASE)
+_ANY_DAY = re.compile(
+    rf"(?:(?:on|by|until|to|for|from) )?(?:the )?(?:{_DAY}|{SHORT_WEEKDAY}|\d+(?:st|nd|rd|th))", re.IGNORECASE
+)
 _DATED_DAY = re.compile(rf"\b({_DAY}) \(\d+ \w+ \d{{4}}\)", re.IGNORECASE)
 
 
@@ -50,16 +60,19 @@ def with_dates(text: str, today: date) -> tuple[str, DateInterval | None]:
     """Returns a statement with its dates written out, and when it happens: never for what recurs, or for a birthday."""
     dates = dates_of(text, today)
     recurs = _RECURS.search(text) is not None
-    is_birthday = re.search(r"\bbirthday\b", text, re.IGNORECASE) is not None
+    is_birthday = re.search(r"\bb(?:irth)?-?day\b", text, re.IGNORECASE) is not None
     annotated = [
         match
         for match in dates
-        if not (is_birthday and match.yearless) and not (recurs and _ANY_DAY.fullmatch(match.words))
+        if not _REFUTES.search(text, 0, match.start)
+        and not (is_birthday and match.yearless)
+        and not (recurs and _ANY_DAY.fullmatch(match.words))
     ]
     happened = dates[0].interval if dates and not (recurs or is_birthday) else None
     return annotate(text, annotated), happened
 
 
+_REFUTES = re.compile(r"\b(?:not|instead of)(?: (?:on|this|the))? $", re.IGNORECASE)
 _OPEN_DAY = re.compile(r"\bthe (?P<day>\d{1,2})(?:st|nd|rd|th) \((?P<date>\d{1,2} [A-Z][a-z]+ \d{4})\)")
 _FULL_DATE = re.compile(r"\b\d{1,2} [A-Z][a-z]+ \d{4}\b")
 

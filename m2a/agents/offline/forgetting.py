@@ -184,6 +184,7 @@ _SUBORDINATE = re.compile(
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)\b", re.IGNORECASE
 )
+_OWNED_BY = re.compile(r"(?P<owner>(?:[Mm]y |[Oo]ur )?[\w-]+)'s ")
 _HE_OR_SHE = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
 # Subjects that name no one in particular: "nobody knows yet" and "everyone was shocked" continue the other clause.
 _NOBODY_IN_PARTICULAR = re.compile(
@@ -212,6 +213,7 @@ def what_stays(request: str, text: str) -> tuple[str, str]:
     subject_words = content(subject.text) if subject is not None else set()
     clauses = _clauses(text)
     has_other_subject = any(clause.subject_words - subject_words == clause.subject_words != set() for clause in clauses)
+    has_other_subject |= _OWNED_BY.match(text) is not None and any(_HE_OR_SHE.match(clause.text) for clause in clauses)
     names_all = not wanted & content(text) or (wanted <= subject_words and not has_other_subject)  # "the family stuff"
     if names_all or _ALL.search(request):
         return "", ""
@@ -299,7 +301,8 @@ class _Clause:
             return _Clause(f"{subject.text} {self.text}", True)
         if subject.text.lower() in PRONOUNS:
             return self
-        name = subject.text
+        owner = _OWNED_BY.match(subject.text)  # "Maureen's number is 0142, and she prefers to be rung before six"
+        name = owner["owner"] if owner is not None else subject.text
         return _Clause(_HE_OR_SHE.sub(lambda match: f"{name}'s" if match["whose"] else name, self.text), True)
 
 

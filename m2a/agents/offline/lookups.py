@@ -119,8 +119,9 @@ def _from_raw_log(question: Question, matches: Sequence[Match], state: TurnState
 def _with_the_nearest(question: Question, matches: Sequence[Match], state: TurnState, sense: Sense) -> Finish:
     """Returns the end without a sure answer: with the nearest memories, or else messages, if there are any."""
     if nearest := _with_changes(question, matches, sense):
-        has_answer = has_answer_of_kind(question, as_one(matches[0].group).text) is not False
-        return _finish(nearest, answers="perhaps" if has_answer and matches[0].score >= PERHAPS else "no")
+        best = as_one(matches[0].group).text
+        may_answer = has_answer_of_kind(question, best) is not False and not cannot_answer(question, best)
+        return _finish(nearest, answers="perhaps" if may_answer and matches[0].score >= PERHAPS else "no")
     messages = _found_messages(state)
     if question.is_read:
         near_messages = find_message_about(question, messages, state, sense)

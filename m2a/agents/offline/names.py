@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import dropwhile, takewhile
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.clauses import PREPOSITIONS, may_be_verb, sentences
+from m2a.agents.offline.clauses import DETERMINERS, PREPOSITIONS, find_subject, may_be_verb, sentences
 from m2a.agents.offline.dates import MONTHS, WEEKDAYS
 from m2a.agents.offline.observations import Observation
 from m2a.agents.offline.text import is_member, plain, stem, unaccented
@@ -34,7 +34,8 @@ _COMMON_STARTS = frozenset(
     "meet call let's let grandma grandpa allergic one two three four five six seven eight nine ten some most many all both "
     "correction scratch forget delete show tell morning evening afternoon lovely great nice good happy sad last next this these "
     "those only once still yeah nope yep maybe perhaps had got been going don't can't doesn't having being looking another more "
-    "breakfast lunch dinner work school spare fun fact update reminder news turns unfortunately luckily every each".split()
+    "breakfast lunch dinner work school spare fun fact update reminder news turns unfortunately luckily every each "
+    "paid sold sent met took went came made gave told kept left lost spent spoke saw brought bought".split()
 )
 _PLACE_PREPOSITIONS = frozenset("in on at to from near around outside towards through via into".split())
 
@@ -45,7 +46,9 @@ def find_names(text: str) -> list[str]:
     for sentence in sentences(plain(text)):
         for match in re.finditer(NAME, sentence):
             words = match.group().split()
-            while words and is_not_a_name(words[0], match.start() == 0):
+            while words and (
+                is_not_a_name(words[0], match.start() == 0) or (match.start() == 0 and _opens_compound(sentence))
+            ):
                 words.pop(0)
             while words and is_not_a_name(words[-1]):
                 words.pop()
@@ -53,6 +56,22 @@ def find_names(text: str) -> list[str]:
             if name and name not in names:
                 names.append(name)
     return names
+
+
+def _opens_compound(sentence: str) -> bool:
+    """Returns whether the first word belongs to the noun after it, and has its capital only from that: "Front door code is"."""
+    subject = find_subject(sentence)
+    first, second, *_ = [*(subject.text if subject is not None else "").split(), "", ""]
+    return (
+        sentence.startswith(first)
+        and first.isalpha()
+        and second.isalpha()
+        and second.islower()
+        and second not in DETERMINERS | PREPOSITIONS | _BETWEEN
+    )
+
+
+_BETWEEN = frozenset("and or who next across upstairs downstairs too also himself herself alone both".split())
 
 
 def find_places(text: str) -> list[str]:
@@ -107,6 +126,8 @@ def _folded(text: str) -> str:
 
 def is_not_a_name(word: str, is_first: bool = False) -> bool:
     """Returns whether a capitalised word is not a name; the first word of a sentence may have its capital only from that."""
+    if re.fullmatch(r"[A-Z]+-?\d+\w*", word):  # "C7719"
+        return True
     lower = word.lower().strip("'.")
     if lower in _NOT_NAMES or re.sub(r"'(?:s|m|re|ve|ll|d)$", "", lower) in _NOT_NAMES or lower in _LANGUAGES:
         return True

@@ -176,7 +176,8 @@ _THINGS = (  # "the code for the front door", "the door code"
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:the|my|our|his|her|their|[\w-]+'s) (?P<which>(?:[\w-]+ ){{1,2}})(?P<thing>[\w-]+){_END}", re.IGNORECASE
+        rf"(?:\b(?:the|my|our|his|her|their|[\w-]+'s) |^\W*)(?P<which>(?:[\w-]+ ){{1,2}})(?P<thing>[\w-]+){_END}",
+        re.IGNORECASE,
     ),
 )
 _CODES = frozenset(map(stem, "code pin number password passcode combination combo".split()))

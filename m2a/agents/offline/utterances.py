@@ -34,7 +34,7 @@ from m2a.agents.offline.memory_requests import (
     wanted_words,
 )
 from m2a.agents.offline.names import find_names, find_namings
-from m2a.agents.offline.question_forms import LISTS, has_question_form
+from m2a.agents.offline.question_forms import LISTS, has_question_form, may_ask_of_somebody
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, plain, tokens
 from m2a.agents.offline.values import find_values, has_place
@@ -47,6 +47,8 @@ _TOPIC_WORDS = 4  # at most, of a sentence that only names something
 _TELLS = 0.25  # if it is the whole message, unless asking is more probable
 _TELLS_BESIDE_A_QUESTION = 0.9  # in a message with a question
 _TELLS_BESIDE_CHAT = 0.7  # in a message that only chats
+# A sentence that opens with its verb tells from these probabilities of telling, and below these of asking.
+_TELLS_THOUGH_INVERTED, _ASKS_INVERTED = 0.9, 0.1
 _SURELY_TELLS = 0.97  # from this probability it is certainly a statement
 _IDLE = 0.8  # from this probability of chatting a sentence of a message that tells something is left out
 
@@ -356,6 +358,9 @@ def _act_of_sentence(sentence: str, message_act: Act, sense: Sense, *, alone: bo
     if has_question_form(sentence):
         return "ask"
     chances = act_probabilities(sentence, sense)
+    if alone and may_ask_of_somebody(sentence):
+        surely_tells = chances["tell"] >= _TELLS_THOUGH_INVERTED and chances["ask"] < _ASKS_INVERTED
+        return "chat" if chances["chat"] >= _TELLS_BESIDE_CHAT else "tell" if surely_tells else "ask"
     if sentence.endswith("?") and (alone or message_act != "tell" or chances["ask"] > chances["tell"]):
         return "ask"
     if alone:

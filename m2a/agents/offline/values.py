@@ -28,7 +28,7 @@ _CLOCK = re.compile(
 )
 _WEEKDAY = "|".join(WEEKDAYS)
 _RECURRING = re.compile(  # or on one day: "Monday"
-    rf"\b(?:every (?:other |second )?)?(?:{_WEEKDAY})s?\b|"
+    rf"\b(?:every (?:other |second )?)?(?:{_WEEKDAY})s?\b|\bevery (?:other |second )?(?:mon|tue|wed|thu|fri|sat|sun)\b|"
     r"\bevery (?:other |second )?(?:day|week|fortnight|month|morning|evening|weekend)\b|"
     r"\b(?:first|middle|last) of (?:the|each|every) (?:month|year)\b",
     re.IGNORECASE,
@@ -39,7 +39,8 @@ _CURRENCY = (
 )
 _MONEY = re.compile(
     rf"(?:[€$£¥₹₦]|\b(?:Rs\.?|R)) ?\d+(?:[., ]\d{{3}})*(?:[.,]\d+)*k?|"
-    rf"\b{_NUMBER}(?: (?:hundred|thousand|million|lakh))? ?{_CURRENCY}\b|\b\d+k\b",
+    rf"\b{_NUMBER}(?: (?:hundred|thousand|million|lakh))? ?{_CURRENCY}\b|\b\d+[kp]\b|"
+    r"(?<!at )(?<!by )\b\d+[.,]\d\d(?=/| (?:an?|per|each)\b)",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b{_NUMBER} ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
@@ -66,7 +67,7 @@ _CODE = re.compile(
     r"#?(\d{4}|\d+(?:-\d+)+)\b",
     re.IGNORECASE,
 )
-_LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+[A-Z])\b")
+_LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+-?[A-Z])\b")
 _DURATION = re.compile(
     rf"\b(?:{_NUMBER}|an?|several|a few|a couple of)[ -]"
     r"(?:second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
@@ -106,6 +107,8 @@ def find_values(text: str) -> list[Value]:
 
     for match in _CODE.finditer(text):
         take("amount:", *match.span(1))
+    for match in _LETTERS_AND_DIGITS.finditer(text):
+        take("amount:", *match.span())
     for start, end in _find_days(text):
         take("year" if text[start:end].isdigit() else "day", start, end)
     for match in _YEAR.finditer(text):
@@ -149,7 +152,10 @@ def speaks_of_work(text: str) -> bool:
 def has_money(text: str) -> bool:
     """Returns whether the text has an amount of money, a bare number and a word about paying, or says that something is free."""
     speaks_of_paying = re.search(
-        r"\b(?:costs?|paid|pays?|price|worth|rent|fee|salary|bill|charges?|earns?|spent|owes?)\b", text, re.IGNORECASE
+        r"\b(?:costs?|paid|pays?|price|worth|rent|fee|salary|bill|charges?|earns?|spent|owes?|quoted?|deposit)\b|"
+        r"\bgets? (?=\d+[.,]\d\d\b)",
+        text,
+        re.IGNORECASE,
     )
     has_number = re.search(r"\b\d{2,}(?:[.,]\d+)*\b(?![./:-]\d)", text)
     is_free = re.search(r"\b(?:for|is) free\b", text)
