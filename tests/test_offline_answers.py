@@ -394,3 +394,29 @@ async def test_a_number_is_forgotten_without_what_else_is_told_of_its_owner(talk
     await told(talk, "Noreen's mobile number is 07700 900 412, and she likes to be rung after lunch.")
     await talk.say("Please forget Noreen's mobile number.")
     assert talk.known() == ["Noreen likes to be rung after lunch."]
+
+
+async def test_what_has_no_answer_of_the_kind_is_not_shown_as_the_nearest(talk: Talk) -> None:
+    await told(talk, "Our corgi Bobo is afraid of the hoover", "The shed is locked with a chain, the code is with Piet")
+    for question in ("How much did Bobo cost?", "What's the code of the alarm?", "When is Bobo's birthday?"):
+        reply = await talk.say(question)
+        assert reply.startswith(DECLINED) and '"' not in reply
+    assert "with Piet" in await talk.say("What is the code of the shed?"), "it has all words of the question"
+
+
+async def test_what_was_said_before_is_recalled_and_then_corrected(talk: Talk) -> None:
+    await told(
+        talk,
+        "leaving do for anke on thurs 26th, at the Crown",
+        "i said id bring balloons n a card",
+        "gym card no is 2207 118, runs out 30 june",
+        "remember when i said the leaving do was thurs? its moved to fri 27th",
+    )
+    known = talk.known()
+    assert talk.ties() == [(known[3], known[0])], "what one said one would do takes nothing back"
+    assert "fri 27th" in (await talk.say("when is the leaving do")).split("Before that")[0]
+
+
+async def test_who_is_meant_by_he_is_told_beside_a_quotation_that_begins_with_and(talk: Talk) -> None:
+    await told(talk, "Koen can't have shellfish. oh and he owes me 40 quid")
+    assert "Koen" in await talk.say("who owes me money")

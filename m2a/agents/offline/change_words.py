@@ -43,7 +43,7 @@ TAKES_BACK = re.compile(
     r"(?:strike|scrap) that|second thought|was wrong|"
     r"(?:got|had|copied|wrote) .{1,20} wrong|mixed\b.{0,12} up|muddled|"
     r"swapped|(?:put|set) me (?:right|straight)|corrected me|(?:i|i'd) meant|make (?:that|it)(?= \w)|"
-    r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)|after all|fib|"
+    r"turn(?:s|ed) out|change of plan|wait,? no|hang on|hold on|i (?:told|said|gave)(?! (?:that )?(?:i|we)(?:'?d|'?ll| would| will| could| can)\b)|after all|fib|"
     r"(?<!nothing )(?<!something )(?<!what's )wrong(?! with)|misinformed|mistaken|"
     r"withdraw|excuse me|to be (?:exact|precise)|correct myself|wrongly|flipped|"
     r"mis(?:read|heard|remembered|spoke|typed|counted)|typo|should (?:be|say|have been|have said))\b|"

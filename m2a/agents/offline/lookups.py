@@ -122,6 +122,8 @@ def _with_the_nearest(question: Question, matches: Sequence[Match], state: TurnS
         best = as_one(matches[0].group).text
         may_answer = has_answer_of_kind(question, best) is not False and not cannot_answer(question, best)
         return _finish(nearest, answers="perhaps" if may_answer and matches[0].score >= PERHAPS else "no")
+    if matches:
+        return Finish(answers="no")
     messages = _found_messages(state)
     if question.is_read:
         near_messages = find_message_about(question, messages, state, sense)

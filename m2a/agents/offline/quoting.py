@@ -128,7 +128,9 @@ _FORGOTTEN_CLAUSE = re.compile(
     r"[\s,;:–—-]*" + re.escape(FORGOTTEN) + r"\W*(?:(?:and|but|or|so)\b\W*)?",
     re.IGNORECASE,
 )
-_BEGINS_WITH_PRONOUN = re.compile(r"\W*(?:he|she|they|his|her|their)\b", re.IGNORECASE)
+_BEGINS_WITH_PRONOUN = re.compile(
+    r"\W*(?:(?:oh|and|but|so|also|btw|plus)\W+)*(?:he|she|they|his|her|their)\b", re.IGNORECASE
+)
 
 
 def _who_is_meant(entry: MemoryEntry, quotes: Sequence[Quotation]) -> str:

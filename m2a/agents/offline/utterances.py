@@ -260,6 +260,12 @@ def _further_statements(items: Sequence[Utterance], sense: Sense) -> list[Uttera
 _POINTS_AT_TOPIC = re.compile(
     r"(?:they|those|these|it|that|he|she|(?:love|like|hate|adore|can't stand) (?:it|them))\b", re.IGNORECASE
 )
+# "Remember when I said the party was Saturday? It's moved to the 25th": what was said is only recalled.
+_RECALLS = re.compile(
+    r"\W*(?:(?:so|ok|hey|oh|and)\W+)*(?:(?:do )?(?:you )?(?:remember|know|recall) )?(?:when|how|that|what)? ?"
+    r"(?:i|we) (?:said|told you|mentioned)\b[^?]*\?$",
+    re.IGNORECASE,
+)
 _ANSWERS_WITH_PLACE = re.compile(rf"(?:{'|'.join(PREPOSITIONS)}) \w", re.IGNORECASE)  # "The key? Under the mat."
 
 
@@ -270,7 +276,7 @@ def _parts_of(text: str) -> list[str]:
     """
     result: list[str] = []
     for part in (part for sentence in sentences(text) for part in _apart_from_request(sentence)):
-        topic = result[-1] if result and _names_topic(result[-1]) else ""
+        topic = result[-1] if result and (_names_topic(result[-1]) or _RECALLS.match(result[-1])) else ""
         points = _POINTS_AT_TOPIC.match(part) or (has_forget_words(part) and not content_of_request(part))
         gives_value = topic.endswith("?") and (_ANSWERS_WITH_PLACE.match(part) or find_values(part))
         if topic and not part.endswith("?") and (points or gives_value):
