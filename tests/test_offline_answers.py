@@ -420,3 +420,81 @@ async def test_what_was_said_before_is_recalled_and_then_corrected(talk: Talk) -
 async def test_who_is_meant_by_he_is_told_beside_a_quotation_that_begins_with_and(talk: Talk) -> None:
     await told(talk, "Koen can't have shellfish. oh and he owes me 40 quid")
     assert "Koen" in await talk.say("who owes me money")
+
+
+async def test_what_somebody_paid_counts_for_their_debt_in_small_letters(talk: Talk) -> None:
+    await told(talk, "tall pete owes me 90, dana owes 25", "pete paid 30 today")
+    assert "pete paid 30 today" in await talk.say("how much does pete owe me now?")
+
+
+@pytest.mark.parametrize(
+    ("message", "request_", "kept"),
+    [
+        (
+            "guy with the lorry is called Marko, 140 quid a day, number 07700 900 733",
+            "forget markos number",
+            "Guy with the lorry is called Marko, 140 quid a day.",
+        ),
+        (
+            "The alarm code on the shop is 5120, padlock on the yard is 2093",
+            "Please forget the alarm code",
+            "Padlock on the yard is 2093.",
+        ),
+    ],
+)
+async def test_a_number_in_a_note_is_forgotten_alone(talk: Talk, message: str, request_: str, kept: str) -> None:
+    await told(talk, message, request_)
+    assert talk.known() == [kept]
+
+
+async def test_a_year_is_no_code_but_four_digits_of_a_lock_are(talk: Talk) -> None:
+    await told(talk, lock := "padlock on the yard is 2093", "We bought the yard in 2016")
+    assert await answers(talk, "What's the code for the padlock?", lock)
+
+
+@pytest.mark.parametrize(
+    ("statement", "change", "is_tied"),
+    [
+        ("noor 61kg, bad left knee, tues 7am", "wendy moved the viewing to sunday 2pm", False),
+        (
+            "flat stuff: viewing at 9 Mill Rd sat 11am, agent is called Wendy",
+            "wendy moved the viewing to sunday 2pm",
+            True,
+        ),
+        ("Dentist is on Tuesday at 10", "They moved the appointment to Friday", True),
+        ("noor 61kg, carl 101, yusuf 80", "noor cancelled", False),
+        ("Lesson with Noor is on Tuesday at 10", "Noor cancelled", True),
+    ],
+)
+async def test_a_change_is_of_what_has_what_changed(talk: Talk, statement: str, change: str, *, is_tied: bool) -> None:
+    await told(talk, statement, change)
+    assert len(talk.ties()) == is_tied
+
+
+async def test_what_recurs_between_days_is_given_no_date(talk: Talk) -> None:
+    await told(
+        talk,
+        "Gran's carer comes Monday to Saturday",
+        "omar is 94 kg, sessions mon n thurs 6pm",
+        "omar can't do thurs anymore",
+        "noor 61kg, bad left knee, tues 7am",
+    )
+    known = talk.known()
+    assert not any("2026" in text for text in known[:3])
+    assert "(10 March" in known[3] or "(17 March" in known[3], "a left knee is nothing past"
+
+
+async def test_the_birthday_of_one_relative_is_not_that_of_another(talk: Talk) -> None:
+    await told(talk, "my mum's bday is 12 april dont let me forget")
+    assert not (await talk.say("whens mums birthday")).startswith((DECLINED, UNSURE))
+    assert (await talk.say("whens my dads birthday")).startswith(DECLINED)
+
+
+async def test_a_sentence_without_its_subject_stays_with_the_one_before(talk: Talk) -> None:
+    await told(talk, whole := "The roofer is called Anton. Seems decent, he did Craig's house last year.")
+    assert whole.rstrip(".") in (await talk.say("Who did Craig's house?"))
+
+
+async def test_an_age_between_commas_is_one(talk: Talk) -> None:
+    await told(talk, new := "new client otto, 19, rugby lad, no heavy lifts til april")
+    assert await answers(talk, "how old is otto", new)

@@ -115,7 +115,8 @@ _REACTS = re.compile(
 # A greeting or small talk, much of it in the form of a question.
 GREETING = re.compile(
     r"^\W*(?:(?:hi+|hey|hello|so)\b\W*)*(?:how (?:are|r) (?:you|u|things)|how(?:'s| is) (?:it going|life|everything)|"
-    r"what(?:'s| is) (?:up|new)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|you there|what an? [a-z' ]{2,40}[.!]*$|"
+    r"what(?:'s| is) (?:up|new)(?! (?:with|w)\b)|how was your|did you (?:sleep|miss)|all (?:good|well)\?|"
+    r"you there|what an? [a-z' ]{2,40}[.!]*$|"
     r"(?:brb|bbl|afk|ttyl)\b|guess what\W*$|don'?t mention it\W*$|what can you do\b|(?:who|what) are you\b|"
     r"what(?:'s| is) your name\b|help\W*$)",
     re.IGNORECASE,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
+from m2a.agents.offline.clauses import DETERMINERS, PRONOUNS, find_subject, segments
 from m2a.agents.offline.names import find_names, find_namings, find_places
 from m2a.agents.offline.text import equivalents, has_equivalent, members, plain, stem, stems, tokens
 
@@ -16,6 +17,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ASKS_FOR_PHONE = re.compile(r"\b(?:phone|mobile|telephone|landline|cell) numbers?\b", re.IGNORECASE)
 _PHONE_NUMBER = re.compile(r"(?:\d[ ./()-]{0,2}){5,}")
 _NUMBER_OF = re.compile(r"(?P<whose>\w+)['’]s number\b", re.IGNORECASE)
+_IS_FOUR_DIGITS = re.compile(r"\bis (?:now )?\d{4}\b(?![.,:]?\d)", re.IGNORECASE)  # "the padlock is 2086": no year
 _HOUSE_NUMBER = re.compile(r"\b(?:at|in|into|to) (?:number|no\.?) \d{1,3}[a-z]?\b(?! ?\d)", re.IGNORECASE)
 # "How long is the course?" has a duration for an answer; "how long have we been married?" may be counted from a day.
 ASKS_HOW_LONG_IT_TAKES = re.compile(
@@ -86,8 +88,13 @@ def holds_day(question: "Question", text: str, _is_dated: bool) -> bool:
     return values.has_day(text)
 
 
-def holds_person(question: "Question", text: str, _is_dated: bool) -> bool:
-    return bool(_new_people(question, text))
+def holds_person(question: "Question", text: str, _is_dated: bool) -> bool | None:
+    """Returns whether the text has a person, None if a word without an article may name one: "leanne owes 40"."""
+    if _new_people(question, text):
+        return True
+    subjects = [find_subject(text[start:end]) for start, end in segments(text)]
+    names = [subject.text for subject in subjects if subject is not None and subject.text.lower() not in PRONOUNS]
+    return None if any(DETERMINERS.isdisjoint(name.lower().split()) for name in names) else False
 
 
 def holds_name(question: "Question", text: str, _is_dated: bool) -> bool:
@@ -123,6 +130,8 @@ def holds_identifier(question: "Question", text: str, _is_dated: bool) -> bool:
         return any(match[0].strip(" ./()-") not in days for match in _PHONE_NUMBER.finditer(text))
     whose = _NUMBER_OF.search(question.text)
     is_of_a_person = whose is not None and stem(whose["whose"]) in _PEOPLE | question.name_stems
+    if not is_of_a_person and _IS_FOUR_DIGITS.search(text):
+        return True
     return values.has_identifier(_HOUSE_NUMBER.sub("", text) if is_of_a_person else text)
 
 

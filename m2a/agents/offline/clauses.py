@@ -162,6 +162,8 @@ IMPERSONAL = re.compile(
 )
 
 
+# "A bad left knee", "not left": no verb.
+_BEFORE_A_SIDE = DETERMINERS | PREPOSITIONS | frozenset("bad sore top bottom far not".split())
 _SHORT_WEEKDAY = re.compile(rf"\b{SHORT_WEEKDAY_ALONE}\b", re.IGNORECASE)  # "sat" is no verb there
 
 
@@ -182,6 +184,8 @@ def is_past(clause: str) -> bool:
                 return False
         if word.endswith("'s") and index + 1 < len(words) and words[index + 1] in past:
             return False  # "the van's parked in the yard", "Ana's moved": true now
+        if word == "left" and index > 0 and (words[index - 1] in _BEFORE_A_SIDE or words[index - 1].endswith("'s")):
+            continue
         if word == "done" and any(earlier in ("get", "getting", "having") for earlier in words[:index]):
             continue
         is_passive = (

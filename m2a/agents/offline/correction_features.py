@@ -32,7 +32,7 @@ from m2a.agents.offline.clauses import AUXILIARIES, IMPERSONAL, find_subject, is
 from m2a.agents.offline.exclusion import frame_words, may_have_many, share_a_frame
 from m2a.agents.offline.names import find_namings
 from m2a.agents.offline.sense import Sense, leads
-from m2a.agents.offline.text import content, has_equivalent, tokens
+from m2a.agents.offline.text import content, has_equivalent, stems, tokens
 from m2a.types import Concept
 
 _BESIDE = re.compile(r"\b(?:other|second|next|another|own|both|besides|ever since|after that|on top)\b", re.IGNORECASE)
@@ -122,11 +122,22 @@ def _has_a_sign(new: Claim, old: Memory, text: str, sentence: str) -> bool:
     return gives_another_value_next and not _are_in_first_person(new, claim)
 
 
+# What a memory of it may not say: "They moved the appointment to Friday" after "Dentist on Tuesday".
+_ANY_EVENT = frozenset(
+    stems("appointment meeting date time day session slot booking class lesson shift delivery trip event")
+)
+# "Gemma cancelled" is about when she comes, and not about what she weighs.
+_ONLY_CANCELS = re.compile(r"\bcancell?ed\W*(?:(?:on me|again|today|sorry)\W*)*$", re.IGNORECASE)
+
+
 def _may_be_meant(new: Claim, old: Memory) -> bool:
     """Returns whether the correction is about the same people and things as the memory."""
     claim = old.claim
-    if _rules_out(new, claim):
+    if _rules_out(new, claim) or (_ONLY_CANCELS.search(new.text) and not claim.kinds & {"day", "time"}):
         return False
+    changed = _changed_thing(new.text) - _ANY_EVENT
+    if changed and not any(has_equivalent(word, claim.words) for word in changed):
+        return False  # "Kirsty moved the viewing to Sunday" is not about Leanne on Tuesdays
     are_two_places = "place" in new.kinds & claim.kinds and are_of_work_and_home(new.text, claim.text)
     if are_two_places and not new.refuted & claim.words:
         return False
@@ -203,15 +214,20 @@ _CHANGES_A_THING = re.compile(
 )
 
 
+def _changed_thing(text: str) -> frozenset[str]:
+    """Returns the stems of the thing that somebody has changed, none if the text does not say so."""
+    match = _CHANGES_A_THING.match(text)
+    return frozenset(content(match["what"])) if match is not None else frozenset()
+
+
 def correcting_claim(text: str, sentence: str, concepts: Sequence[Concept] = ()) -> Claim:
     """Returns what the correction newly claims, without the parts that it says are unchanged.
 
     It is about what somebody has changed: "The landlord changed the code to 8020".
     """
     claim = Claim.of(what_changes(text), concepts)
-    changed = _CHANGES_A_THING.match(claim.text)
-    if changed is not None:
-        claim = replace(claim, subject=frozenset(content(changed["what"])))
+    if changed := _changed_thing(claim.text):
+        claim = replace(claim, subject=changed)
     return replace(claim, refuted=Claim.of(sentence).refuted)
 
 

@@ -135,7 +135,7 @@ def perhaps_changed_by(entry: MemoryEntry, others: Sequence[MemoryEntry], sense:
             continue
         if _OWES.search(entry.text) and _PAYS.search(later.text):
             payers = people_in(later.text)
-            changes += [later] if not payers or payers & people_in(entry.text) else []
+            changes += [later] if not payers or payers & (people_in(entry.text) | words) else []
             continue
         new = correcting_claim(later.text, later.text)
         [row] = correction_features(new, later.text, later.text, [memory], sense)

@@ -47,7 +47,9 @@ def _is_past_at(text: str, position: int) -> bool:
 
 _DAY = rf"(?:{'|'.join(WEEKDAYS)})"
 _RECURS = re.compile(
-    rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bon a {_DAY}\b|\bof (?:the|a) month\b",
+    rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bon a {_DAY}\b|\bof (?:the|a) month\b|\bany ?more\b|"
+    rf"\b{_DAY} (?:to|till|until|through) {_DAY}\b(?! (?:next|this|last)\b)|"
+    rf"\b(?:{SHORT_WEEKDAY}) ?(?:n|&|/|and) ?(?:{SHORT_WEEKDAY})\b",
     re.IGNORECASE,
 )
 _ANY_DAY = re.compile(

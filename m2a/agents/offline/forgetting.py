@@ -23,6 +23,7 @@ from m2a.agents.offline.foreign import asks_to_forget, may_be_meant, names_anyth
 from m2a.agents.offline.forget_features import Rated, rate
 from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.memory_requests import content_of_request, opens_with_forget, wanted_words, what_is_named
+from m2a.agents.offline.names import find_names
 from m2a.agents.offline.relevance import correction_groups, entries_of
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import content, has_equivalent, stems, tokens
@@ -219,7 +220,8 @@ def what_stays(request: str, text: str) -> tuple[str, str]:
         return "", ""
     kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if not 0 < len(kept) < len(clauses) or not all(clause.has_subject or clause.is_detail for clause in kept):
-        wanted = wanted - subject_words  # the subject does not tell its own clauses apart
+        # Neither the subject nor a name tells the clauses apart: "Stevo's number" of "The van man is Stevo, number 0142".
+        wanted = wanted - subject_words - content(" ".join(find_names(text)))
         kept = [clause for clause in clauses if not _is_about(wanted, clause.text)]
     if not all(clause.has_subject or clause.is_detail or subject for clause in kept):
         return "", ""

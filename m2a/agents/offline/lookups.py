@@ -109,7 +109,8 @@ def _from_raw_log(question: Question, matches: Sequence[Match], state: TurnState
     from_messages = [m for m in matches if any(m.entry.rests_on_message(told.message_id) for told in answering)]
     if from_messages:  # shared words make the memory more certain than the learned decision
         best = [replace(match, score=max(match.score, SURE)) for match in from_messages]
-        return _finish(selected(question, [*best, *(match for match in matches if match not in from_messages)]))
+        others = [match for match in matches if match not in from_messages]
+        return _finish(_with_changes(question, [*best, *others], sense))
     if answering:
         ids = ids_with_corrections(question, answering, state)
         return Finish(context=" ".join(f'"{message.text}"' for message in answering), message_ids=ids)
@@ -119,9 +120,10 @@ def _from_raw_log(question: Question, matches: Sequence[Match], state: TurnState
 def _with_the_nearest(question: Question, matches: Sequence[Match], state: TurnState, sense: Sense) -> Finish:
     """Returns the end without a sure answer: with the nearest memories, or else messages, if there are any."""
     if nearest := _with_changes(question, matches, sense):
-        best = as_one(matches[0].group).text
-        may_answer = has_answer_of_kind(question, best) is not False and not cannot_answer(question, best)
-        return _finish(nearest, answers="perhaps" if may_answer and matches[0].score >= PERHAPS else "no")
+        best = matches[0]
+        has_answer = has_answer_of_kind(question, as_one(best.group).text) is not False
+        may_answer = has_answer and not best.tells_otherwise and best.score >= PERHAPS
+        return _finish(nearest, answers="perhaps" if may_answer else "no")
     if matches:
         return Finish(answers="no")
     messages = _found_messages(state)

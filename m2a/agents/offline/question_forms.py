@@ -34,11 +34,15 @@ _QUESTION_FORMS = [
         # "Who won the match last night", but not "who knows" or "who cares".
         rf"^{OPENER}who (?!knows\b|cares\b|would\b|needs\b)(?:{'|'.join(sorted(past_forms()))}|\w+s) "
         r"(?:the|my|our|his|her|a|on|in|at|to)\b[^.!,;]*$",
+        rf"^{OPENER}how'?s (?!it\b|things\b|life\b|everything\b|you\b)[\w' -]+ (?:doing|going|getting on|feeling)\b",
+        rf"^{OPENER}what'?s up (?:with|w)\b",
+        rf"^{OPENER}who'?s (?:got|been|on|in|at|\w+ing)\b",
         rf"^{OPENER}(?:how come|whose \w+ (?:is|are|was|were)) \w",
         # "Who gets paid more, Priya or Kofi"
         rf"^{OPENER}(?:who|which) (?!knows\b|cares\b|would\b)[^.!;]*(?:\b(?:more|less|most|least)$|[\w-]+ or [\w-]+$)",
         # A verb before its subject: "does tom have a sister", "is my sister coming". "Did the dishes" leaves its subject out.
-        rf"^{OPENER}(?:does (?!it\b)\w+ \w+|(?:is|are|was|were|can|will|do|does|did|has|have) (?:i|we|he|she|they) \w+|"
+        rf"^{OPENER}(?:does (?!it\b)\w+ \w+|"
+        r"(?:is|are|was|were|can|will|do|does|did|has|have|should|shall) (?:i|we|he|she|they) \w+|"
         r"(?:is|are|can|will|do) (?:my|our|his|her|their) \w+ \w+|"
         r"(?:is|was|has|did|can) (?:(?-i:[A-Z])\w+|mum|mom|dad|grandma|grandpa) (?!and\b|but\b|or\b)[a-z])"
         r"[^.!,;]*$",

@@ -57,13 +57,15 @@ FEATURES = frozenset(
 class Match:
     """A memory and its corrections, oldest first (`group`), with the probability that they answer (`score`).
 
-    `place` is that in the search. `cosine` is that of the question, or of its message, to the memory or a part of it.
+    `place` is that in the search. `cosine` is that of the question, or of its message, to the memory or a part of it. One that
+    `tells_otherwise` is of another person or thing, or says nothing of what is asked: it can only be near.
     """
 
     group: tuple[MemoryEntry, ...]
     score: float
     cosine: float
     place: int
+    tells_otherwise: bool = False
 
     @property
     def entry(self) -> MemoryEntry:
@@ -132,12 +134,13 @@ def _matches(
     matches = []
     for place, (group, whole, features) in enumerate(zip(groups, wholes, rows, strict=True)):
         score = model.probability(features)
-        if cannot_answer(question, whole.text) or any(features[name] for name in OF_ANOTHER):
+        tells_otherwise = cannot_answer(question, whole.text) or any(features[name] for name in OF_ANOTHER)
+        if tells_otherwise:
             score *= SURE
         elif states(whole.text, features):
             score = 1.0
         cosine = max(features["cosine of a part"], features["cosine of the message"])
-        matches.append(Match(tuple(group), score, cosine, place))
+        matches.append(Match(tuple(group), score, cosine, place, tells_otherwise))
     return matches
 
 

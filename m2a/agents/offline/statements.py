@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from m2a.agents.offline.change_words import IS_WRONG, TAKES_BACK, refuted
 from m2a.agents.offline.claims import people_in
-from m2a.agents.offline.clauses import find_subject, has_verb, segments, sentences
+from m2a.agents.offline.clauses import find_subject, has_verb, is_inflected_verb, segments, sentences
 from m2a.agents.offline.event_dates import with_dates
 from m2a.agents.offline.foreign import tells
 from m2a.agents.offline.last_reply import quotations
@@ -323,6 +323,10 @@ def _takes_back(body: str, typed: str, last: str) -> bool:
 def _needs_sentence_before(body: str) -> bool:
     """Returns whether the sentence cannot be understood without the one before it."""
     if _POINTING.match(body) or _OBJECT.search(body) or len(tokens(body)) < 3:
+        return True
+    first, last = segments(body)[0]
+    opens_with_verb = body.split()[0].endswith("s") and is_inflected_verb(body.split()[0].lower())
+    if opens_with_verb and find_subject(body[first:last]) is None:  # "Seems decent, he did Craig's house"
         return True
     return find_subject(body) is None and not re.search(r"\b(?:i|my|we|our)\b", body, re.IGNORECASE)
 

@@ -46,7 +46,9 @@ def subject_features(question: Question, text: str, words: frozenset[str]) -> di
     """Returns the features of `SUBJECT_FEATURES`. `words` are the stems of the memory and of those from the same message."""
     are_names_met = question.name_stems <= words
     role = _WHO_IS_MY.search(plain(question.text))
-    kin = [word for word in question.words if word in _RELATIVES]
+    kin = [
+        word for word in question.words if word in _RELATIVES or word.removesuffix("s") in _RELATIVES
+    ]  # "dads birthday"
     kin += [role["role"].lower()] if role and role["role"].lower() in lexicon.RELATIONS else []
     is_kin_unmet = any(not has_equivalent(stem(word), words) for word in kin)
     is_of_oneself = bool(FIRST_PERSON.search(question.text)) and not people_in(question.text)
@@ -65,7 +67,8 @@ def _is_about_a_person(text: str) -> bool:
     """Returns whether the text is about somebody named or a relative."""
     subject = find_subject(text)
     return subject is not None and (
-        subject.text in find_names(text) or not lexicon.RELATIONS.isdisjoint(subject.text.lower().split())
+        subject.text in find_names(text)
+        or not lexicon.RELATIONS.isdisjoint(subject.text.lower().replace("'s", "").split())
     )
 
 

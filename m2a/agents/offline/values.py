@@ -40,7 +40,7 @@ _CURRENCY = (
 _MONEY = re.compile(
     rf"(?:[€$£¥₹₦]|\b(?:Rs\.?|R)) ?\d+(?:[., ]\d{{3}})*(?:[.,]\d+)*k?|"
     rf"\b{_NUMBER}(?: (?:hundred|thousand|million|lakh))? ?{_CURRENCY}\b|\b\d+[kp]\b|"
-    r"(?<!at )(?<!by )\b\d+[.,]\d\d(?=/| (?:an?|per|each)\b)",
+    r"(?<!at )(?<!by )\b\d+[.,]\d\d(?=/| (?:an?|per|each)\b)|\bfor \d{3,}(?=[.,!]?$|[.,!] )",
     re.IGNORECASE,
 )
 _AMOUNT = re.compile(rf"\b{_NUMBER} ?-?(?:more |other |new |old |big |small |whole )?([a-zA-Z%°]+)", re.IGNORECASE)
@@ -57,7 +57,8 @@ _AGE = re.compile(
     rf"\b(?:turn(?:s|ed|ing)?) ({_NUMBER})\b(?! ?[ap]\.?m| o'?clock)|"
     rf"\b(?:turn(?:s|ed|ing)?|is|was|are|am|'s|'m|s?hes|aged?) (?:already |now |only |just )?({_NUMBER})(?![.,]?\d)(?= ?(?:$|"
     rf"[,.!;]|years? old|and\b|now\b|today\b|yesterday\b|on\b|in\b|last\b|next\b|the day\b|\())|"
-    rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b[^.]*\b(?:19|20)\d\d\b",
+    rf"\b((?:{_NUMBER}|an?)[- ](?:year|month|week)s?[- ]old)\b|\bborn (?:in|on)\b[^.]*\b(?:19|20)\d\d\b|"
+    r"(?<=[a-z]{2}, )(\d{1,2})(?=, [a-z])",  # "Beth, 34, a nurse"
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"\b(?:numbers?|codes?|pins?|combo|extension|plate|room|seat|row|gate|locker)\b", re.IGNORECASE)
@@ -70,7 +71,7 @@ _CODE = re.compile(
 _LETTERS_AND_DIGITS = re.compile(r"\b(?:[A-Z]+-?\d{2,}|\d+-?[A-Z])\b")
 _DURATION = re.compile(
     rf"\b(?:{_NUMBER}|an?|several|a few|a couple of)[ -]"
-    r"(?:second|minute|hour|day|night|week|fortnight|month|year|decade)s?\b(?! old| ago)|\bsince\b",
+    r"(?:second|minute|min|hour|hr|day|night|week|wk|fortnight|month|year|yr|decade)s?\b(?! old| ago)|\bsince\b",
     re.IGNORECASE,
 )
 _WORK = re.compile(
