@@ -498,3 +498,11 @@ async def test_a_sentence_without_its_subject_stays_with_the_one_before(talk: Ta
 async def test_an_age_between_commas_is_one(talk: Talk) -> None:
     await told(talk, new := "new client otto, 19, rugby lad, no heavy lifts til april")
     assert await answers(talk, "how old is otto", new)
+
+
+async def test_what_day_was_meant_is_told_where_the_question_is_about_days(talk: Talk) -> None:
+    await told(talk, "Noor brings her drill on Saturday", "gran's nurse comes mon wed fri at 8")
+    assert "(meaning " in await talk.say("When does Noor bring her drill?")
+    assert "(meaning " in await talk.say("What does Noor bring on Saturday?")
+    assert "(meaning " not in await talk.say("Who brings a drill?")
+    assert "(meaning " not in await talk.say("what days is gran's nurse in")

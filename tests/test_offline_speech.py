@@ -64,6 +64,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("whos got a sore knee", ["ask"]),
         ("whats up with bas", ["ask"]),
         ("what's up", ["chat"]),
+        ("when n where is bas's exam", ["ask"]),
+        ("the plumber's number, quick!", ["ask"]),
         ("What I need is my PIN", ["ask"]),
         ("What I want is Ana's address", ["ask"]),
         ("What I need to remember is that my PIN is 4471.", ["tell"]),

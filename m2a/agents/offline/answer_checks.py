@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from m2a.agents.offline import lexicon, values
 from m2a.agents.offline.clauses import DETERMINERS, PRONOUNS, find_subject, segments
+from m2a.agents.offline.dates import BIRTHDAY
 from m2a.agents.offline.names import find_names, find_namings, find_places
 from m2a.agents.offline.text import equivalents, has_equivalent, members, plain, stem, stems, tokens
 
@@ -23,7 +24,7 @@ _HOUSE_NUMBER = re.compile(r"\b(?:at|in|into|to) (?:number|no\.?) \d{1,3}[a-z]?\
 ASKS_HOW_LONG_IT_TAKES = re.compile(
     r"\bhow (?:long|many (?:minute|hour|day|night|week)s) (?:is|are|does|do|will|would)\b(?!.*\bbeen\b)", re.IGNORECASE
 )
-_BIRTH = re.compile(r"\bb(?:irth)?-?days?\b|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
+_BIRTH = re.compile(rf"{BIRTHDAY}|\bborn\b|\bturn(?:s|ed|ing)?\b|\bbaby\b", re.IGNORECASE)
 TASTE = re.compile(r"like|love|enjoy|prefer|fancy|hate|dislike", re.IGNORECASE)
 ASKS_FOR_TASTE = re.compile(rf"\b(?:do|does|did)(?:n't)?\b.*\b(?:{TASTE.pattern})\b", re.IGNORECASE)
 _STATES_LIKING = re.compile(
@@ -83,7 +84,7 @@ def text_only(has_value: Callable[[str], bool]) -> Callable[["Question", str, bo
 def holds_day(question: "Question", text: str, _is_dated: bool) -> bool:
     if re.search(r"\b(?:what|which) year\b", question.text, re.IGNORECASE):
         return bool(_YEAR.search(text))
-    if re.search(r"\bb(?:irth)?-?day\b|\bborn\b", question.text, re.IGNORECASE) and not _BIRTH.search(text):
+    if re.search(rf"{BIRTHDAY}|\bborn\b", question.text, re.IGNORECASE) and not _BIRTH.search(text):
         return False
     return values.has_day(text)
 

@@ -20,6 +20,7 @@ from m2a.agents.offline.answer_checks import (
     holds_taste,
     text_only,
 )
+from m2a.agents.offline.dates import BIRTHDAY
 
 if TYPE_CHECKING:
     from m2a.agents.offline.questions import Question
@@ -183,8 +184,8 @@ _TABLE = (
                 r"(?:days?|dates?|month|year|weekdays?|week|weekend|season|deadline|time of year)\b|"
                 r"\b(?:what|which) (?:mornings|evenings|nights|afternoons|weekends)\b|\bby when\b|"
                 r"^(?!.*\bfor (?:my|your|his|her|their|our|\w+'s) birthday)"
-                r".*\bwhat(?:'?s| is| was) [\w' -]{2,30}\bb(?:irth)?-?day\b"
-                r"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*\bb(?:irth)?-?day\b"
+                rf".*\bwhat(?:'?s| is| was) [\w' -]{{2,30}}{BIRTHDAY}"
+                rf"(?! present| party| cake| gift)|^(?!.*\b(?:what|where|which|who|how|why)\b).*{BIRTHDAY}"
             ),
         ),
         has_answer=holds_day,

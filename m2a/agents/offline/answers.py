@@ -81,8 +81,8 @@ def _answer(
         case "shown":
             return _shown(entries, messages, recalled)
         case "with photos":
-            return " ".join([as_list(entries, messages, question.names), *photo_marks(entries[:1], recalled)])
-    return as_list(entries, messages, question.names)
+            return " ".join([as_list(entries, messages, question), *photo_marks(entries[:1], recalled)])
+    return as_list(entries, messages, question)
 
 
 def from_facts(facts: Sequence[FollowedFact], messages: Sequence[Message]) -> str:
@@ -125,7 +125,7 @@ def nearest(question: Question, entries: Sequence[MemoryEntry], context: MemoryC
         text = _quoted_messages(question, messages_of(context.hits))
         return f"The nearest that I find in our conversations: {text}" if text else ""
     current, older = newest_of_each(entries)
-    text = as_list(current, context.messages, question.names, opening="The nearest that I have:")
+    text = as_list(current, context.messages, question, opening="The nearest that I have:")
     return followed_by(text, _older_notes(older, context.messages))
 
 

@@ -60,7 +60,7 @@ def counted(
     # "Three kids, two boys and a girl" are three, whatever is said of a son; a parrot that "we got, too" is one pet more.
     counts = added if whole else per_noun
     total = whole + sum(count for noun, count in counts.items() if noun not in kinds)
-    quotations = as_list(entries[:MAX_LISTED], messages)
+    quotations = as_list(entries[:MAX_LISTED], messages, question)
     has_changed = any(
         not (nouns | species.keys()).isdisjoint(stems(entry.text))
         and (entry.corrects is not None or _FEWER.search(entry.text))
@@ -109,7 +109,7 @@ def computed(question: Question, entries: Sequence[MemoryEntry], messages: Seque
     if question.kind.name == "duration":  # it must have begun: the wedding, not the next anniversary
         groups = [group for group in groups if (when := _date_of(group)) and when.first <= today] or groups
     entry, *corrections = groups[0]
-    quotation = quote(entry, messages, corrections, names=question.names)
+    quotation = quote(entry, messages, corrections, question=question)
     if question.kind.name == "age":
         age = _age(entry, question.names, today) if not corrections else ""
         return f"{age} {quotation}".lstrip()

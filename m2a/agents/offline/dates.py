@@ -40,6 +40,7 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _ITS_YEAR = rf"(?:,? {_YEAR}|,? (?:of )?(?P<which_year>last|this|next) year)?"  # "12 June 2026", "12 June next year"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})"
+BIRTHDAY = r"\bb(?:irth)?-?days?\b"
 SHORT_WEEKDAY = r"mon|tues?|wed|thu(?:rs?)?|fri|sat|sun"
 # Alone, the short forms that are no other word, and the others where a day is due: "on sat", "not sun", "mon 9.30".
 SHORT_WEEKDAY_ALONE = (

@@ -6,6 +6,7 @@ from datetime import date
 
 from m2a.agents.offline.clauses import find_subject, has_verb, is_past, segments
 from m2a.agents.offline.dates import (
+    BIRTHDAY,
     SHORT_WEEKDAY,
     WEEKDAYS,
     FoundDate,
@@ -49,7 +50,7 @@ _DAY = rf"(?:{'|'.join(WEEKDAYS)})"
 _RECURS = re.compile(
     rf"\b(?:every|each|weekly|fortnightly|monthly|yearly)\b|\b{_DAY}s\b|\bon a {_DAY}\b|\bof (?:the|a) month\b|\bany ?more\b|"
     rf"\b{_DAY} (?:to|till|until|through) {_DAY}\b(?! (?:next|this|last)\b)|"
-    rf"\b(?:{SHORT_WEEKDAY}) ?(?:n|&|/|and) ?(?:{SHORT_WEEKDAY})\b",
+    rf"\b(?:{SHORT_WEEKDAY})(?: ?(?:n|&|/|and|,) ?| )(?:{SHORT_WEEKDAY})\b",
     re.IGNORECASE,
 )
 _ANY_DAY = re.compile(
@@ -62,7 +63,7 @@ def with_dates(text: str, today: date) -> tuple[str, DateInterval | None]:
     """Returns a statement with its dates written out, and when it happens: never for what recurs, or for a birthday."""
     dates = dates_of(text, today)
     recurs = _RECURS.search(text) is not None
-    is_birthday = re.search(r"\bb(?:irth)?-?day\b", text, re.IGNORECASE) is not None
+    is_birthday = re.search(BIRTHDAY, text, re.IGNORECASE) is not None
     annotated = [
         match
         for match in dates

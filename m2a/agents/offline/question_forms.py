@@ -35,6 +35,7 @@ _QUESTION_FORMS = [
         rf"^{OPENER}who (?!knows\b|cares\b|would\b|needs\b)(?:{'|'.join(sorted(past_forms()))}|\w+s) "
         r"(?:the|my|our|his|her|a|on|in|at|to)\b[^.!,;]*$",
         rf"^{OPENER}how'?s (?!it\b|things\b|life\b|everything\b|you\b)[\w' -]+ (?:doing|going|getting on|feeling)\b",
+        rf"^{OPENER}{WH} (?:n|and|&) {WH} {AUXILIARY}\b",
         rf"^{OPENER}what'?s up (?:with|w)\b",
         rf"^{OPENER}who'?s (?:got|been|on|in|at|\w+ing)\b",
         rf"^{OPENER}(?:how come|whose \w+ (?:is|are|was|were)) \w",
@@ -62,7 +63,7 @@ _VERB_FIRST = re.compile(
 )
 _BARE_REQUEST = re.compile(
     r"^(?!.*\d)(?=.*\b(?:the|his|her|their|my|our|of|for|number|name|code|address|password|date|time)\b|.*\w's\b)"
-    r".*\b(?:please|pls)\W*$",
+    r".*\b(?:please|pls|plz|quick|asap|again)\W*$",
     re.IGNORECASE,
 )
 

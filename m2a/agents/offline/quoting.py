@@ -10,6 +10,7 @@ from m2a.agents.offline.clauses import PRONOUNS, find_subject
 from m2a.agents.offline.dates import find_dates, written
 from m2a.agents.offline.dialogues import speaker_named
 from m2a.agents.offline.photo_statements import said_to_user
+from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import correction_groups
 from m2a.agents.offline.text import content
 from m2a.memory.quotations import Quotation, quotations
@@ -23,27 +24,41 @@ def quote(
     messages: Sequence[Message],
     corrections: Sequence[MemoryEntry] = (),
     beside: Sequence[MemoryEntry] = (),
-    names: Collection[str] = (),
+    question: Question | None = None,
 ) -> str:
     """Returns `On 12 March 2026 you told me: "…"` with marks that cite the memory and those `beside` it.
 
-    `beside` are memories whose words are part of the quotation. The corrections are quoted in the order of `_in_order`, which
-    depends on the `names` in the question.
+    `beside` are memories whose words are part of the quotation. The corrections are quoted in the order of `_in_order`. What
+    day "next Friday" means is added unless the `question` asks for something else.
     """
-    (first, _), *others = _in_order(entry, corrections, names)
-    quotation = f"{capitalised(_quoted(first, messages))} {_marks(first, beside if first is entry else ())}"
-    return followed_by(quotation, _others(others, entry, messages, beside))
+    (first, _), *others = _in_order(entry, corrections, question)
+    words = _quoted(first, messages, dated=_asks_when(question))
+    quotation = f"{capitalised(words)} {_marks(first, beside if first is entry else ())}"
+    return followed_by(quotation, _others(others, entry, messages, beside, question))
+
+
+_KINDS_WITH_DAYS = frozenset(("day", "until", "ago", "duration", "age", "time", "yes or no", "about"))
+_OF_TIME = re.compile(
+    r"\b(?:when|next|dates?|days?|weeks?|plans?|planned|planning|appointments?|booked|due)\b", re.IGNORECASE
+)
+
+
+def _asks_when(question: Question | None) -> bool:
+    """Returns whether the days that a quotation means matter to the question, or there is none."""
+    if question is None or question.within is not None:
+        return True
+    return question.kind.name in _KINDS_WITH_DAYS or _OF_TIME.search(question.text) is not None
 
 
 def _in_order(
-    entry: MemoryEntry, corrections: Sequence[MemoryEntry], names: Collection[str]
+    entry: MemoryEntry, corrections: Sequence[MemoryEntry], question: Question | None
 ) -> list[tuple[MemoryEntry, str]]:
     """Returns a memory and its corrections in the order of quotation, each after the first with words that introduce it.
 
-    The newest comes first, since it holds, unless it is about somebody other than the `names` in the question: "Bas is eight"
+    The newest comes first, since it holds, unless it is about somebody other than those whom the question names: "Bas is eight"
     says nothing about Noor in "Bas is seven and Noor is four".
     """
-    mentioned_names = content(" ".join(names)) & content(entry.text)
+    mentioned_names = content(" ".join(question.names if question else ())) & content(entry.text)
     subject = Claim.of(corrections[-1].text).subject_names if corrections else frozenset()
     if mentioned_names and subject and not mentioned_names & subject:
         return [(entry, ""), *((correction, "Since then") for correction in corrections)]
@@ -68,16 +83,18 @@ def _others(
     entry: MemoryEntry,
     messages: Sequence[Message],
     beside: Sequence[MemoryEntry],
+    question: Question | None,
 ) -> list[str]:
     """Returns the quotations after the first one of a memory and its corrections; `beside` are cited with `entry`."""
+    dated = _asks_when(question)
     return [
-        f"{introduction}, {_quoted(member, messages)} {_marks(member, beside if member is entry else ())}"
+        f"{introduction}, {_quoted(member, messages, dated=dated)} {_marks(member, beside if member is entry else ())}"
         for member, introduction in others
     ]
 
 
-def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
-    """Returns the user's words behind the memory with their days, and the dates that the memory adds to them."""
+def _quoted(entry: MemoryEntry, messages: Sequence[Message], *, dated: bool) -> str:
+    """Returns the user's words behind the memory with the days of telling, and if `dated`, the dates that the memory adds."""
     quotes = _quotations_of(entry, messages)
     if not quotes:
         return f"on {day_told(entry, messages)} you told me something that I cannot quote"
@@ -88,6 +105,8 @@ def _quoted(entry: MemoryEntry, messages: Sequence[Message]) -> str:
         + " and ".join(f'"{quotation.text}"' for quotation in of_day)
         for (day, speaker), of_day in groupby(quotes, _day_and_speaker)
     ]
+    if not dated:
+        return " and ".join(parts)
     told_on = {quotation.message.said_at.date() for quotation in quotes}
     added = (day for day in _days_meant(entry, told_on) if not any(day in quotation.text for quotation in quotes))
     dates = ", ".join(dict.fromkeys(added))
@@ -176,7 +195,7 @@ def _not_withheld(text: str) -> list[str]:
 
 
 def as_list(
-    entries: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str] = (), *, opening: str = ""
+    entries: Sequence[MemoryEntry], messages: Sequence[Message], question: Question | None = None, *, opening: str = ""
 ) -> str:
     """Returns the quotation of a memory with its corrections, or a list if there are several memories.
 
@@ -185,17 +204,17 @@ def as_list(
     groups = _quoted_once(correction_groups(entries), messages)
     if len(groups) == 1:
         (entry, *corrections), beside = groups[0]
-        return f"{opening} {quote(entry, messages, corrections, beside, names)}".lstrip()
-    lines = [_line(group, beside, messages, names) for group, beside in groups]
+        return f"{opening} {quote(entry, messages, corrections, beside, question)}".lstrip()
+    lines = [_line(group, beside, messages, question) for group, beside in groups]
     are_several = any(speaker_named(message) for message in messages)
     return "\n".join([opening or ("They said:" if are_several else "You told me:"), *lines])
 
 
 def _line(
-    group: Sequence[MemoryEntry], beside: Sequence[MemoryEntry], messages: Sequence[Message], names: Collection[str]
+    group: Sequence[MemoryEntry], beside: Sequence[MemoryEntry], messages: Sequence[Message], question: Question | None
 ) -> str:
     entry, *corrections = group
-    (first, _), *others = _in_order(entry, corrections, names)
+    (first, _), *others = _in_order(entry, corrections, question)
     quotes = _quotations_of(first, messages)
     person = _who_is_meant(first, quotes)
     about = f"About {person}: " if person else ""
@@ -203,7 +222,7 @@ def _line(
     by = f"{speaker}: " if speaker else ""
     words = " and ".join(f'"{quotation.text}"' for quotation in quotes) or "Something that I cannot quote"
     line = f"- {by}{about}{words} ({day_told(first, messages)}) {_marks(first, beside if first is entry else ())}"
-    return followed_by(line, _others(others, entry, messages, beside))
+    return followed_by(line, _others(others, entry, messages, beside, question))
 
 
 def _quoted_once(

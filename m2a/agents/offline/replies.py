@@ -142,7 +142,7 @@ def _reply_to(
             else _Reply(f"{_UNREAD} {near}".rstrip())
         )
     text = answer(question, entries, context, state.concepts, today, state.recalled)
-    if entries and not new and text == as_list(entries, context.messages, question.names):
+    if entries and not new and text == as_list(entries, context.messages, question):
         return None  # an age that is only quoted
     return _Reply(text) if text else _declined(question, state)
 

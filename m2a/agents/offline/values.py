@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from m2a.agents.offline import lexicon
-from m2a.agents.offline.dates import NUMBERS, WEEKDAYS, find_dates, number
+from m2a.agents.offline.dates import NUMBERS, SHORT_WEEKDAY, WEEKDAYS, find_dates, number
 from m2a.agents.offline.names import find_places
 from m2a.agents.offline.text import is_member, stem, stems, tokens
 
@@ -28,7 +28,7 @@ _CLOCK = re.compile(
 )
 _WEEKDAY = "|".join(WEEKDAYS)
 _RECURRING = re.compile(  # or on one day: "Monday"
-    rf"\b(?:every (?:other |second )?)?(?:{_WEEKDAY})s?\b|\bevery (?:other |second )?(?:mon|tue|wed|thu|fri|sat|sun)\b|"
+    rf"\b(?:every (?:other |second )?)?(?:{_WEEKDAY})s?\b|\bevery (?:other |second )?(?:{SHORT_WEEKDAY})\b|"
     r"\bevery (?:other |second )?(?:day|week|fortnight|month|morning|evening|weekend)\b|"
     r"\b(?:first|middle|last) of (?:the|each|every) (?:month|year)\b",
     re.IGNORECASE,
