@@ -504,5 +504,28 @@ async def test_what_day_was_meant_is_told_where_the_question_is_about_days(talk:
     await told(talk, "Noor brings her drill on Saturday", "gran's nurse comes mon wed fri at 8")
     assert "(meaning " in await talk.say("When does Noor bring her drill?")
     assert "(meaning " in await talk.say("What does Noor bring on Saturday?")
+    assert "(meaning " in await talk.say("Who brings a drill, and what day is that?")
     assert "(meaning " not in await talk.say("Who brings a drill?")
     assert "(meaning " not in await talk.say("what days is gran's nurse in")
+
+
+@pytest.mark.parametrize(
+    ("answer", "beside", "question"),
+    [
+        (
+            "Fastest 5k was 24:10 and I'd like to beat it by June.",
+            "The club meets at the Anchor.",
+            "what's my personal best in the 5k?",
+        ),
+        (
+            "Renting a place on Larch Street in Ghent, fourth floor, no lift.",
+            "My knees complain already.",
+            "Movers are asking how high up our apartment is. What floor is it?",
+        ),
+    ],
+)
+async def test_the_next_sentence_is_quoted_only_if_it_adds_to_the_answer(
+    talk: Talk, answer: str, beside: str, question: str
+) -> None:
+    await told(talk, f"{answer} {beside}")
+    assert await answers(talk, question, answer)

@@ -44,10 +44,10 @@ _OF_TIME = re.compile(
 
 
 def _asks_when(question: Question | None) -> bool:
-    """Returns whether the days that a quotation means matter to the question, or there is none."""
+    """Returns whether the days that a quotation means matter to the question or to another of its message, or there is none."""
     if question is None or question.within is not None:
         return True
-    return question.kind.name in _KINDS_WITH_DAYS or _OF_TIME.search(question.text) is not None
+    return question.kind.name in _KINDS_WITH_DAYS or _OF_TIME.search(question.context or question.text) is not None
 
 
 def _in_order(

@@ -176,15 +176,27 @@ def _is_about_same_person(question: Question, match: Match, best: Match) -> bool
 def _with_same_message(question: Question, chosen: Sequence[Match], matches: Sequence[Match]) -> list[Match]:
     """Returns the first, others from its message, then the rest: the next sentence may have the other half of an answer.
 
-    Where the first has an answer of the kind in question, only those that may answer, too.
+    One that hardly answers itself is quoted only if it adds to the first, and not at all where the first surely answers.
     """
     first = chosen[0]
     message = _message_of(first.entry)
     is_certain = first.score >= _CERTAIN and question.kind.reply_form == "quoted"
-    least = _MIN_BESIDE if is_certain and has_answer_of_kind(question, as_one(first.group).text) else 0.0
+    is_enough = is_certain and has_answer_of_kind(question, as_one(first.group).text)
     same = [match for match in matches if match is not first and _message_of(match.entry) == message]
-    beside = [match for match in same if match.score >= least]
+    beside = [
+        match for match in same if match.score >= _MIN_BESIDE or (not is_enough and _adds_to(question, first, match))
+    ]
     return list(dict.fromkeys([first, *beside[:_MAX_BESIDE], *chosen]))
+
+
+def _adds_to(question: Question, first: Match, match: Match) -> bool:
+    """Returns whether the memory has a word of the question that the first lacks, or an answer of the kind in question.
+
+    That both are of "which hive", say, adds nothing.
+    """
+    lacking = [word for word in question.words if not share_a_word([word], first.group)]
+    has_answer = has_answer_of_kind(question, as_one(match.group).text) and question.kind.name != "noun"
+    return share_a_word(lacking, match.group) or bool(has_answer)
 
 
 def _with_corrections(chosen: Sequence[Match]) -> list[MemoryEntry]:
