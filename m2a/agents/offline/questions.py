@@ -48,9 +48,10 @@ _MAX_SENTENCES = 20  # of a message, that may be questions in another language
 class Question:
     """A parsed question.
 
-    `context` is its whole message, `words` and `names` are those that identify the memory, `noun` is the word after "which …",
-    `unit` the one after "how many …", and `within` the period that it names. `about_self` is whether it is about the user and
-    names nobody. `is_read` is False for a question in a language that these rules do not know.
+    `context` is its message without the other questions, which are `beside` it, `words` and `names` are those that identify the
+    memory, `noun` is the word after "which …", `unit` the one after "how many …", and `within` the period that it names.
+    `about_self` is whether it is about the user and names nobody. `is_read` is False for a question in a language that these
+    rules do not know.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Question:
     about_self: bool = False
     within: DateInterval | None = None
     is_read: bool = True
+    beside: str = ""
 
     @property
     def name_words(self) -> list[str]:
@@ -86,6 +88,7 @@ def questions_of(
     for (before, _), (text, context) in pairwise([("", ""), *texts[:_MAX_QUESTIONS]]):
         resolved = _resolved(text, recent, concepts, before)
         question = parse(resolved, today, context=context, has_photos=has_photos)
+        question = replace(question, beside=" ".join(other for other, _ in texts if other != text))
         questions.append(_with_subject_of(questions[-1], question) if questions else question)
     unread = [item.text for item in items[:_MAX_SENTENCES] if item.act == "unread" and _is_question(item.text)]
     questions += [Question(text, KINDS["thing"], text, is_read=False) for text in unread]

@@ -47,7 +47,7 @@ def _asks_when(question: Question | None) -> bool:
     """Returns whether the days that a quotation means matter to the question or to another of its message, or there is none."""
     if question is None or question.within is not None:
         return True
-    return question.kind.name in _KINDS_WITH_DAYS or _OF_TIME.search(question.context or question.text) is not None
+    return question.kind.name in _KINDS_WITH_DAYS or _OF_TIME.search(f"{question.text} {question.beside}") is not None
 
 
 def _in_order(
