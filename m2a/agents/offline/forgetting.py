@@ -185,7 +185,7 @@ _SUBORDINATE = re.compile(
 _PRONOUN = re.compile(
     r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|it|its|this|that|these|those|there)\b", re.IGNORECASE
 )
-_OWNED_BY = re.compile(r"(?P<owner>(?:[Mm]y |[Oo]ur )?[\w-]+)'s ")
+_OWNED_BY = re.compile(r"(?P<owner>(?:[Mm]y |[Oo]ur )?(?:[\w-]+ )?[\w-]+)'s ")
 _HE_OR_SHE = re.compile(r"^(?:(?:he|she)\b(?!')|(?P<whose>his|her)\b)", re.IGNORECASE)
 # Subjects that name no one in particular: "nobody knows yet" and "everyone was shocked" continue the other clause.
 _NOBODY_IN_PARTICULAR = re.compile(

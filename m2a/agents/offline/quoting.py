@@ -37,7 +37,7 @@ def quote(
     return followed_by(quotation, _others(others, entry, messages, beside, question))
 
 
-_KINDS_WITH_DAYS = frozenset(("day", "until", "ago", "duration", "age", "time", "yes or no", "about"))
+_KINDS_WITH_DAYS = frozenset(("day", "until", "ago", "duration", "age", "time", "about"))
 _OF_TIME = re.compile(
     r"\b(?:when|next|dates?|days?|weeks?|plans?|planned|planning|appointments?|booked|due)\b", re.IGNORECASE
 )

@@ -258,7 +258,7 @@ def _further_statements(items: Sequence[Utterance], sense: Sense) -> list[Uttera
 
 
 _POINTS_AT_TOPIC = re.compile(
-    r"(?:they|those|these|it|that|he|she|(?:love|like|hate|adore|can't stand) (?:it|them))\b", re.IGNORECASE
+    r"(?:they|those|these|its?|that|he|she|(?:love|like|hate|adore|can't stand) (?:it|them))\b", re.IGNORECASE
 )
 # "Remember when I said the party was Saturday? It's moved to the 25th": what was said is only recalled.
 _RECALLS = re.compile(
