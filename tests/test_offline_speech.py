@@ -64,6 +64,8 @@ def message(text: str, message_id: int = 1) -> Message:
         ("whos got a sore knee", ["ask"]),
         ("whats up with bas", ["ask"]),
         ("what's up", ["chat"]),
+        ("bought these boots in Ghent last Saturday, 89 euros", ["tell"]),
+        ("shorten these lines", ["command"]),
         ("when n where is bas's exam", ["ask"]),
         ("the plumber's number, quick!", ["ask"]),
         ("What I need is my PIN", ["ask"]),

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, find_subject, sentences
+from m2a.agents.offline import lexicon
+from m2a.agents.offline.clauses import AUXILIARIES, PRONOUNS, find_subject, past_forms, sentences
 from m2a.agents.offline.names import find_names
 from m2a.agents.offline.sense import Sense
 from m2a.agents.offline.text import plain, tokens
@@ -67,8 +68,11 @@ _FORMS = {
     ),
 }
 
-# Words before "these" that are not an imperative: "seeing these figures helps", "all these colours", "but these are mine".
-_NO_IMPERATIVE = r"(?:\w+ing|all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
+# Words before "these" that are not an imperative: "seeing these figures helps", "bought these boots", "all these colours".
+_NO_IMPERATIVE = (
+    rf"(?:\w+ing|{'|'.join(sorted(past_forms() - lexicon.VERBS))}|"
+    r"all|both|but|and|for|of|with|in|on|at|by|from|than|like|are|were|is|was)\b"
+)
 COMMAND = re.compile(
     r"^(?:please |kindly |can you |could you |would you |will you |just |ok(?:ay)?,? |now,? )*(?:write|draft|translate|"
     r"summari[sz]e|explain|play|send|order|make me|suggest|recommend|calculate|convert|google|tell (?:me )?a|sing|create|"
