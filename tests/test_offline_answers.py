@@ -405,6 +405,11 @@ async def test_what_has_no_answer_of_the_kind_is_not_shown_as_the_nearest(talk: 
     assert "with Piet" in await talk.say("What is the code of the shed?"), "it has all words of the question"
 
 
+async def test_what_is_told_in_another_language_may_have_any_answer(talk: Talk) -> None:
+    await told(talk, "De verjaardag van Joris is 3 februari")
+    assert "3 februari" in await talk.say("When is Joris's birthday?")
+
+
 async def test_what_was_said_before_is_recalled_and_then_corrected(talk: Talk) -> None:
     await told(
         talk,

@@ -9,6 +9,7 @@ from m2a.agents.offline.claims import Claim
 from m2a.agents.offline.exclusion import exclude_each_other, give_different_kinds, puts_elsewhere, share_a_frame
 from m2a.agents.offline.homes import Home
 from m2a.agents.offline.households import counted_kind, is_elsewhere
+from m2a.agents.offline.languages import is_english
 from m2a.agents.offline.questions import Question
 from m2a.agents.offline.relevance import NEAR, SURE, Match, as_one, is_sure
 from m2a.agents.offline.skills import listed_kind
@@ -130,10 +131,11 @@ def _nearest_of(question: Question, matches: Sequence[Match]) -> list[Match]:
 def _may_have_answer(question: Question, match: Match) -> bool:
     """Returns whether the memory has an answer of the kind in question, for all that can be seen, or all of its words.
 
-    What is not known to be of a kind that the question names, "what tablets …?", may still be.
+    What is not known to be of a kind that the question names, "what tablets …?", may still be, and what is told in a language
+    that is not read may have any answer.
     """
     text = as_one(match.group).text
-    if has_answer_of_kind(question, text) is not False or question.kind.name == "noun":
+    if has_answer_of_kind(question, text) is not False or question.kind.name == "noun" or not is_english(text):
         return True
     return all(has_equivalent(stem(word), stems(text)) for word in question.words)
 
